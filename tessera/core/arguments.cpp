@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/arguments.hpp"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include "tessera/core/operation.hpp"
+
+namespace tessera {
+namespace {
+
+using Kind = Parameter::Kind;
+
+double parse_real(const Parameter& p, const std::string& word) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (failed != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+    throw Error("--" + p.flag() + " needs a number, not '" + word + "'");
+  if (!(value >= p.minimum && value <= p.maximum))
+    throw Error("--" + p.flag() + " " + word + " is out of its range");
+  return value;
+}
+
+std::int64_t parse_integer(const Parameter& p, const std::string& word) {
+  const std::int64_t value = evaluate(word);
+  if (static_cast<double>(value) < p.minimum || static_cast<double>(value) > p.maximum)
+    throw Error("--" + p.flag() + " " + word + " is out of its range, " +
+                std::to_string(static_cast<std::int64_t>(p.minimum)) + " to " +
+                std::to_string(static_cast<std::int64_t>(p.maximum)));
+  return value;
+}
+
+void check_choice(const Parameter& p, const std::string& word) {
+  if (std::ranges::find(p.options, word) != p.options.end()) return;
+  const std::string meant = nearest(word, p.options);
+  throw Error("--" + p.flag() + " cannot be '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+}  // namespace
+
+Arguments::Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs,
+                     const Words& words)
+    : signature_(&signature), element_(element), arrays_(std::move(inputs)) {
+  check_words(words);
+  for (const auto& [name, array] : arrays_)
+    if (const Parameter* p = signature.find(name); p == nullptr || p->kind != Kind::input)
+      throw Error("no input is called '" + name + "'");
+  for (const Parameter* p : signature.of(Kind::input)) {
+    const auto given = arrays_.find(p->name);
+    if (given == arrays_.end()) {
+      if (!p->optional) throw Error("the array " + p->name + " is missing");
+      continue;
+    }
+    const Element wanted = p->element.value_or(element);
+    if (given->second.element != wanted)
+      throw Error(p->name + " holds " + std::string(name_of(given->second.element)) + ", not " +
+                  std::string(name_of(wanted)));
+    settle_dims(*p, given->second);
+  }
+  for (const Parameter* p : signature.of(Kind::output)) {
+    ArrayView out;
+    out.element = p->element.value_or(element);
+    for (const auto& extent : p->extents) {
+      out.extents.push_back(evaluate(extent, dims_));
+      if (out.extents.back() < 0) throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent + " elements along a dimension");
+    }
+    (void)out.count();
+    out.strides = row_major_strides(out.extents);
+    arrays_.emplace(p->name, std::move(out));
+  }
+}
+
+void Arguments::check_words(const Words& given) {
+  for (const auto& [name, word] : given) {
+    const Parameter* p = signature_->find(name);
+    if (p == nullptr || p->is_array() || p->kind == Kind::value) throw Error("no argument is called '" + name + "'");
+  }
+  for (const Parameter& p : signature_->parameters) {
+    if (p.is_array() || p.kind == Kind::value) continue;
+    const auto found = given.find(p.name);
+    const std::string& word = found == given.end() ? p.value : found->second;
+    if (p.kind == Kind::real) (void)parse_real(p, word);
+    if (p.kind == Kind::integer) dims_[p.name] = parse_integer(p, word);
+    if (p.kind == Kind::choice) check_choice(p, word);
+    words_[p.name] = word;
+  }
+}
+
+bool Arguments::is_transposed(const Parameter& p) const {
+  return !p.transposed_by.empty() && words_.at(p.transposed_by) == "transpose";
+}
+
+void Arguments::settle_dims(const Parameter& p, const ArrayView& array) {
+  if (array.extents.size() != p.extents.size())
+    throw Error(p.name + " has " + std::to_string(array.extents.size()) + " dimensions, not " +
+                std::to_string(p.extents.size()));
+  const ArrayView seen = is_transposed(p) ? array.transposed() : array;
+  for (std::size_t d = 0; d < p.extents.size(); ++d) {
+    const std::string& name = p.extents[d];
+    const std::int64_t size = seen.extents[d];
+    if (!is_name(name)) {
+      if (const std::int64_t wanted = evaluate(name, dims_); wanted != size)
+        throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", which should be " + std::to_string(wanted));
+      continue;
+    }
+    const auto [at, fresh] = dims_.emplace(name, size);
+    if (fresh) settled_by_[name] = p.name;
+    else if (at->second != size)
+      throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", but " + settled_by_[name] + " has " +
+                  std::to_string(at->second));
+  }
+}
+
+std::int64_t Arguments::dim(const std::string& name) const {
+  const auto found = dims_.find(name);
+  if (found == dims_.end()) throw Error(Error::Kind::internal, "no dimension is called '" + name + "'");
+  return found->second;
+}
+
+bool Arguments::has(const std::string& name) const { return arrays_.contains(name); }
+
+const ArrayView& Arguments::array(const std::string& name) const {
+  const auto found = arrays_.find(name);
+  if (found == arrays_.end()) throw Error(Error::Kind::internal, "the array " + name + " was not given");
+  return found->second;
+}
+
+void Arguments::set_array(const std::string& name, void* data) {
+  if (!has(name)) throw Error(Error::Kind::internal, "the array " + name + " was not given");
+  arrays_.at(name).data = data;
+}
+
+void Arguments::set_array(const std::string& name, const ArrayView& view) {
+  const ArrayView& old = array(name);
+  if (old.extents != view.extents || old.element != view.element)
+    throw Error(name + " is " + to_string(view.extents) + " of " + std::string(name_of(view.element)) + ", but must be " +
+                to_string(old.extents) + " of " + std::string(name_of(old.element)));
+  arrays_.at(name) = view;
+}
+
+double Arguments::real(const std::string& name) const { return parse_real(signature_->at(name), text(name)); }
+std::int64_t Arguments::integer(const std::string& name) const { return evaluate(text(name)); }
+
+const std::string& Arguments::text(const std::string& name) const {
+  const auto found = words_.find(name);
+  if (found == words_.end()) throw Error(Error::Kind::internal, "no argument is called '" + name + "'");
+  return found->second;
+}
+
+ArrayView Arguments::oriented(const std::string& name, Element element, int rank) const {
+  const Parameter& p = signature_->at(name);
+  const auto wanted = static_cast<std::size_t>(rank);
+  if (p.extents.size() != wanted)
+    throw Error(Error::Kind::internal, name + " does not have " + std::to_string(rank) + " dimensions");
+  if (!has(name)) return {nullptr, element, Extents(wanted), Extents(wanted)};
+  const ArrayView& array = this->array(name);
+  if (array.element != element)
+    throw Error(Error::Kind::internal, name + " does not hold " + std::string(name_of(element)));
+  return is_transposed(p) ? array.transposed() : array;
+}
+
+Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words) {
+  Extents out;
+  for (const auto& extent : p.extents) out.push_back(evaluate(extent, dims));
+  const auto by = words.find(p.transposed_by);
+  if (by != words.end() && by->second == "transpose") std::swap(out[out.size() - 1], out[out.size() - 2]);
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/array.hpp"
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+class HostMemory final : public Memory {
+ public:
+  void* allocate(std::size_t bytes) override {
+    constexpr std::size_t alignment = 256;
+    const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    if (void* address = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded)) return address;
+    throw Error("the host cannot give " + std::to_string(bytes) + " bytes of memory");
+  }
+  void release(void* address) noexcept override { std::free(address); }
+};
+
+// Copies `from`, dimension after dimension, to consecutive elements at `to`.
+char* pack(const ArrayView& from, std::size_t dimension, const char* at, char* to) {
+  const std::size_t size = size_of(from.element);
+  if (dimension == from.extents.size()) {
+    std::memcpy(to, at, size);
+    return to + size;
+  }
+  const std::int64_t stride = from.strides[dimension], extent = from.extents[dimension];
+  if (dimension + 1 == from.extents.size() && stride == 1) {
+    const std::size_t bytes = size * static_cast<std::size_t>(extent);
+    if (bytes != 0) std::memcpy(to, at, bytes);
+    return to + bytes;
+  }
+  for (std::int64_t i = 0; i < extent; ++i)
+    to = pack(from, dimension + 1, at + i * stride * static_cast<std::int64_t>(size), to);
+  return to;
+}
+
+}  // namespace
+
+std::string to_string(const Extents& extents) {
+  if (extents.empty()) return "a single value";
+  std::string out;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    out += (i == 0 ? "" : " × ") + std::to_string(extents[i]);
+  return out;
+}
+
+std::int64_t count_of(const Extents& extents) {
+  std::int64_t count = 1;
+  bool empty = false;
+  for (const std::int64_t extent : extents) {
+    if (extent < 0) throw Error("an array cannot have " + std::to_string(extent) + " elements along a dimension");
+    empty |= extent == 0;
+  }
+  if (empty) return 0;
+  for (const std::int64_t extent : extents)
+    if (__builtin_mul_overflow(count, extent, &count) || count > (std::int64_t{1} << 62))
+      throw Error("an array of " + to_string(extents) + " elements is larger than any memory");
+  return count;
+}
+
+Extents row_major_strides(const Extents& extents) {
+  Extents strides(extents.size(), 1);
+  for (std::size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  return strides;
+}
+
+bool ArrayView::row_major() const {
+  const Extents expected = row_major_strides(extents);
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] > 1 && strides[i] != expected[i]) return false;
+  return true;
+}
+
+ArrayView ArrayView::transposed() const {
+  ArrayView out = *this;
+  const std::size_t rank = extents.size();
+  if (rank < 2) throw Error(Error::Kind::internal, "transposing needs two dimensions");
+  std::swap(out.extents[rank - 1], out.extents[rank - 2]);
+  std::swap(out.strides[rank - 1], out.strides[rank - 2]);
+  return out;
+}
+
+std::pair<std::int64_t, std::int64_t> ArrayView::span() const {
+  if (count() == 0) return {0, 0};
+  std::int64_t first = 0, last = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    (strides[i] < 0 ? first : last) += (extents[i] - 1) * strides[i];
+  return {first, last + 1};
+}
+
+Memory& host_memory() {
+  static HostMemory memory;
+  return memory;
+}
+
+Array::Array(Element element, Extents extents, Memory& memory) {
+  const auto bytes = static_cast<std::size_t>(count_of(extents)) * size_of(element);
+  owner_ = std::shared_ptr<void>(memory.allocate(bytes), [&memory](void* p) { memory.release(p); });
+  Extents strides = row_major_strides(extents);
+  view_ = {owner_.get(), element, std::move(extents), std::move(strides)};
+}
+
+Array packed_copy(const ArrayView& from) {
+  Array out(from.element, from.extents);
+  if (from.count() != 0) pack(from, 0, static_cast<const char*>(from.data), out.as<char>());
+  return out;
+}
+
+}  // namespace tessera

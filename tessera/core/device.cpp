@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/device.hpp"
+#include <sched.h>
+#include <unistd.h>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+std::vector<std::unique_ptr<Backend>>& backends() {
+  static std::vector<std::unique_ptr<Backend>> all;
+  return all;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return "unknown processor";
+}
+
+class CpuBackend final : public HostBackend {
+ public:
+  Where where() const override { return Where::cpu; }
+  const std::vector<Device>& devices() override { return devices_; }
+
+ private:
+  std::vector<Device> devices_{host_device(Where::cpu)};
+};
+
+const Backend& cpu = enlist_backend(std::make_unique<CpuBackend>());
+
+}  // namespace
+
+std::string_view name_of(Where where) {
+  switch (where) {
+    case Where::cpu: return "cpu";
+    case Where::simt: return "simt";
+    case Where::cuda: return "cuda";
+  }
+  return "?";
+}
+
+std::optional<Where> parse_where(std::string_view name) {
+  for (const Where where : {Where::cpu, Where::simt, Where::cuda})
+    if (name_of(where) == name) return where;
+  return std::nullopt;
+}
+
+std::string Device::label() const {
+  return std::string(name_of(where)) + (where == Where::cuda ? ":" + std::to_string(index) : "");
+}
+
+Backend& enlist_backend(std::unique_ptr<Backend> backend) {
+  return *backends().emplace_back(std::move(backend));
+}
+
+Backend* find_backend(Where where) {
+  for (const auto& backend : backends())
+    if (backend->where() == where) return backend.get();
+  return nullptr;
+}
+
+Backend& backend_of(const Device& device) {
+  if (Backend* backend = find_backend(device.where)) return *backend;
+  throw Error(Error::Kind::no_device, "this build cannot use " + device.label());
+}
+
+int host_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+Device host_device(Where where) {
+  Device device;
+  device.where = where;
+  device.name = where == Where::simt ? "SIMT executor on " + processor_name() : processor_name();
+  device.threads = device.processors = host_threads();
+  device.memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  device.cache_bytes = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
+  // The largest block memory of today's GPUs, so that the executor runs every rung.
+  if (where == Where::simt) device.max_shared_bytes = 227 * 1024;
+  return device;
+}
+
+void HostBackend::copy(const Run&, void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
+void HostBackend::fill(const Run&, void* to, unsigned char byte, std::size_t bytes) {
+  if (bytes != 0) std::memset(to, byte, bytes);
+}
+
+// Sweeps through memory twice the size of the last-level cache, at most 512 MiB.
+void HostBackend::flush_caches(const Run& run) {
+  constexpr std::int64_t most = std::int64_t{512} << 20;
+  static std::vector<std::int64_t> sweep(
+      static_cast<std::size_t>(std::min(most, 2 * std::max(run.device->cache_bytes, most / 16)) / 8), 1);
+  volatile std::int64_t sum = std::accumulate(sweep.begin(), sweep.end(), std::int64_t{0});
+  (void)sum;
+}
+
+double HostBackend::seconds(const Run&, const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace tessera

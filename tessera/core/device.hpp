@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run may run on, and the one interface through which arrays reach it and time is taken.
+// The host's processors, the SIMT executor and CUDA each enlist a Backend; core knows no CUDA.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "tessera/core/array.hpp"
+
+namespace tessera {
+
+enum class Where { cpu, simt, cuda };  // the host's processors, the executor on them, a CUDA GPU
+
+std::string_view name_of(Where where);  // as in --device
+std::optional<Where> parse_where(std::string_view name);
+
+struct Device {
+  Where where = Where::cpu;
+  int index = 0;
+  std::string name;              // as its maker calls it
+  int threads = 1;               // cpu, simt: OS threads that a run may use
+  int processors = 1;            // cores, or a GPU's multiprocessors
+  int compute_capability = 0;    // 90 for 9.0; 0: no GPU
+  std::int64_t memory_bytes = 0;
+  std::int64_t cache_bytes = 0;  // the last level's
+  int max_threads_per_block = 1024;
+  std::int64_t max_shared_bytes = 48 * 1024;  // for one block
+  std::string driver;            // cuda: the driver's and the toolkit's versions
+
+  std::string label() const;  // "cuda:0"
+};
+
+// A run's surroundings: where, in what order, with what spare memory.
+struct Run {
+  const Device* device = nullptr;
+  void* stream = nullptr;     // cuda: a cudaStream_t
+  void* workspace = nullptr;  // in the device's memory
+  std::size_t workspace_bytes = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Where where() const = 0;
+  virtual const std::vector<Device>& devices() = 0;  // empty: unusable() says why
+  virtual std::string unusable() = 0;
+  virtual bool shares_host_memory() const = 0;       // then arrays need not be copied
+  virtual Memory& memory(const Device& device) = 0;
+  virtual void* make_stream(const Device& device) = 0;
+  virtual void release_stream(const Device& device, void* stream) noexcept = 0;
+  // Copies between host memory and the device's, in either direction, in the order of the stream.
+  // On return the host's side may be used again.
+  virtual void copy(const Run& run, void* to, const void* from, std::size_t bytes) = 0;
+  virtual void fill(const Run& run, void* to, unsigned char byte, std::size_t bytes) = 0;
+  virtual void synchronize(const Run& run) = 0;  // throws what the work before it threw
+  virtual void flush_caches(const Run& run) = 0;  // so that the next run finds its inputs cold
+  // The time that `work`, which may only enqueue, takes on the device, in seconds.
+  virtual double seconds(const Run& run, const std::function<void()>& work) = 0;
+};
+
+Backend& enlist_backend(std::unique_ptr<Backend> backend);
+Backend* find_backend(Where where);      // null: this build has none
+Backend& backend_of(const Device& device);
+
+// Processors of this machine that the process may use.
+int host_threads();
+
+// For backends on the host: plain memory, a wall clock, and a cache flush by reading.
+class HostBackend : public Backend {
+ public:
+  bool shares_host_memory() const override { return true; }
+  std::string unusable() override { return {}; }
+  Memory& memory(const Device&) override { return host_memory(); }
+  void* make_stream(const Device&) override { return nullptr; }
+  void release_stream(const Device&, void*) noexcept override {}
+  void copy(const Run& run, void* to, const void* from, std::size_t bytes) override;
+  void fill(const Run& run, void* to, unsigned char byte, std::size_t bytes) override;
+  void synchronize(const Run&) override {}
+  void flush_caches(const Run& run) override;
+  double seconds(const Run& run, const std::function<void()>& work) override;
+};
+
+// A Device that stands for this machine's processors.
+Device host_device(Where where);
+
+}  // namespace tessera

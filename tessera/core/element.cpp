@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/element.hpp"
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+struct Row {
+  Element element;
+  std::string_view name;
+  std::size_t bytes;
+  bool integer;
+};
+
+constexpr Row table[] = {
+    {Element::f64, "f64", 8, false}, {Element::f32, "f32", 4, false},
+    {Element::f16, "f16", 2, false}, {Element::bf16, "bf16", 2, false},
+    {Element::i32, "i32", 4, true},  {Element::i8, "i8", 1, true},
+    {Element::u8, "u8", 1, true},
+};
+
+const Row& row(Element element) { return table[static_cast<std::size_t>(element)]; }
+
+template <class T>
+T read(const void* address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+
+// A double beyond int64 has no defined conversion: NaN and such become 0.
+std::int64_t truncated(double value) {
+  return std::abs(value) < 9.2e18 ? static_cast<std::int64_t>(value) : 0;
+}
+
+// float to a narrower format of the same family: keep the exponent and `bits` of the fraction.
+std::uint32_t round_off(std::uint32_t value, int dropped) {
+  const std::uint32_t half = 1u << (dropped - 1), odd = (value >> dropped) & 1;
+  return (value + half - 1 + odd) >> dropped;
+}
+
+}  // namespace
+
+std::size_t size_of(Element element) { return row(element).bytes; }
+std::string_view name_of(Element element) { return row(element).name; }
+bool is_integer(Element element) { return row(element).integer; }
+
+std::optional<Element> parse_element(std::string_view name) {
+  for (const Row& r : table)
+    if (r.name == name) return r.element;
+  return std::nullopt;
+}
+
+const std::vector<Element>& all_elements() {
+  static const std::vector<Element> all = [] {
+    std::vector<Element> out;
+    for (const Row& r : table) out.push_back(r.element);
+    return out;
+  }();
+  return all;
+}
+
+bf16 bf16::from(float value) {
+  const auto u = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return {static_cast<std::uint16_t>((u >> 16) | 0x40)};
+  return {static_cast<std::uint16_t>(round_off(u, 16))};
+}
+
+bf16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+f16 f16::from(float value) {
+  const auto u = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((u >> 16) & 0x8000);
+  const std::uint32_t magnitude = u & 0x7fffffff;
+  const auto with_sign = [sign](std::uint32_t x) { return f16{static_cast<std::uint16_t>(sign | x)}; };
+  if (magnitude > 0x7f800000) return with_sign(0x7e00 | ((magnitude >> 13) & 0x1ff));
+  if (magnitude >= 0x47800000) return with_sign(0x7c00);  // 65536 and above, infinity
+  if (magnitude >= 0x38800000) return with_sign(round_off(magnitude - 0x38000000, 13));
+  // Subnormal: adding 0.5 lines the fraction up with f16's last place, rounding as it goes.
+  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+  return with_sign(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5f));
+}
+
+f16::operator float() const {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  const std::uint32_t magnitude = bits & 0x7fff;
+  if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+  if (magnitude < 0x400) {
+    const float value = static_cast<float>(magnitude) * 0x1p-24f;
+    return sign != 0 ? -value : value;
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000));
+}
+
+double load_as_double(Element element, const void* address) {
+  return dispatch(element, [address](auto type) -> double {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(read<T>(address));
+    else return static_cast<float>(read<T>(address));
+  });
+}
+
+void store_from_double(Element element, void* address, double value) {
+  dispatch(element, [&](auto type) {
+    using T = typename decltype(type)::type;
+    T stored;
+    if constexpr (std::is_integral_v<T>) stored = static_cast<T>(truncated(value));
+    else if constexpr (std::is_floating_point_v<T>) stored = static_cast<T>(value);
+    else stored = T::from(static_cast<float>(value));
+    std::memcpy(address, &stored, sizeof stored);
+  });
+}
+
+}  // namespace tessera

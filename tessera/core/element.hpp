@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types an array may hold. f16 and bf16 are storage types of our own, so that a build without
+// CUDA has them and every build rounds alike (to nearest, ties to even).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+#include "tessera/core/error.hpp"
+
+namespace tessera {
+
+enum class Element : std::uint8_t { f64, f32, f16, bf16, i32, i8, u8 };
+
+struct f16 {
+  std::uint16_t bits = 0;
+  static f16 from(float value);
+  explicit operator float() const;
+};
+
+struct bf16 {
+  std::uint16_t bits = 0;
+  static bf16 from(float value);
+  explicit operator float() const;
+};
+
+template <class... T>
+struct Types {};
+
+template <class T> inline constexpr Element element_of = Element::f64;
+template <> inline constexpr Element element_of<double> = Element::f64;
+template <> inline constexpr Element element_of<float> = Element::f32;
+template <> inline constexpr Element element_of<f16> = Element::f16;
+template <> inline constexpr Element element_of<bf16> = Element::bf16;
+template <> inline constexpr Element element_of<std::int32_t> = Element::i32;
+template <> inline constexpr Element element_of<std::int8_t> = Element::i8;
+template <> inline constexpr Element element_of<std::uint8_t> = Element::u8;
+
+std::size_t size_of(Element element);            // in bytes
+std::string_view name_of(Element element);       // "f32"
+bool is_integer(Element element);
+std::optional<Element> parse_element(std::string_view name);
+const std::vector<Element>& all_elements();
+
+// One element at `address` as a double: exact for every element type.
+double load_as_double(Element element, const void* address);
+// Rounds to the element type; integers are truncated towards zero and wrap.
+void store_from_double(Element element, void* address, double value);
+
+// Calls f(std::type_identity<T>{}) with the C++ type of `element`.
+template <class F>
+decltype(auto) dispatch(Element element, F&& f) {
+  switch (element) {
+    case Element::f64: return f(std::type_identity<double>{});
+    case Element::f32: return f(std::type_identity<float>{});
+    case Element::f16: return f(std::type_identity<f16>{});
+    case Element::bf16: return f(std::type_identity<bf16>{});
+    case Element::i32: return f(std::type_identity<std::int32_t>{});
+    case Element::i8: return f(std::type_identity<std::int8_t>{});
+    case Element::u8: return f(std::type_identity<std::uint8_t>{});
+  }
+  throw Error(Error::Kind::internal, "unknown element");
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operation: what is computed. One per folder of ops/. Its variants say how.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+#include "tessera/core/variant.hpp"
+
+namespace tessera {
+
+// What an output's rows [first, last) should be, and how far rounding may take each element.
+// Row-major. A row is an index of the output's first dimension.
+struct Expected {
+  std::vector<double> value;
+  std::vector<double> bound;
+};
+
+// Inputs to try.
+enum class Distribution {
+  normal,    // standard normal, full mantissas; integers: every bit random
+  exact,     // whole numbers whose sums any rung must give exactly, and no lower precision can
+  special,   // normal, with infinities and NaN strewn in
+};
+
+struct Case {
+  Dims dims;
+  Arguments::Words words = {};
+  Distribution distribution = Distribution::normal;
+  std::vector<std::string> optional_inputs = {};  // those to give
+};
+
+struct Operation {
+  std::string name, summary;
+  Signature signature;
+  std::vector<Element> elements;  // the first is the default
+  std::string output;             // the one that verification looks at
+  // What the problem needs, however a variant computes it.
+  std::function<double(const Arguments&)> flops;
+  // Fills an input for a distribution; without it, normal.
+  std::function<void(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, ArrayView)> fill;
+  // In higher precision than any variant, for arguments in host memory.
+  std::function<void(const Arguments&, std::int64_t first_row, std::int64_t last_row, Expected&)> reference;
+  // Optional: rows of the output that a randomised check, cheaper than the product itself, finds wrong.
+  std::function<std::vector<std::int64_t>(const Arguments&, std::uint64_t seed)> suspect_rows;
+  double largest_norm_error = 0;                       // relative L2 norm demanded, 0: none …
+  std::function<bool(const Arguments&)> norm_demanded;  // … of these arguments
+  std::vector<Case> cases;  // what `verify` tries
+
+  double bytes(const Arguments& arguments) const;  // inputs once, outputs once
+};
+
+void enlist(Operation operation);
+const std::vector<Operation>& operations();                 // sorted by name
+const Operation* find_operation(std::string_view name);      // null: none
+
+// The candidate nearest to `word` by edits, or "" when none is near enough to be meant.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace tessera

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/signature.hpp"
+#include <algorithm>
+#include <cctype>
+#include "tessera/core/error.hpp"
+
+namespace tessera {
+namespace {
+
+using Kind = Parameter::Kind;
+
+std::string with_extents(const Parameter& p) {
+  std::string out = p.name + "[";
+  for (std::size_t i = 0; i < p.extents.size(); ++i) out += (i == 0 ? "" : ",") + p.extents[i];
+  return out + "]";
+}
+
+std::string flag_usage(const Parameter& p) {
+  std::string value = "TEXT";
+  if (p.kind == Kind::input) value = with_extents(p);
+  if (p.kind == Kind::real) value = "NUMBER";
+  if (p.kind == Kind::integer) value = "WHOLE_NUMBER";
+  if (p.kind == Kind::choice) {
+    value.clear();
+    for (const auto& option : p.options) value += (value.empty() ? "" : "|") + option;
+  }
+  return "[--" + p.flag() + " " + value + "]";
+}
+
+}  // namespace
+
+bool Parameter::is_flag() const {
+  return kind == Kind::input ? optional : kind != Kind::output && kind != Kind::value;
+}
+
+// "C0" → "c": an optional array's flag is its letter, as BLAS users expect.
+std::string Parameter::flag() const {
+  std::string out;
+  for (const char c : name) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  while (out.size() > 1 && out.back() == '0') out.pop_back();
+  return out;
+}
+
+namespace parameter {
+
+Parameter input(std::string name, std::vector<std::string> extents, std::string help) {
+  Parameter p;
+  p.kind = Kind::input;
+  p.name = std::move(name);
+  p.help = std::move(help);
+  p.extents = std::move(extents);
+  return p;
+}
+
+Parameter optional_input(std::string name, std::vector<std::string> extents, std::string help) {
+  Parameter p = input(std::move(name), std::move(extents), std::move(help));
+  p.optional = true;
+  return p;
+}
+
+Parameter output(std::string name, std::vector<std::string> extents, std::string help) {
+  Parameter p = input(std::move(name), std::move(extents), std::move(help));
+  p.kind = Kind::output;
+  return p;
+}
+
+Parameter real(std::string name, double value, std::string help) {
+  Parameter p;
+  p.kind = Kind::real;
+  p.name = std::move(name);
+  p.help = std::move(help);
+  p.value = std::to_string(value);
+  p.value.erase(p.value.find_last_not_of('0') + 1);
+  if (p.value.back() == '.') p.value.pop_back();
+  return p;
+}
+
+Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum, std::string help) {
+  Parameter p;
+  p.kind = Kind::integer;
+  p.name = std::move(name);
+  p.help = std::move(help);
+  p.value = std::to_string(value);
+  p.minimum = static_cast<double>(minimum);
+  p.maximum = static_cast<double>(maximum);
+  return p;
+}
+
+Parameter choice(std::string name, std::vector<std::string> options, std::string help) {
+  Parameter p;
+  p.kind = Kind::choice;
+  p.name = std::move(name);
+  p.help = std::move(help);
+  p.value = options.at(0);
+  p.options = std::move(options);
+  return p;
+}
+
+}  // namespace parameter
+
+const Parameter* Signature::find(std::string_view name) const {
+  for (const Parameter& p : parameters)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
+const Parameter& Signature::at(std::string_view name) const {
+  if (const Parameter* p = find(name)) return *p;
+  throw Error(Error::Kind::internal, "no argument is called '" + std::string(name) + "'");
+}
+
+std::vector<const Parameter*> Signature::of(Kind kind) const {
+  std::vector<const Parameter*> out;
+  for (const Parameter& p : parameters)
+    if (p.kind == kind) out.push_back(&p);
+  return out;
+}
+
+std::vector<std::string> Signature::dimensions() const {
+  std::vector<std::string> out;
+  const auto add = [&out](const std::string& name) {
+    if (is_name(name) && std::ranges::find(out, name) == out.end()) out.push_back(name);
+  };
+  // An output's order is the one that people name: m and n before k.
+  for (const Parameter* p : of(Kind::output))
+    for (const auto& extent : p->extents) add(extent);
+  for (const Parameter* p : of(Kind::input))
+    for (const auto& extent : p->extents) add(extent);
+  std::erase_if(out, [this](const std::string& name) { return find(name) != nullptr; });
+  return out;
+}
+
+std::string Signature::usage() const {
+  std::string out;
+  const auto add = [&out](const std::string& word) { out += (out.empty() ? "" : " ") + word; };
+  for (const Parameter& p : parameters)
+    if (p.kind == Kind::input && !p.optional) add(with_extents(p));
+  for (const Parameter& p : parameters)
+    if (p.is_flag()) add(flag_usage(p));
+  add("->");
+  for (const Parameter& p : parameters)
+    if (p.kind == Kind::output || p.kind == Kind::value)
+      add(p.kind == Kind::value ? p.name : with_extents(p));
+  return out;
+}
+
+}  // namespace tessera

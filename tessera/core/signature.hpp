@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation takes and gives, said once. From it come the command's usage and --help, the
+// check of the shapes, the outputs' sizes, allocation, transfers, and the bytes a run must move.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/core/array.hpp"
+#include "tessera/core/expression.hpp"
+
+namespace tessera {
+
+struct Parameter {
+  enum class Kind { input, output, real, integer, text, choice, value };  // value: a named number given back
+  Kind kind = Kind::input;
+  std::string name;
+  std::string help;
+  std::vector<std::string> extents = {};      // arrays: an expression for each dimension
+  bool optional = false;                      // inputs: given by --flag, or not at all
+  std::string transposed_by = {};             // inputs: the choice whose "transpose" exchanges the last two extents
+  std::optional<Element> element = {};        // arrays: fixed, else the operation's
+  std::string value = {};                     // scalars: the default, as one would type it
+  double minimum = -1e300, maximum = 1e300;   // real, integer
+  std::vector<std::string> options = {};      // choice
+
+  bool is_array() const { return kind == Kind::input || kind == Kind::output; }
+  bool is_flag() const;     // comes as --name, not by its place
+  std::string flag() const;  // "op-a" for --op-a
+};
+
+namespace parameter {
+Parameter input(std::string name, std::vector<std::string> extents, std::string help);
+Parameter optional_input(std::string name, std::vector<std::string> extents, std::string help);
+Parameter output(std::string name, std::vector<std::string> extents, std::string help);
+Parameter real(std::string name, double value, std::string help);
+Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum, std::string help);
+Parameter choice(std::string name, std::vector<std::string> options, std::string help);  // the first is the default
+}  // namespace parameter
+
+struct Signature {
+  std::vector<Parameter> parameters;
+
+  const Parameter* find(std::string_view name) const;
+  const Parameter& at(std::string_view name) const;  // throws Error
+  std::vector<const Parameter*> of(Parameter::Kind kind) const;
+  std::vector<std::string> dimensions() const;  // names that an input's extents introduce, in order
+  std::string usage() const;                    // "A[m,k] B[k,n] [--c C0[m,n]] -> C[m,n]"
+};
+
+}  // namespace tessera

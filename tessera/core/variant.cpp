@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/variant.hpp"
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <tuple>
+
+namespace tessera {
+namespace {
+
+std::vector<Variant>& variants() {
+  static std::vector<Variant> all;
+  return all;
+}
+
+std::vector<CatalogueEntry>& entries() {
+  static std::vector<CatalogueEntry> all;
+  return all;
+}
+
+struct Place {
+  std::string operation, ladder, name, file;
+  int place;
+};
+
+// ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores.
+Place place_of(std::string_view path) {
+  const auto bad = [path] { return Error(Error::Kind::internal, std::string(path) + ": not named FOLDER/LADDER_00_NAME.suffix"); };
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) throw bad();
+  const std::size_t before = path.rfind('/', slash - 1);
+  const std::string_view folder = path.substr(before == std::string_view::npos ? 0 : before + 1, slash - (before == std::string_view::npos ? 0 : before + 1));
+  const std::string_view file = path.substr(slash + 1), stem = file.substr(0, file.find('.'));
+  const std::size_t first = stem.find('_');
+  if (first == std::string_view::npos || stem.size() < first + 5 || stem[first + 3] != '_') throw bad();
+  const std::string_view digits = stem.substr(first + 1, 2);
+  for (const char c : digits)
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0) throw bad();
+  return {std::string(folder), std::string(stem.substr(0, first)), std::string(stem.substr(first + 4)),
+          std::string(folder) + "/" + std::string(file), (digits[0] - '0') * 10 + (digits[1] - '0')};
+}
+
+}  // namespace
+
+Tuning Choice::defaults() const {
+  Tuning out = tuning;
+  for (const Range& range : ranges) out.set(range.name, range.value);
+  return out;
+}
+
+Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning, const Device& device) const {
+  if (device.where != where)
+    return "runs on " + std::string(name_of(where)) + ", not on " + std::string(name_of(device.where));
+  if (!choice.run.contains(arguments.element()))
+    return "does not compute " + std::string(name_of(arguments.element()));
+  if (needs)
+    if (Reason reason = needs(device)) return reason;
+  for (const Range& range : choice.ranges)
+    if (const int value = tuning[range.name]; value < range.first || value > range.last)
+      return range.name + " = " + std::to_string(value) + " is not within " + std::to_string(range.first) + " to " +
+             std::to_string(range.last);
+  return choice.refuses ? choice.refuses(arguments, tuning, device) : std::nullopt;
+}
+
+const Choice* Variant::find(const Tuning& wanted) const {
+  for (const Choice& choice : choices) {
+    const bool fits = std::ranges::all_of(wanted, [&choice](const auto& pair) {
+      if (const auto fixed = choice.tuning.find(pair.first)) return *fixed == pair.second;
+      return std::ranges::any_of(choice.ranges, [&pair](const Range& r) { return r.name == pair.first; });
+    });
+    if (fits) return &choice;
+  }
+  return nullptr;
+}
+
+void enlist(Variant variant, Here here) {
+  Place place = place_of(here.file);
+  variant.operation = std::move(place.operation);
+  variant.ladder = std::move(place.ladder);
+  variant.name = std::move(place.name);
+  variant.file = std::move(place.file);
+  variant.place = place.place;
+  auto& all = variants();
+  const auto key = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.place, v.file, v.where); };
+  all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
+}
+
+const std::vector<Variant>& all_variants() { return variants(); }
+
+std::vector<const Variant*> ladder_of(std::string_view operation) {
+  std::vector<const Variant*> out;
+  for (const Variant& v : variants())
+    if (v.operation == operation) out.push_back(&v);
+  return out;
+}
+
+const std::vector<CatalogueEntry>& catalogue() { return entries(); }
+
+void enlist_catalogue(const char* file, const char* absent) {
+  Place place = place_of(file);
+  entries().push_back({std::move(place.operation), std::move(place.ladder), std::move(place.name),
+                       std::move(place.file), place.place, absent});
+}
+
+}  // namespace tessera

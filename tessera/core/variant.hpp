@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A variant: one way to compute an operation, and what the lab, the tuner and the report may know
+// of it. Variants enlist themselves; nobody keeps a list. Its operation, ladder, place and name
+// are read off the name of its file.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/core/here.hpp"
+#include "tessera/core/thread.hpp"
+#include "tessera/core/tuning.hpp"
+
+namespace tessera {
+
+using Reason = std::optional<std::string>;  // why not; nothing: it can
+
+// Who writes an element of the output.
+struct Owner {
+  Index3 block, thread;
+};
+
+// Ready to run once its parameters have values.
+struct Choice {
+  Tuning tuning;               // fixed when it was compiled
+  std::vector<Range> ranges;   // left to the run
+  std::map<Element, std::function<void(const Arguments&, const Tuning&, Run&)>> run;
+  // Optional. The Tuning handed to these holds both the fixed values and the parameters.
+  std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
+  std::function<std::size_t(const Arguments&, const Tuning&)> workspace_bytes;
+  std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
+
+  Tuning defaults() const;  // the fixed values and each parameter's default
+};
+
+struct Variant {
+  std::string idea;             // what this rung adds to the one below it
+  Where where = Where::cpu;
+  std::vector<Choice> choices;  // the first is the default
+  bool yardstick = false;       // somebody else's code: place 00
+  bool compares_time_only = false;  // a yardstick that computes something slightly different
+  // Whether the machine can run it at all (an instruction set, a library).
+  std::function<Reason(const Device&)> needs;
+
+  // Read off the file's name by enlist().
+  std::string operation, ladder, name, file;
+  int place = 0;
+
+  // Why this choice cannot run these arguments there: element, needs, limits, its own refusal.
+  Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning, const Device& device) const;
+  const Choice* find(const Tuning& wanted) const;  // the first whose fixed values and ranges allow all of `wanted`
+};
+
+// ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name.
+void enlist(Variant variant, Here here = Here::current());
+
+const std::vector<Variant>& all_variants();
+std::vector<const Variant*> ladder_of(std::string_view operation);  // in the order of ladder and place
+
+// A rung file that this build may have left out, from the catalogue that the build writes.
+struct CatalogueEntry {
+  std::string operation, ladder, name, file;
+  int place = 0;
+  std::string absent;  // why this build lacks it; empty: it is here
+};
+const std::vector<CatalogueEntry>& catalogue();
+void enlist_catalogue(const char* file, const char* absent);
+
+}  // namespace tessera
