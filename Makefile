@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. `make` builds the program, build/tessera; `make help` names the rest.
+.DEFAULT_GOAL := build
+.PHONY: help build demo test yardsticks bench tables format clean
+
+help:
+	@echo "make             the program, build/tessera"
+	@echo "make demo        multiply two matrices, check the product, print the ladder's table"
+	@echo "make test        build and run every test"
+	@echo "make yardsticks  install the libraries that the ladders are measured against"
+	@echo "make bench       measure the ladders on this machine"
+	@echo "make tables      write README's tables from results/"
+
+build:
+	@tools/setup program
+	@cmake --preset default -DTESSERA_TESTS=OFF
+	@cmake --build build
+
+demo: build
+	@tools/demo
+
+test:
+	@tools/setup program tests
+	@cmake --preset ci
+	@cmake --build build
+	@ctest --test-dir build --output-on-failure
+
+yardsticks:
+	@tools/setup yardsticks
+
+bench: build
+	@tools/bench
+
+tables:
+	@tools/readme_tables
+
+format:
+	@git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf build

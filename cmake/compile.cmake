@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# One policy for everything that is compiled: warnings are errors, and no compiler fuses a product
+# and a sum by itself, so that every build computes the same bits.
+add_library(tessera_compile INTERFACE)
+target_compile_features(tessera_compile INTERFACE cxx_std_20)
+target_include_directories(tessera_compile INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tessera_compile INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off;-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
+  # CMake 3.25 knows no CUDA_STANDARD 20 for nvcc.
+  "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;--Werror=all-warnings;--expt-relaxed-constexpr>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off,-Wno-missing-field-initializers>")
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_compile INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TESSERA_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+  target_link_options(tessera_compile INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()

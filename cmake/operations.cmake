@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every folder of ops/ is an operation; every file in it whose suffix this build can serve is
+# compiled. This is the build's only glob, and the reason why a new variant is one new file.
+#
+#   .cpp            C++                              always
+#   .simt.cu        written against Thread           by the C++ compiler for the executor,
+#                                                    and by nvcc for the GPU
+#   .cu             CUDA                             with CUDA
+#   .sm90.cu        PTX of one architecture          with CUDA, for that architecture alone
+#   _test.cpp       tests                            with the tests
+
+# The executor's build of a kernel file: a C++ unit that includes it.
+function(tessera_add_simt target file)
+  string(REGEX REPLACE "\\.simt\\.cu$" ".plain.cpp" unit ${file})
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/simt/${unit} CONTENT "#include \"${file}\"\n" @ONLY)
+  target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/simt/${unit})
+endfunction()
+
+# A library of its own for the files that need one architecture.
+function(tessera_add_architecture target architecture)
+  if(ARGN)
+    add_library(tessera_sm${architecture} OBJECT ${ARGN})
+    set_target_properties(tessera_sm${architecture} PROPERTIES CUDA_ARCHITECTURES ${architecture}a-real)
+    target_link_libraries(tessera_sm${architecture} PRIVATE tessera_compile)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_sm${architecture}>)
+  endif()
+endfunction()
+
+# Lists every rung file for the program, with the reason where this build lacks it.
+function(tessera_write_catalogue target)
+  set(lines "")
+  foreach(file ${ARGN})
+    set(absent "")
+    if(file MATCHES "\\.cu$" AND NOT file MATCHES "\\.simt\\.cu$" AND NOT TESSERA_HAS_CUDA)
+      set(absent "this build has no CUDA")
+    endif()
+    string(APPEND lines "  enlist_catalogue(\"${file}\", \"${absent}\");\n")
+  endforeach()
+  set(TESSERA_CATALOGUE "${lines}")
+  configure_file(cmake/catalogue.cpp.in ${PROJECT_BINARY_DIR}/catalogue.cpp @ONLY)
+  target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/catalogue.cpp)
+endfunction()
+
+function(tessera_add_operations target)
+  file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*.cpp ops/*/*.cu)
+  list(FILTER sources EXCLUDE REGEX "_test\\.(cpp|cu)$")
+  set(rungs ${sources})
+  list(FILTER rungs INCLUDE REGEX "/[a-z]+_[0-9][0-9]_")
+  tessera_write_catalogue(${target} ${rungs})
+  set(sm90 "")
+  foreach(file ${sources})
+    if(file MATCHES "\\.simt\\.cu$")
+      tessera_add_simt(${target} ${file})
+      if(TESSERA_HAS_CUDA)
+        target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${file})
+      endif()
+    elseif(file MATCHES "\\.sm90\\.cu$")
+      list(APPEND sm90 ${PROJECT_SOURCE_DIR}/${file})
+    elseif(file MATCHES "\\.cpp$" OR TESSERA_HAS_CUDA)
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${file})
+    endif()
+  endforeach()
+  if(TESSERA_HAS_CUDA)
+    tessera_add_architecture(${target} 90 ${sm90})
+  endif()
+endfunction()

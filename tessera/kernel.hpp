@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a .simt.cu rung includes. A kernel is a type, over an element T and a Config, with
+//
+//   struct Shared { … };                                      a block's shared memory
+//   static Launch launch(const Problem<T>&, const Tuning&);   the grid
+//   SIMT void operator()(Thread, Shared&, const Problem<T>&) const;
+//
+// and, where they apply,
+//
+//   static std::vector<Range> ranges();                       parameters left to the run
+//   static Reason refuses(const Problem<T>&, const Tuning&);  what it cannot compute
+//   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);
+//   static constexpr int threads;                             a block's largest size
+//
+// and Config has `Tuning tuning() const`. Declaring a KernelRung enlists the kernel on the executor
+// (g++'s build) or on CUDA (nvcc's).
+#pragma once
+#include <algorithm>
+#include <type_traits>
+#include "tessera/rung.hpp"
+#if defined(__CUDACC__)
+#include "tessera/cuda/launch.cuh"
+#else
+#include "tessera/simt/launch.hpp"
+#endif
+
+namespace tessera {
+inline namespace TESSERA_UNIT {
+
+struct NoShared {};
+
+#if defined(__CUDACC__)
+inline constexpr Where kernels_run_on = Where::cuda;
+#else
+inline constexpr Where kernels_run_on = Where::simt;
+#endif
+
+namespace detail {
+
+template <class Kernel>
+constexpr std::int64_t shared_bytes() {
+  return std::is_empty_v<typename Kernel::Shared> ? 0 : sizeof(typename Kernel::Shared);
+}
+
+// What every kernel needs of a device, whatever it computes.
+inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, const Device& device) {
+  constexpr std::int64_t most_x = 2147483647, most_yz = 65535;
+  const auto says = [](std::int64_t needed, const char* what, std::int64_t most) {
+    return "needs " + std::to_string(needed) + " " + what + ", the most is " + std::to_string(most);
+  };
+  if (launch.block.x < 1 || launch.block.y < 1 || launch.block.z < 1) return "a block needs at least one thread";
+  if (launch.threads() > device.max_threads_per_block)
+    return says(launch.threads(), "threads in a block", device.max_threads_per_block);
+  if (launch.block.z > 64) return says(launch.block.z, "threads along z", 64);
+  if (shared_bytes > device.max_shared_bytes)
+    return says(shared_bytes, "bytes of shared memory in a block", device.max_shared_bytes);
+  if (launch.grid.x > most_x) return says(launch.grid.x, "blocks along x", most_x);
+  if (launch.grid.y > most_yz) return says(launch.grid.y, "blocks along y", most_yz);
+  if (launch.grid.z > most_yz) return says(launch.grid.z, "blocks along z", most_yz);
+  return std::nullopt;
+}
+
+template <template <class> class Problem, class Kernel, class T>
+Reason kernel_refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  const auto problem = Problem<T>::of(arguments);
+  if constexpr (requires { Kernel::refuses(problem, tuning); })
+    if (const Reason reason = Kernel::refuses(problem, tuning)) return reason;
+  return device_refuses(Kernel::launch(problem, tuning), shared_bytes<Kernel>(), device);
+}
+
+// A block too large for any GPU is never compiled, but keeps its place in the tables.
+template <class Kernel>
+constexpr bool fits_any_gpu() {
+  if constexpr (requires { Kernel::threads; }) return Kernel::threads <= 1024;
+  else return true;
+}
+
+template <template <class> class Problem, class Kernel, class T>
+void run_kernel(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const auto problem = Problem<T>::of(arguments);
+  const Launch launch = Kernel::launch(problem, tuning);
+  if (launch.blocks() == 0) return;
+  if constexpr (fits_any_gpu<Kernel>()) launch_kernel<Kernel>(launch, problem, run);
+}
+
+template <template <class> class Problem, template <class> class Kernel, class... T>
+void bind_kernel(Choice& choice, Types<T...>) {
+  using Any = Kernel<float>;
+  if constexpr (requires { Any::ranges(); }) choice.ranges = Any::ranges();
+  ((choice.run[element_of<T>] = run_kernel<Problem, Kernel<T>, T>), ...);
+  choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
+    Reason reason = "has no kernel for this element";
+    ((arguments.element() == element_of<T>
+          ? void(reason = kernel_refuses<Problem, Kernel<T>, T>(arguments, tuning, device))
+          : void()),
+     ...);
+    return reason;
+  };
+  if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
+    choice.owner = [](const Arguments&, const Tuning& tuning, const Extents& index) -> std::optional<Owner> {
+      return Any::owner(tuning, index[0], index[1]);
+    };
+}
+
+// Kernel with its Config settled. Not a member of KernelRung: nvcc's host code names the kernel through
+// it, and a name that spells out every other Config as well.
+template <class Config, template <class, Config> class Kernel, Config config>
+struct With {
+  template <class T> using Of = Kernel<T, config>;
+};
+
+}  // namespace detail
+
+// One Choice for each Config; the first is the default. The list is the search space.
+template <template <class> class Problem, class Config, template <class, Config> class Kernel, Config... configs>
+struct KernelRung {
+  explicit KernelRung(std::string idea, Here here = Here::current()) {
+    Variant variant;
+    variant.idea = std::move(idea);
+    variant.where = kernels_run_on;
+    (variant.choices.push_back(choice<configs>()), ...);
+    enlist(std::move(variant), here);
+  }
+
+ private:
+  template <Config config>
+  static Choice choice() {
+    Choice out;
+    out.tuning = config.tuning();
+    detail::bind_kernel<Problem, detail::With<Config, Kernel, config>::template Of>(out, typename Problem<float>::Elements{});
+    return out;
+  }
+};
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera

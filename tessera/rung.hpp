@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rung in plain C++ (.cpp) or plain CUDA (.cu) includes: declaring a Rung enlists it.
+//
+#pragma once
+#include <utility>
+#include "tessera/core/operation.hpp"
+
+namespace tessera {
+
+namespace detail {
+template <template <class> class Problem, class F, class... T>
+void bind_elements(Choice& choice, const F& f, Types<T...>) {
+  ((choice.run[element_of<T>] = [f](const Arguments& arguments, const Tuning& tuning, Run& run) {
+     f(Problem<T>::of(arguments), tuning, run);
+   }),
+   ...);
+}
+}  // namespace detail
+
+// A choice that runs f(problem, tuning, run) for each of the elements given.
+template <template <class> class Problem, class Elements = typename Problem<float>::Elements, class F>
+Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {}) {
+  Choice choice;
+  choice.tuning = std::move(tuning);
+  choice.ranges = std::move(ranges);
+  detail::bind_elements<Problem>(choice, f, Elements{});
+  return choice;
+}
+
+struct Rung {
+  Rung(std::string idea, Where where, std::vector<Choice> choices, Here here = Here::current()) {
+    Variant variant;
+    variant.idea = std::move(idea);
+    variant.where = where;
+    variant.choices = std::move(choices);
+    enlist(std::move(variant), here);
+  }
+  // For what the short form leaves out: yardstick, needs.
+  explicit Rung(Variant variant, Here here = Here::current()) { enlist(std::move(variant), here); }
+};
+
+}  // namespace tessera
