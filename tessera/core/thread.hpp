@@ -9,8 +9,13 @@
 
 #if defined(__CUDACC__)
 #define SIMT __host__ __device__ __forceinline__
+#if defined(__CUDA_ARCH__)
 #define SIMT_UNROLL _Pragma("unroll")
 #define SIMT_NO_UNROLL _Pragma("unroll 1")
+#else  // the host's compiler would be handed pragmas that it does not know
+#define SIMT_UNROLL
+#define SIMT_NO_UNROLL
+#endif
 #else
 #define SIMT inline
 #define SIMT_UNROLL _Pragma("GCC unroll 64")
