@@ -79,7 +79,10 @@ void Arguments::check_words(const Words& given) {
     const auto found = given.find(p.name);
     const std::string& word = found == given.end() ? p.value : found->second;
     if (p.kind == Kind::real) (void)parse_real(p, word);
-    if (p.kind == Kind::integer) dims_[p.name] = parse_integer(p, word);
+    if (p.kind == Kind::integer) {
+      dims_[p.name] = parse_integer(p, word);
+      settled_by_[p.name] = "--" + p.flag();
+    }
     if (p.kind == Kind::choice) check_choice(p, word);
     words_[p.name] = word;
   }

@@ -40,6 +40,7 @@ struct Run {
   void* stream = nullptr;     // cuda: a cudaStream_t
   void* workspace = nullptr;  // in the device's memory
   std::size_t workspace_bytes = 0;
+  double own_seconds = -1;    // what a variant that works in another process says of its time
 };
 
 class Backend {

@@ -47,40 +47,40 @@ SIMT int Thread::rank() const {
 SIMT int Thread::lane() const { return rank() % warp_size; }
 SIMT int Thread::warp() const { return rank() / warp_size; }
 
-SIMT void Thread::sync() const { __syncthreads(); }
-SIMT void Thread::sync_warp(std::uint32_t lanes) const { __syncwarp(lanes); }
+SIMT void Thread::sync(Here) const { __syncthreads(); }
+SIMT void Thread::sync_warp(std::uint32_t lanes, Here) const { __syncwarp(lanes); }
 
 template <class T>
-SIMT T Thread::shuffle(T value, int lane, std::uint32_t lanes) const {
+SIMT T Thread::shuffle(T value, int lane, std::uint32_t lanes, Here) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_sync(lanes, detail::bits_as<Word>(value), lane));
 }
 template <class T>
-SIMT T Thread::shuffle_up(T value, int by, std::uint32_t lanes) const {
+SIMT T Thread::shuffle_up(T value, int by, std::uint32_t lanes, Here) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_up_sync(lanes, detail::bits_as<Word>(value), unsigned(by)));
 }
 template <class T>
-SIMT T Thread::shuffle_down(T value, int by, std::uint32_t lanes) const {
+SIMT T Thread::shuffle_down(T value, int by, std::uint32_t lanes, Here) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_down_sync(lanes, detail::bits_as<Word>(value), unsigned(by)));
 }
 template <class T>
-SIMT T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes) const {
+SIMT T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, Here) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_xor_sync(lanes, detail::bits_as<Word>(value), mask));
 }
-SIMT bool Thread::any(bool predicate, std::uint32_t lanes) const { return __any_sync(lanes, predicate) != 0; }
-SIMT bool Thread::all(bool predicate, std::uint32_t lanes) const { return __all_sync(lanes, predicate) != 0; }
-SIMT std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes) const {
+SIMT bool Thread::any(bool predicate, std::uint32_t lanes, Here) const { return __any_sync(lanes, predicate) != 0; }
+SIMT bool Thread::all(bool predicate, std::uint32_t lanes, Here) const { return __all_sync(lanes, predicate) != 0; }
+SIMT std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, Here) const {
   return __ballot_sync(lanes, predicate);
 }
 template <class T>
-SIMT std::uint32_t Thread::match_any(T value, std::uint32_t lanes) const {
+SIMT std::uint32_t Thread::match_any(T value, std::uint32_t lanes, Here) const {
   return __match_any_sync(lanes, detail::bits_as<detail::Word<T>>(value));
 }
 template <class T>
-SIMT std::uint32_t Thread::match_all(T value, std::uint32_t lanes) const {
+SIMT std::uint32_t Thread::match_all(T value, std::uint32_t lanes, Here) const {
   int same = 0;
   return __match_all_sync(lanes, detail::bits_as<detail::Word<T>>(value), &same);
 }
@@ -118,11 +118,11 @@ SIMT T Thread::atomic_cas(T* address, T expected, T value) const {
 }
 SIMT void Thread::fence() const { __threadfence(); }
 
-SIMT Bytes16 Thread::load16(const void* address) const {
+SIMT Bytes16 Thread::load16(const void* address, Here) const {
   const uint4 v = *static_cast<const uint4*>(address);
   return {{v.x, v.y, v.z, v.w}};
 }
-SIMT void Thread::store16(void* address, const Bytes16& value) const {
+SIMT void Thread::store16(void* address, const Bytes16& value, Here) const {
   *static_cast<uint4*>(address) = make_uint4(value.word[0], value.word[1], value.word[2], value.word[3]);
 }
 
@@ -135,33 +135,33 @@ SIMT Index3 Thread::grid() const { std::abort(); }
 SIMT int Thread::rank() const { std::abort(); }
 SIMT int Thread::lane() const { std::abort(); }
 SIMT int Thread::warp() const { std::abort(); }
-SIMT void Thread::sync() const { std::abort(); }
-SIMT void Thread::sync_warp(std::uint32_t) const { std::abort(); }
+SIMT void Thread::sync(Here) const { std::abort(); }
+SIMT void Thread::sync_warp(std::uint32_t, Here) const { std::abort(); }
 template <class T>
-SIMT T Thread::shuffle(T, int, std::uint32_t) const {
+SIMT T Thread::shuffle(T, int, std::uint32_t, Here) const {
   std::abort();
 }
 template <class T>
-SIMT T Thread::shuffle_up(T, int, std::uint32_t) const {
+SIMT T Thread::shuffle_up(T, int, std::uint32_t, Here) const {
   std::abort();
 }
 template <class T>
-SIMT T Thread::shuffle_down(T, int, std::uint32_t) const {
+SIMT T Thread::shuffle_down(T, int, std::uint32_t, Here) const {
   std::abort();
 }
 template <class T>
-SIMT T Thread::shuffle_xor(T, int, std::uint32_t) const {
+SIMT T Thread::shuffle_xor(T, int, std::uint32_t, Here) const {
   std::abort();
 }
-SIMT bool Thread::any(bool, std::uint32_t) const { std::abort(); }
-SIMT bool Thread::all(bool, std::uint32_t) const { std::abort(); }
-SIMT std::uint32_t Thread::ballot(bool, std::uint32_t) const { std::abort(); }
+SIMT bool Thread::any(bool, std::uint32_t, Here) const { std::abort(); }
+SIMT bool Thread::all(bool, std::uint32_t, Here) const { std::abort(); }
+SIMT std::uint32_t Thread::ballot(bool, std::uint32_t, Here) const { std::abort(); }
 template <class T>
-SIMT std::uint32_t Thread::match_any(T, std::uint32_t) const {
+SIMT std::uint32_t Thread::match_any(T, std::uint32_t, Here) const {
   std::abort();
 }
 template <class T>
-SIMT std::uint32_t Thread::match_all(T, std::uint32_t) const {
+SIMT std::uint32_t Thread::match_all(T, std::uint32_t, Here) const {
   std::abort();
 }
 template <class T>
@@ -185,8 +185,8 @@ SIMT T Thread::atomic_cas(T*, T, T) const {
   std::abort();
 }
 SIMT void Thread::fence() const { std::abort(); }
-SIMT Bytes16 Thread::load16(const void*) const { std::abort(); }
-SIMT void Thread::store16(void*, const Bytes16&) const { std::abort(); }
+SIMT Bytes16 Thread::load16(const void*, Here) const { std::abort(); }
+SIMT void Thread::store16(void*, const Bytes16&, Here) const { std::abort(); }
 
 #endif
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A toy operation with what the product lacks: no array input, an optional array, an output sized
+// by an argument and an expression of it.
+#include "tessera/core/arguments.hpp"
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+const Signature& toy() {
+  static const Signature signature{{
+      parameter::integer("width", 4, 1, 100, "columns"),
+      parameter::real("scale", 1.5, "a factor"),
+      parameter::choice("mode", {"plain", "fancy"}, "how"),
+      parameter::optional_input("mask", {"width"}, "what to keep"),
+      parameter::output("out", {"2*width", "width"}, "the picture"),
+  }};
+  return signature;
+}
+
+const Signature& product() {
+  static const Signature signature = [] {
+    Signature s{{parameter::input("A", {"m", "k"}, ""), parameter::input("B", {"k", "n"}, ""),
+                 parameter::choice("op-a", {"none", "transpose"}, ""), parameter::output("C", {"m", "n"}, "")}};
+    s.parameters[0].transposed_by = "op-a";
+    return s;
+  }();
+  return signature;
+}
+
+template <class F>
+std::string complaint(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Arguments, SizesOutputsByExpressions) {
+  const Arguments by_default(toy(), Element::f32, {}, {});
+  EXPECT_EQ(by_default.array("out").extents, (Extents{8, 4}));
+  EXPECT_FALSE(by_default.has("mask"));
+  EXPECT_EQ(by_default.real("scale"), 1.5);
+  EXPECT_EQ(by_default.text("mode"), "plain");
+  const Array mask(Element::f32, {7});
+  const Arguments given(toy(), Element::f32, {{"mask", mask.view()}}, {{"width", "7"}, {"mode", "fancy"}});
+  EXPECT_EQ(given.array("out").extents, (Extents{14, 7}));
+  EXPECT_EQ(given.integer("width"), 7);
+}
+
+TEST(Arguments, ChecksAnOptionalArrayAgainstTheOtherArguments) {
+  const Array mask(Element::f32, {9});
+  EXPECT_EQ(complaint([&] { Arguments(toy(), Element::f32, {{"mask", mask.view()}}, {}); }),
+            "mask has width = 9, but --width has 4");
+}
+
+TEST(Arguments, NamesTheArraysThatDisagree) {
+  const Array a(Element::f32, {10, 65}), b(Element::f32, {33, 7});
+  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {}); }),
+            "B has k = 33, but A has 65");
+  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}}, {}); }), "the array B is missing");
+  const Array wrong(Element::f64, {65, 7});
+  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}, {"B", wrong.view()}}, {}); }),
+            "B holds f64, not f32");
+  const Array flat(Element::f32, {65});
+  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}, {"B", flat.view()}}, {}); }),
+            "B has 1 dimensions, not 2");
+}
+
+TEST(Arguments, TransposesByStrides) {
+  const Array a(Element::f32, {65, 10}), b(Element::f32, {65, 7});
+  const Arguments x(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {{"op-a", "transpose"}});
+  EXPECT_EQ(x.array("C").extents, (Extents{10, 7}));
+  const auto view = x.view<const float, 2>("A");
+  EXPECT_EQ(view.rows(), 10);
+  EXPECT_EQ(view.stride[0], 1);
+  EXPECT_EQ(view.stride[1], 10);
+}
+
+TEST(Arguments, SuggestsTheChoiceThatWasMeant) {
+  EXPECT_EQ(complaint([] { Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}}); }),
+            "--mode cannot be 'fancyy'; did you mean 'fancy'?");
+  EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"width", "101"}}); }).find("1 to 100"), std::string::npos);
+  EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"scale", "nan"}}); }).find("needs a number"),
+            std::string::npos);
+}
+
+TEST(Arguments, UsageNamesEverything) {
+  EXPECT_EQ(toy().usage(),
+            "[--width WHOLE_NUMBER] [--scale NUMBER] [--mode plain|fancy] [--mask mask[width]] -> out[2*width,width]");
+  EXPECT_EQ(product().dimensions(), (std::vector<std::string>{"m", "n", "k"}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/array.hpp"
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+TEST(Array, OwnsAlignedMemory) {
+  const Array a(Element::f32, {3, 5});
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.view().data) % 256, 0u);
+  EXPECT_EQ(a.view().strides, (Extents{5, 1}));
+  EXPECT_EQ(a.view().count(), 15);
+  EXPECT_TRUE(a.view().row_major());
+}
+
+TEST(Array, CopiesShareAndOutliveTheFirst) {
+  Array b;
+  {
+    Array a(Element::i32, {2});
+    a.as<int>()[1] = 42;
+    b = a;
+  }
+  EXPECT_EQ(b.as<int>()[1], 42);
+}
+
+TEST(Array, EmptyAndSingle) {
+  EXPECT_EQ(Array(Element::f64, {0, 7}).view().count(), 0);
+  EXPECT_EQ(Array(Element::f64, {}).view().count(), 1);
+  EXPECT_EQ(to_string(Extents{}), "a single value");
+  EXPECT_EQ(to_string(Extents{10, 33}), "10 × 33");
+}
+
+TEST(Array, RefusesImpossibleSizes) {
+  EXPECT_THROW(count_of({-1}), Error);
+  EXPECT_THROW(count_of({std::int64_t{1} << 40, std::int64_t{1} << 40}), Error);
+  EXPECT_EQ(count_of({std::int64_t{1} << 40, std::int64_t{1} << 40, 0}), 0);
+  EXPECT_THROW(Array(Element::f64, {std::int64_t{1} << 50}), Error);
+}
+
+TEST(Array, PacksAnyStrides) {
+  Array a(Element::i32, {2, 3, 4});
+  std::iota(a.as<int>(), a.as<int>() + 24, 0);
+  const ArrayView t = a.view().transposed();
+  EXPECT_FALSE(t.row_major());
+  EXPECT_EQ(t.extents, (Extents{2, 4, 3}));
+  const Array packed = packed_copy(t);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 4; ++j)
+      for (int k = 0; k < 3; ++k) EXPECT_EQ(packed.as<int>()[(i * 4 + j) * 3 + k], i * 12 + k * 4 + j);
+}
+
+TEST(Array, SpansNegativeStrides) {
+  ArrayView v{nullptr, Element::f32, {4, 3}, {-3, 1}};
+  EXPECT_EQ(v.span(), (std::pair<std::int64_t, std::int64_t>{-9, 3}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/element.hpp"
+#include <gtest/gtest.h>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+// The nearest of all 65536 values, ties to the even one: slow and independent of the conversion.
+template <class T>
+float nearest_value(float x) {
+  float best = 0, least = std::numeric_limits<float>::infinity();
+  bool even = false;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto value = static_cast<float>(T{static_cast<std::uint16_t>(bits)});
+    if (!std::isfinite(value)) continue;
+    const float distance = std::abs(value - x);
+    const bool is_even = (bits & 1) == 0;
+    if (distance < least || (distance == least && is_even && !even)) best = value, least = distance, even = is_even;
+  }
+  return best;
+}
+
+template <class T>
+void expect_rounds_to_nearest(float x) {
+  EXPECT_EQ(static_cast<float>(T::from(x)), nearest_value<T>(x)) << x;
+}
+
+template <class T>
+void expect_round_trip() {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const T value{static_cast<std::uint16_t>(bits)};
+    const auto wide = static_cast<float>(value);
+    if (std::isnan(wide)) EXPECT_TRUE(std::isnan(static_cast<float>(T::from(wide))));
+    else EXPECT_EQ(T::from(wide).bits, value.bits);
+  }
+}
+
+TEST(Element, EveryHalfSurvivesTheWayThroughFloat) {
+  expect_round_trip<f16>();
+  expect_round_trip<bf16>();
+}
+
+TEST(Element, HalvesRoundToNearestTiesToEven) {
+  for (const float x : {1.0f, 1.00048828125f, 1.00146484375f, 0.1f, -3.14159265f, 65503.0f, 6.0e-8f, 2.98e-8f, 3.0e-5f,
+                        6.1e-5f, 1e-3f, 2049.0f, 2051.0f, -0.33333f})
+    expect_rounds_to_nearest<f16>(x);
+  for (const float x : {1.0f, 1.00390625f, 1.01171875f, 0.1f, 3.14159265f, 1e30f, -1e-30f, 257.0f, 259.0f})
+    expect_rounds_to_nearest<bf16>(x);
+}
+
+TEST(Element, HalvesOverflowToInfinityWhereTheyShould) {
+  EXPECT_EQ(f16::from(65519.0f).bits, 0x7bff);
+  EXPECT_EQ(f16::from(65520.0f).bits, 0x7c00);
+  EXPECT_EQ(f16::from(-1e30f).bits, 0xfc00);
+  EXPECT_EQ(bf16::from(std::numeric_limits<float>::max()).bits, 0x7f80);
+}
+
+TEST(Element, NamesAndSizes) {
+  for (const Element element : all_elements()) {
+    EXPECT_EQ(parse_element(name_of(element)), element);
+    dispatch(element, [element](auto type) {
+      using T = typename decltype(type)::type;
+      EXPECT_EQ(sizeof(T), size_of(element));
+      EXPECT_EQ(element_of<T>, element);
+    });
+  }
+  EXPECT_FALSE(parse_element("f33"));
+}
+
+TEST(Element, StoresAndLoadsThroughDouble) {
+  for (const Element element : all_elements()) {
+    alignas(8) unsigned char at[8] = {};
+    store_from_double(element, at, 96.0);
+    EXPECT_EQ(load_as_double(element, at), 96.0) << name_of(element);
+  }
+  std::int32_t whole = 7;
+  store_from_double(Element::i32, &whole, std::nan(""));
+  EXPECT_EQ(whole, 0);
+  store_from_double(Element::i32, &whole, 4294967297.0);
+  EXPECT_EQ(whole, 1);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/variant.hpp"
+#include <gtest/gtest.h>
+#include "tessera/core/operation.hpp"
+
+namespace tessera {
+namespace {
+
+Variant toy() {
+  Variant v;
+  v.idea = "an idea";
+  v.choices.resize(2);
+  v.choices[0].tuning = {{"tile", 16}};
+  v.choices[1].tuning = {{"tile", 8}};
+  v.choices[1].ranges = {{"x", 1, 64, 32}};
+  for (Choice& choice : v.choices) choice.run[Element::f32] = [](const Arguments&, const Tuning&, Run&) {};
+  return v;
+}
+
+TEST(Variant, TakesItsPlaceFromItsFile) {
+  enlist(toy(), {"/anywhere/ops/toy_operation/gpu_07_two_words.simt.cu", 1});
+  enlist(toy(), {"ops/toy_operation/gpu_03_early.simt.cu", 1});
+  enlist(toy(), {"ops/toy_operation/cpu_09_first.cpp", 1});
+  const auto ladder = ladder_of("toy_operation");
+  ASSERT_EQ(ladder.size(), 3u);
+  EXPECT_EQ(ladder[0]->name, "first");
+  EXPECT_EQ(ladder[1]->name, "early");
+  EXPECT_EQ(ladder[2]->name, "two_words");
+  EXPECT_EQ(ladder[2]->ladder, "gpu");
+  EXPECT_EQ(ladder[2]->place, 7);
+  EXPECT_EQ(ladder[2]->file, "toy_operation/gpu_07_two_words.simt.cu");
+  EXPECT_THROW(enlist(toy(), {"ops/toy_operation/nonsense.cpp", 1}), Error);
+  EXPECT_THROW(enlist(toy(), {"ops/toy_operation/gpu_x7_a.cpp", 1}), Error);
+}
+
+TEST(Variant, FindsAChoiceByItsTuning) {
+  const Variant v = toy();
+  EXPECT_EQ(v.find({}), &v.choices[0]);
+  EXPECT_EQ(v.find({{"tile", 8}}), &v.choices[1]);
+  EXPECT_EQ(v.find({{"x", 7}}), &v.choices[1]);
+  EXPECT_EQ(v.find({{"tile", 9}}), nullptr);
+  EXPECT_EQ(to_string(v.choices[1].defaults()), "tile=8,x=32");
+}
+
+TEST(Tuning, ReadsWhatItWrites) {
+  const Tuning t = parse_tuning("tile=16,x=4*8");
+  EXPECT_EQ(t["x"], 32);
+  EXPECT_EQ(parse_tuning(to_string(t)), t);
+  EXPECT_THROW(parse_tuning("tile"), Error);
+  EXPECT_THROW(parse_tuning("=3"), Error);
+  EXPECT_THROW(parse_tuning("tile=1e3"), Error);
+}
+
+TEST(Names, TheNearestIsSuggested) {
+  EXPECT_EQ(nearest("shard_tiles", {"shared_tiles", "cached_tiles"}), "shared_tiles");
+  EXPECT_EQ(nearest("zebra", {"shared_tiles", "naive"}), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of CONTRIBUTING that a machine can check, over the tracked tree."""
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CODE = {".cpp", ".hpp", ".cu", ".cuh", ".h"}
+LAYERS = ["core", "io", "simt", "cuda", "dist", "run", "lab", "tune", "report", "cli"]
+
+
+def sources(*folders):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in CODE:
+                yield path
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+class Rules(unittest.TestCase):
+    def test_there_is_something_to_check(self):
+        self.assertGreater(len(list(sources("tessera"))), 40)
+        self.assertGreater(len(list(sources("ops"))), 10)
+
+    def test_no_file_outside_ops_knows_an_operation(self):
+        names = [p.name for p in (ROOT / "ops").iterdir() if p.is_dir()]
+        self.assertTrue(names)
+        for path in sources("tessera"):
+            if "_test." in path.name:
+                continue
+            text = re.sub(r"//[^\n]*", "", path.read_text())
+            self.assertNotIn("#include \"ops/", text, relative(path))
+            for name in names:
+                self.assertNotRegex(text, rf'"[^"\n]*\b{name}\b[^"\n]*"', f"{relative(path)} names {name}")
+
+    def test_a_folder_uses_only_those_above_it(self):
+        for path in sources("tessera"):
+            parts = path.relative_to(ROOT / "tessera").parts
+            if len(parts) < 2 or parts[0] not in LAYERS or "_test." in path.name:
+                continue
+            for used in re.findall(r'#include "tessera/(\w+)/', path.read_text()):
+                self.assertLessEqual(LAYERS.index(used), LAYERS.index(parts[0]), f"{relative(path)} uses {used}")
+
+    def test_cuda_is_included_in_one_folder_only(self):
+        for path in sources("tessera"):
+            if path.relative_to(ROOT / "tessera").parts[0] == "cuda":
+                continue
+            for header in re.findall(r"#include <(cuda\w*\.h|cublas\w*\.h|nvrtc\.h)>", path.read_text()):
+                self.fail(f"{relative(path)} includes {header}")
+
+    def test_inline_ptx_stays_in_its_folder(self):
+        for path in sources("tessera", "ops"):
+            if relative(path).startswith("tessera/cuda/ptx/"):
+                continue
+            if path.suffix in {".cu", ".cuh"}:
+                self.assertNotRegex(path.read_text(), r"\basm\b", relative(path))
+
+    def test_the_library_neither_prints_nor_exits(self):
+        for path in sources("tessera", "ops"):
+            if relative(path).startswith("tessera/cli/") or "_test." in path.name or "_fuzz." in path.name:
+                continue
+            self.assertNotRegex(path.read_text(), r"\bstd::(cout|cerr|exit)\b|\bprintf\(|\bfmt::print\(", relative(path))
+
+    def test_files_stay_within_their_budget(self):
+        lengths = sorted((len(p.read_text().splitlines()), relative(p)) for p in sources("tessera", "ops", "tests"))
+        self.assertLessEqual(lengths[-1][0], 400, lengths[-1][1])
+        self.assertLessEqual(lengths[len(lengths) * 9 // 10][0], 250, "the 90th percentile")
+
+    def test_every_file_names_its_licence(self):
+        for path in sources("tessera", "ops", "tests"):
+            self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text().splitlines()[0], relative(path))
+
+    def test_nothing_is_left_open(self):
+        for path in sources("tessera", "ops", "tests"):
+            self.assertNotRegex(path.read_text(), r"\b(TODO|FIXME|XXX|HACK)\b", relative(path))
+
+    def test_every_folder_of_ops_is_an_operation(self):
+        if len(sys.argv) < 2:
+            self.skipTest("no program given")
+        listed = subprocess.run([sys.argv[1], "list"], capture_output=True, text=True, check=True).stdout
+        for folder in (ROOT / "ops").iterdir():
+            if folder.is_dir():
+                self.assertRegex(listed, rf"\b{folder.name}\b")
+
+    def test_the_catalogue_lists_every_rung_file(self):
+        if len(sys.argv) < 2:
+            self.skipTest("no program given")
+        for folder in (ROOT / "ops").iterdir():
+            if not folder.is_dir():
+                continue
+            listed = subprocess.run([sys.argv[1], "list", folder.name], capture_output=True, text=True, check=True).stdout
+            for file in folder.iterdir():
+                rung = re.fullmatch(r"[a-z]+_(\d\d)_(\w+)\.(cpp|simt\.cu|cu|sm\d+\.cu)", file.name)
+                if rung and not rung[2].endswith("_test"):
+                    self.assertRegex(listed, rf"\b{rung[2]}\b", relative(file))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
