@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 6: shared tiles, with the loop over a tile's depth unrolled.
+//
+// A tile's depth is known when the kernel is compiled. Unrolled, the counter, the comparison and
+// the address arithmetic are gone, and four neighbours in a row of A's tile can come in one wide load. The
+// loads from global memory are still waited for before each tile.
+#include "coarsened.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+struct Config {
+  int tile = 16;
+  Tuning tuning() const { return {{"tile", tile}}; }
+};
+
+template <class T, Config config>
+using Unrolled = Coarsened<T, Coarsening{.tile = config.tile, .unroll = 1}>;
+
+const KernelRung<Problem, Config, Unrolled, Config{16}, Config{4}, Config{8}, Config{32}> rung{
+    "shared tiles, the loop over a tile's depth unrolled"};
+
+}  // namespace
+}  // namespace tessera::matmul
