@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/io/atomic_file.hpp"
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <csignal>
+#include "tessera/io/npy.hpp"
+#include "tests/npy_files.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing;
+
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// Lets no file of this process grow beyond `most` bytes: what a full disk looks like from here.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t most) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{most, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+class AtomicFileTest : public TemporaryFolder {
+ protected:
+  using TemporaryFolder::path;
+  std::string path() const { return path("x"); }
+  using TemporaryFolder::content;
+  std::string content() const { return content("x"); }
+  void write(const std::string& text, const std::string& name = "x") const {
+    AtomicFile file(path(name));
+    file.write(bytes(text));
+    file.commit();
+  }
+};
+
+TEST_F(AtomicFileTest, appearsWholeAtCommit) {
+  {
+    AtomicFile file(path());
+    file.write(bytes("ab"));
+    file.write(bytes("cd"));
+    EXPECT_FALSE(fs::exists(path()));
+    file.commit();
+  }
+  EXPECT_EQ(content(), "abcd");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, withoutCommitNothingHappened) {
+  write("old");
+  {
+    AtomicFile file(path());
+    file.write(bytes("new"));
+    EXPECT_EQ(files(), 2);
+  }
+  EXPECT_EQ(content(), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, aFullDiskLeavesTheOldFile) {
+  write("old");
+  const std::string much(100'000, 'x');
+  {
+    const SmallDisk small(50'000);
+    EXPECT_EQ(error_of([&] { write(much); }), path() + ": cannot be written: File too large");
+    const Array array(Element::u8, {300, 300});
+    EXPECT_EQ(error_of([&] { npy::write(path(), array.view()); }),
+              path() + ": cannot be written: File too large");
+    EXPECT_EQ(error_of([&] { npy::write(path("y"), array.view()); }),
+              path("y") + ": cannot be written: File too large");
+  }
+  EXPECT_EQ(content(), "old");
+  EXPECT_EQ(files(), 1);
+  write(much);
+  EXPECT_EQ(content(), much);
+}
+
+TEST_F(AtomicFileTest, errorsNameFileAndReason) {
+  const auto opening = [](const std::string& name) { return error_of([&] { AtomicFile file(name); }); };
+  EXPECT_EQ(opening(path("none/x")),
+            path("none/x") + ": cannot be written to folder " + path("none") + ": No such file or directory");
+  EXPECT_EQ(opening(folder_.string()), folder_.string() + ": cannot be written: Is a directory");
+  EXPECT_EQ(opening(path("none/")), path("none/") + ": cannot be written: Is a directory");
+  EXPECT_EQ(opening(""), ": cannot be written: No such file or directory");
+  write("old");
+  EXPECT_EQ(opening(path("x/y")), path("x/y") + ": cannot be written: Not a directory");
+  EXPECT_EQ(error_of([] {
+              AtomicFile file("/dev/full");
+              file.write(bytes("x"));
+            }),
+            "/dev/full: cannot be written: No space left on device");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, aFolderLostMeanwhileIsAnError) {
+  fs::create_directory(path("sub"));
+  AtomicFile file(path("sub/x"));
+  file.write(bytes("new"));
+  fs::remove_all(path("sub"));
+  EXPECT_EQ(error_of([&] { file.commit(); }),
+            path("sub/x") + ": cannot be replaced: No such file or directory");
+}
+
+TEST_F(AtomicFileTest, keepsTheOldFilesPermissions) {
+  write("old");
+  fs::permissions(path(), fs::perms(0640));
+  write("new");
+  EXPECT_EQ(fs::status(path()).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, aReadOnlyFileStays) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write to it";
+  write("old");
+  fs::permissions(path(), fs::perms(0444));
+  EXPECT_EQ(error_of([&] { write("new"); }), path() + ": cannot be written: Permission denied");
+  EXPECT_EQ(content(), "old");
+}
+
+TEST_F(AtomicFileTest, followsLinks) {
+  fs::create_directory(path("sub"));
+  fs::create_symlink("sub/target", path("link"));
+  write("first", "link");
+  write("second", "link");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(content("sub/target"), "second");
+}
+
+TEST_F(AtomicFileTest, aDeviceIsWrittenNotReplaced) {
+  AtomicFile file("/dev/null");
+  file.write(bytes("x"));
+  file.commit();
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(AtomicFileTest, theLongestNameWillDo) {
+  const std::string name(255, 'n');
+  write("x", name);
+  EXPECT_EQ(content(name), "x");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// NumPy's .npy files as arrays. Reading maps the file, so that its size is no matter and only what
+// is used is read; what cannot be used in place (other byte order, misaligned) is copied.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include "tessera/core/array.hpp"
+
+namespace tessera::npy {
+
+// `as` is what the caller expects; needed for bf16, which NumPy saves without its type. Fortran
+// order comes out as strides. The array may be written to; the file never changes by it. Replacing
+// the file meanwhile is harmless, but cutting it short is not: its pages are gone (SIGBUS).
+// Throws Error "PATH: reason".
+Array read(const std::string& path, std::optional<Element> as = {});
+
+// The same from a file's bytes, which are copied. `name` is for messages.
+Array parse(std::span<const std::byte> file, const std::string& name, std::optional<Element> as = {});
+
+// Of host memory with any strides; Fortran order where that saves a pass over the data. Until the
+// file is whole, an old one stays as it was.
+void write(const std::string& path, const ArrayView& array);
+
+}  // namespace tessera::npy
