@@ -4,6 +4,8 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <type_traits>
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/element.hpp"
@@ -62,10 +64,20 @@ struct Problem {
     p.b = arguments.view<const T, 2>("B");
     p.c = arguments.view<T, 2>("C");
     p.c0 = arguments.view<const T, 2>("C0");
-    p.alpha = static_cast<T>(arguments.real("alpha"));
-    p.beta = p.c0.data != nullptr ? static_cast<T>(arguments.real("beta")) : T{0};
+    p.alpha = factor(arguments, "alpha");
+    p.beta = p.c0.data != nullptr ? factor(arguments, "beta") : T{0};
     if (p.alpha == T{0}) p.a.extent[1] = p.b.extent[0] = 0;
     return p;
+  }
+
+  // Throws Error where T cannot hold it: 0.5 among integers, 1e300 among floats.
+  static T factor(const Arguments& arguments, const char* name) {
+    const double value = arguments.real(name);
+    constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
+    if (!(value >= -most && value <= most) || (std::is_integral_v<T> && value != static_cast<double>(static_cast<std::int64_t>(value))))
+      throw Error(std::string("--") + name + " " + arguments.text(name) + " is not a number that " +
+                  std::string(name_of(element_of<T>)) + " can hold");
+    return static_cast<T>(value);
   }
 };
 

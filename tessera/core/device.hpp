@@ -51,6 +51,8 @@ class Backend {
   virtual std::string unusable() = 0;
   virtual bool shares_host_memory() const = 0;       // then arrays need not be copied
   virtual Memory& memory(const Device& device) = 0;
+  // Bytes that can still be allocated there.
+  virtual std::int64_t free_memory(const Device& device) { return device.memory_bytes; }
   virtual void* make_stream(const Device& device) = 0;
   virtual void release_stream(const Device& device, void* stream) noexcept = 0;
   // Copies between host memory and the device's, in either direction, in the order of the stream.

@@ -48,6 +48,13 @@ Tuning Choice::defaults() const {
   return out;
 }
 
+bool Choice::allows(const Tuning& wanted) const {
+  return std::ranges::all_of(wanted, [this](const auto& pair) {
+    if (const auto fixed = tuning.find(pair.first)) return *fixed == pair.second;
+    return std::ranges::any_of(ranges, [&pair](const Range& r) { return r.name == pair.first; });
+  });
+}
+
 Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning, const Device& device) const {
   if (device.where != where)
     return "runs on " + std::string(name_of(where)) + ", not on " + std::string(name_of(device.where));
@@ -63,14 +70,8 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
 }
 
 const Choice* Variant::find(const Tuning& wanted) const {
-  for (const Choice& choice : choices) {
-    const bool fits = std::ranges::all_of(wanted, [&choice](const auto& pair) {
-      if (const auto fixed = choice.tuning.find(pair.first)) return *fixed == pair.second;
-      return std::ranges::any_of(choice.ranges, [&pair](const Range& r) { return r.name == pair.first; });
-    });
-    if (fits) return &choice;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(choices, [&wanted](const Choice& choice) { return choice.allows(wanted); });
+  return found == choices.end() ? nullptr : &*found;
 }
 
 void enlist(Variant variant, Here here) {

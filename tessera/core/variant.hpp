@@ -34,6 +34,7 @@ struct Choice {
   std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
 
   Tuning defaults() const;  // the fixed values and each parameter's default
+  bool allows(const Tuning& wanted) const;  // its fixed values and the names of its ranges fit all of `wanted`
 };
 
 struct Variant {

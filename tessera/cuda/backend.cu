@@ -82,6 +82,13 @@ class CudaBackend : public Backend {
     return *memories_.at(static_cast<std::size_t>(device.index));
   }
 
+  std::int64_t free_memory(const Device& device) override {
+    const OnDevice on_device(device.index);
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  }
+
   void* make_stream(const Device& device) override {
     const OnDevice on_device(device.index);
     return Stream().release();

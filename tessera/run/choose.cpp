@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/choose.hpp"
+#include <algorithm>
+#include "tessera/core/expression.hpp"
+
+namespace tessera {
+namespace {
+
+struct DeviceWords {
+  Where where;
+  int index = 0;
+  std::optional<int> threads;
+};
+
+int whole_number(const std::string& word, const std::string& whole, int least) {
+  const std::int64_t value = evaluate(word);
+  if (value < least || value > 1 << 20) throw Error("'" + whole + "' is not a device: " + word + " is out of range");
+  return static_cast<int>(value);
+}
+
+// "cuda:1", "cpu:threads=2".
+DeviceWords parse_device(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  const std::string name = word.substr(0, colon);
+  const auto where = parse_where(name);
+  if (!where) {
+    const std::string meant = nearest(name, {"auto", "cpu", "simt", "cuda"});
+    throw Error("no device is called '" + name + "'; " +
+                (meant.empty() ? "there are auto, cpu, simt and cuda" : "did you mean '" + meant + "'?"));
+  }
+  DeviceWords out{*where, 0, {}};
+  if (colon == std::string::npos) return out;
+  const std::string rest = word.substr(colon + 1), threads = "threads=";
+  if (*where == Where::cuda) out.index = whole_number(rest, word, 0);
+  else if (rest.starts_with(threads)) out.threads = whole_number(rest.substr(threads.size()), word, 1);
+  else throw Error("'" + word + "' is not a device: write " + name + ":threads=NUMBER");
+  return out;
+}
+
+Error no_device(const std::string& label, const std::string& reason) {
+  return Error(Error::Kind::no_device, label + " cannot be used: " + reason);
+}
+
+bool is_usable(Where where) {
+  Backend* backend = find_backend(where);
+  return backend != nullptr && !backend->devices().empty();
+}
+
+bool has_variant(const Operation& operation, const std::optional<std::string>& name, Where where) {
+  return std::ranges::any_of(ladder_of(operation.name), [&](const Variant* v) {
+    return v->where == where && (name ? v->name == *name : !v->yardstick);
+  });
+}
+
+// Whether a GPU finishes sooner although its arrays must travel. The figures are deliberately rough
+// and on the GPU's conservative side: what decides is the ratio of arithmetic to bytes, and between
+// the two extremes, either choice is good.
+bool transfer_pays(const Operation& operation, const Arguments& arguments, const Device& cpu, const Device& gpu) {
+  constexpr double bus_bytes = 10e9, start_seconds = 50e-6;         // a PCIe 4 bus, launches and waiting
+  constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;               // of one multiprocessor: 128 lanes, half used
+  constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;    // of one core: two 256-bit units, one fused
+  const double flops = operation.flops(arguments), bytes = operation.bytes(arguments);
+  const double there = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
+  const double here = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
+  return there < here;
+}
+
+std::string known_tunings(const Variant& variant) {
+  std::string out;
+  constexpr std::size_t most = 4;
+  for (std::size_t i = 0; i < std::min(most, variant.choices.size()); ++i)
+    out += (i == 0 ? "" : "; ") + to_string(variant.choices[i].defaults());
+  return variant.choices.size() > most ? out + "; …" : out;
+}
+
+// The first choice that fits the tuning and accepts the arguments; or why none does.
+Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, const Request& request) {
+  Reason first_reason;
+  for (const Choice& choice : variant.choices) {
+    Tuning tuning = choice.defaults();
+    if (request.tuning) {
+      if (!choice.allows(*request.tuning)) continue;
+      for (const auto& [name, value] : *request.tuning) tuning.set(name, value);
+    }
+    const Reason reason = variant.refuses(choice, arguments, tuning, plan.device);
+    if (!reason) {
+      plan.variant = &variant;
+      plan.choice = &choice;
+      plan.tuning = std::move(tuning);
+      return std::nullopt;
+    }
+    if (!first_reason) first_reason = reason;
+  }
+  if (first_reason) return first_reason;
+  return "has no choice with " + to_string(request.tuning.value_or(Tuning{})) + "; it has " + known_tunings(variant);
+}
+
+// Why `name` is no rung of this device's ladder.
+Error unknown_variant(const std::string& name, const Operation& operation, const Device& device) {
+  for (const Variant* v : ladder_of(operation.name))
+    if (v->name == name)
+      return Error("the variant " + name + " runs on " + std::string(name_of(v->where)) + ", not on " + device.label());
+  for (const CatalogueEntry& entry : catalogue())
+    if (entry.operation == operation.name && entry.name == name && !entry.absent.empty())
+      return Error(Error::Kind::no_device, "the variant " + name + " is not here: " + entry.absent);
+  std::vector<std::string> names;
+  for (const Variant* v : ladder_of(operation.name)) names.push_back(v->name);
+  for (const CatalogueEntry& entry : catalogue())
+    if (entry.operation == operation.name) names.push_back(entry.name);
+  const std::string meant = nearest(name, names);
+  return Error("no variant of " + operation.name + " is called '" + name + "'" +
+               (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+}  // namespace
+
+Device find_device(const std::string& word) {
+  const DeviceWords words = parse_device(word);
+  Backend* backend = find_backend(words.where);
+  if (backend == nullptr)
+    throw no_device(word, words.where == Where::cuda ? "this build has no CUDA" : "this build lacks it");
+  const auto& devices = backend->devices();
+  if (devices.empty()) throw no_device(word, backend->unusable());
+  const auto index = static_cast<std::size_t>(words.index);
+  if (index >= devices.size())
+    throw no_device(word, "there " + std::string(devices.size() == 1 ? "is" : "are") + " only " +
+                              std::to_string(devices.size()));
+  Device device = devices[index];
+  if (words.threads) device.threads = *words.threads;
+  return device;
+}
+
+Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request) {
+  if (request.device != "auto") return find_device(request.device);
+  const bool on_cpu = has_variant(operation, request.variant, Where::cpu);
+  const bool on_gpu = is_usable(Where::cuda) && has_variant(operation, request.variant, Where::cuda);
+  if (on_cpu && on_gpu) {
+    const Device cpu = find_device("cpu"), gpu = find_device("cuda");
+    return transfer_pays(operation, arguments, cpu, gpu) ? gpu : cpu;
+  }
+  if (on_gpu) return find_device("cuda");
+  // The executor is for looking at kernels: naming a kernel that nothing else here can run asks for it.
+  if (!on_cpu && request.variant && is_usable(Where::simt) && has_variant(operation, request.variant, Where::simt))
+    return find_device("simt");
+  return find_device("cpu");
+}
+
+Plan choose(const Operation& operation, const Arguments& arguments, const Request& request) {
+  return choose_on(choose_device(operation, arguments, request), operation, arguments, request);
+}
+
+Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments, const Request& request) {
+  Plan plan;
+  plan.device = device;
+  auto ladder = ladder_of(operation.name);
+  std::erase_if(ladder, [&](const Variant* v) {
+    return v->where != device.where || (request.variant ? v->name != *request.variant : v->yardstick);
+  });
+  if (ladder.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
+  std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
+  Reason highest;
+  for (const Variant* variant : ladder) {
+    const Reason reason = settle(plan, *variant, arguments, request);
+    if (!reason) return plan;
+    if (!highest) highest = variant->name + ": " + *reason;
+  }
+  throw Error("no variant of " + operation.name + " can compute this on " + device.label() +
+              (highest ? "; " + *highest : std::string(": this build has none")));
+}
+
+}  // namespace tessera

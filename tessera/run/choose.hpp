@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which device and which variant: from what was asked for, else from the sizes.
+#pragma once
+#include <optional>
+#include <string>
+#include "tessera/core/operation.hpp"
+
+namespace tessera {
+
+// What somebody asked for; what is left open is chosen.
+struct Request {
+  std::string device = "auto";         // auto, cpu, simt, cuda, cuda:1; cpu:threads=1
+  std::optional<std::string> variant = {};  // its name
+  std::optional<Tuning> tuning = {};        // fixes some or all of a Choice's values
+};
+
+// A Choice with all its values, and where it will run.
+struct Plan {
+  const Variant* variant = nullptr;
+  const Choice* choice = nullptr;
+  Tuning tuning;
+  Device device;
+};
+
+// "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device where this machine or
+// this build has none, with the reason; of kind user for words that mean nothing.
+Device find_device(const std::string& word);
+
+// As find_device; "auto" weighs the GPU's speed against the way there and back.
+Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request);
+
+// The variant asked for, or the highest place of the device's ladder that accepts the arguments and
+// is nobody else's code. Throws Error with the nearest name, or with the variant's reason.
+Plan choose(const Operation& operation, const Arguments& arguments, const Request& request = {});
+Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments, const Request& request);
+
+}  // namespace tessera

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/inputs.hpp"
+#include <algorithm>
+#include <cstring>
+#include "tessera/core/parallel.hpp"
+#include "tessera/core/random.hpp"
+
+namespace tessera {
+namespace {
+
+using Buffers = std::map<std::string, Array>;
+
+// A row-major array of these extents whose rows lie `padding` elements further apart than they need.
+ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, const Extents& extents, Layout layout) {
+  Extents padded = extents;
+  if (!padded.empty()) padded.back() += layout.padding;
+  Array& buffer = buffers[p.name] = Array(p.element.value_or(element), padded);
+  ArrayView view = buffer.view();
+  std::memset(view.data, 0xff, static_cast<std::size_t>(view.count()) * size_of(view.element));
+  view.extents = extents;
+  return view;
+}
+
+Arguments make_arguments(const Operation& operation, Element element, const Case& chosen, Layout layout,
+                         Buffers& buffers) {
+  std::map<std::string, ArrayView> inputs;
+  for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
+    if (p->optional && std::ranges::find(chosen.optional_inputs, p->name) == chosen.optional_inputs.end()) continue;
+    inputs[p->name] =
+        add_padded(buffers, *p, element, extents_in_memory(*p, chosen.dims, chosen.words), layout);
+  }
+  Arguments arguments(operation.signature, element, std::move(inputs), chosen.words);
+  for (const Parameter* p : operation.signature.of(Parameter::Kind::output))
+    arguments.set_array(p->name, add_padded(buffers, *p, element, arguments.array(p->name).extents, layout));
+  return arguments;
+}
+
+// The address of a row of a view, whose rows are counted over all dimensions but the last.
+char* row_of(const ArrayView& view, std::int64_t row) {
+  std::int64_t offset = 0;
+  for (std::size_t d = view.extents.size() - 1; d-- > 0;) {
+    offset += row % view.extents[d] * view.strides[d];
+    row /= view.extents[d];
+  }
+  return static_cast<char*>(view.data) + offset * static_cast<std::int64_t>(size_of(view.element));
+}
+
+}  // namespace
+
+Inputs::Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed, Layout layout)
+    : arguments_(make_arguments(operation, element, chosen, layout, buffers_)) {
+  std::uint64_t count = 0;
+  for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
+    const std::uint64_t own_seed = seed * 16 + count++;
+    if (!arguments_.has(p->name)) continue;
+    if (operation.fill) operation.fill(arguments_, p->name, chosen.distribution, own_seed, arguments_.array(p->name));
+    else fill_normal(own_seed, arguments_.array(p->name));
+  }
+}
+
+void Inputs::poison() {
+  for (const Parameter* p : arguments_.signature().of(Parameter::Kind::output)) {
+    const ArrayView& buffer = buffers_.at(p->name).view();
+    std::memset(buffer.data, 0xff, static_cast<std::size_t>(buffer.count()) * size_of(buffer.element));
+  }
+}
+
+bool Inputs::padding_intact() const {
+  for (const Parameter* p : arguments_.signature().of(Parameter::Kind::output)) {
+    const ArrayView& buffer = buffers_.at(p->name).view();
+    if (buffer.extents.empty() || buffer.count() == 0) continue;
+    const std::size_t size = size_of(buffer.element);
+    const auto row = static_cast<std::size_t>(buffer.extents.back()) * size;
+    const auto used = static_cast<std::size_t>(arguments_.array(p->name).extents.back()) * size;
+    const auto rows = static_cast<std::size_t>(buffer.count()) / static_cast<std::size_t>(buffer.extents.back());
+    for (std::size_t r = 0; r < rows; ++r) {
+      const auto* bytes = static_cast<const unsigned char*>(buffer.data) + r * row;
+      if (std::any_of(bytes + used, bytes + row, [](unsigned char byte) { return byte != 0xff; })) return false;
+    }
+  }
+  return true;
+}
+
+void fill_normal(std::uint64_t seed, const ArrayView& to) {
+  if (to.count() == 0) return;
+  const std::size_t size = size_of(to.element);
+  const std::int64_t cols = to.extents.empty() ? 1 : to.extents.back(), rows = to.count() / cols;
+  const std::int64_t step = (to.extents.empty() ? 1 : to.strides.back()) * static_cast<std::int64_t>(size);
+  const int parts = to.count() < 1 << 16 ? 1 : host_threads();
+  parallel(parts, [&](int part) {
+    for (std::int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row) {
+      Random random(seed, static_cast<std::uint64_t>(row));
+      char* at = to.extents.empty() ? static_cast<char*>(to.data) : row_of(to, row);
+      for (std::int64_t j = 0; j < cols; ++j, at += step)
+        if (const std::uint64_t bits = is_integer(to.element) ? random.next() : 0; is_integer(to.element))
+          std::memcpy(at, &bits, size);
+        else
+          store_from_double(to.element, at, random.normal());
+    }
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/place.hpp"
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+std::size_t bytes_of(const ArrayView& view) { return static_cast<std::size_t>(view.count()) * size_of(view.element); }
+
+// Then packing its elements saves the device the gaps.
+bool has_gaps(const ArrayView& view) {
+  const auto [first, last] = view.span();
+  return last - first > view.count();
+}
+
+char* first_byte(const ArrayView& view) {
+  return static_cast<char*>(view.data) + view.span().first * static_cast<std::int64_t>(size_of(view.element));
+}
+
+const char* unpack_dimension(const char* from, const ArrayView& to, std::size_t dimension, char* at) {
+  const std::size_t size = size_of(to.element);
+  if (dimension == to.extents.size()) {
+    std::memcpy(at, from, size);
+    return from + size;
+  }
+  const std::int64_t stride = to.strides[dimension], extent = to.extents[dimension];
+  if (dimension + 1 == to.extents.size() && stride == 1) {
+    const std::size_t bytes = size * static_cast<std::size_t>(extent);
+    std::memcpy(at, from, bytes);
+    return from + bytes;
+  }
+  for (std::int64_t i = 0; i < extent; ++i)
+    from = unpack_dimension(from, to, dimension + 1, at + i * stride * static_cast<std::int64_t>(size));
+  return from;
+}
+
+bool is_output(const Parameter& p) { return p.kind == Parameter::Kind::output; }
+
+}  // namespace
+
+void unpack(const void* from, const ArrayView& to) {
+  if (to.count() != 0) unpack_dimension(static_cast<const char*>(from), to, 0, static_cast<char*>(to.data));
+}
+
+Placed::Placed(const Plan& plan, const Arguments& host)
+    : plan_(plan), backend_(&backend_of(plan.device)), host_(host), here_(host) {
+  for (const Parameter* p : host.signature().of(Parameter::Kind::output))
+    if (host.array(p->name).data == nullptr && host.array(p->name).count() != 0)
+      throw Error(Error::Kind::internal, "the output " + p->name + " has no memory");
+  const std::size_t workspace =
+      plan_.choice->workspace_bytes ? plan_.choice->workspace_bytes(host, plan_.tuning) : 0;
+  check_size(workspace);
+  if (!backend_->shares_host_memory())
+    for (const Parameter& p : host.signature().parameters) {
+      if (!p.is_array() || !host.has(p.name)) continue;
+      if (is_output(p)) place_output(p.name);
+      else place_input(p.name);
+    }
+  if (workspace != 0)
+    workspace_ = Array(Element::u8, {static_cast<std::int64_t>(workspace)}, backend_->memory(plan_.device));
+  run_ = {&plan_.device, nullptr, workspace == 0 ? nullptr : workspace_.view().data, workspace};
+  // Last, so that no exception of this constructor can leave it behind.
+  run_.stream = backend_->make_stream(plan_.device);
+}
+
+Placed::~Placed() { backend_->release_stream(plan_.device, run_.stream); }
+
+void Placed::check_size(std::size_t workspace_bytes) const {
+  std::size_t bytes = workspace_bytes;
+  if (!backend_->shares_host_memory())
+    for (const Parameter& p : host_.signature().parameters)
+      if (p.is_array() && host_.has(p.name)) bytes += bytes_of(host_.array(p.name));
+  const std::int64_t free = backend_->free_memory(plan_.device);
+  if (static_cast<std::int64_t>(bytes) > free)
+    throw Error(plan_.device.label() + " is too small: the arrays need " + std::to_string(bytes) + " bytes, " +
+                std::to_string(free) + " are free");
+}
+
+// Arrays whose elements fill their span go as they lie, transposed or not.
+void Placed::place_input(const std::string& name) {
+  const ArrayView& host = host_.array(name);
+  Array& array = arrays_[name] = Array(host.element, host.extents, backend_->memory(plan_.device));
+  ArrayView view = array.view();
+  if (!has_gaps(host)) {
+    view.strides = host.strides;
+    view.data = static_cast<char*>(view.data) - host.span().first * static_cast<std::int64_t>(size_of(host.element));
+  }
+  here_.set_array(name, view);
+}
+
+void Placed::place_output(const std::string& name) {
+  const ArrayView& host = host_.array(name);
+  Array& array = arrays_[name] = Array(host.element, host.extents, backend_->memory(plan_.device));
+  here_.set_array(name, array.view());
+}
+
+void Placed::upload() {
+  for (const Parameter* p : host_.signature().of(Parameter::Kind::input)) {
+    const auto array = arrays_.find(p->name);
+    if (array == arrays_.end()) continue;
+    const ArrayView& host = host_.array(p->name);
+    if (has_gaps(host)) {
+      const Array packed = packed_copy(host);
+      backend_->copy(run_, array->second.view().data, packed.view().data, bytes_of(host));
+    } else {
+      const auto [first, last] = host.span();
+      backend_->copy(run_, array->second.view().data, first_byte(host),
+                     static_cast<std::size_t>(last - first) * size_of(host.element));
+    }
+  }
+  backend_->synchronize(run_);
+}
+
+void Placed::launch() { plan_.choice->run.at(here_.element())(here_, plan_.tuning, run_); }
+
+double Placed::launch_and_measure() {
+  return backend_->seconds(run_, [this] { launch(); });
+}
+
+void Placed::fetch() {
+  for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
+    const auto array = arrays_.find(p->name);
+    if (array == arrays_.end()) continue;
+    const ArrayView& host = host_.array(p->name);
+    if (host.row_major()) {
+      backend_->copy(run_, host.data, array->second.view().data, bytes_of(host));
+    } else {
+      Array packed(host.element, host.extents);
+      backend_->copy(run_, packed.view().data, array->second.view().data, bytes_of(host));
+      unpack(packed.view().data, host);
+    }
+  }
+  backend_->synchronize(run_);
+}
+
+// Only the elements: what lies between the rows of an output in host memory is the caller's.
+void Placed::poison() {
+  for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
+    const ArrayView& view = here_.array(p->name);
+    if (view.row_major()) {
+      backend_->fill(run_, view.data, 0xff, bytes_of(view));
+    } else {
+      const std::vector<unsigned char> poison(bytes_of(view), 0xff);
+      unpack(poison.data(), view);
+    }
+  }
+  backend_->synchronize(run_);
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts arguments where a Plan runs, and brings the outputs back. Where the device shares the host's
+// memory nothing is copied.
+#pragma once
+#include <map>
+#include <string>
+#include "tessera/run/choose.hpp"
+
+namespace tessera {
+
+class Placed {
+ public:
+  // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs
+  // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too small.
+  Placed(const Plan& plan, const Arguments& host);
+  ~Placed();
+  Placed(const Placed&) = delete;
+  Placed& operator=(const Placed&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  const Arguments& arguments() const { return here_; }  // as the device sees them
+  Run& run() { return run_; }
+
+  // A round trip's three parts, each complete on return, apart from launch, which may only enqueue.
+  void upload();
+  void launch();
+  void fetch();
+
+  void poison();                // fills the outputs with bytes 0xFF: NaN, or -1
+  double launch_and_measure();  // seconds on the device, copies excluded
+
+ private:
+  void place_input(const std::string& name);
+  void place_output(const std::string& name);
+  void check_size(std::size_t workspace_bytes) const;
+
+  Plan plan_;
+  Backend* backend_;
+  Arguments host_, here_;
+  std::map<std::string, Array> arrays_;
+  Array workspace_;
+  Run run_;
+};
+
+// Copies row-major elements in host memory to a view of the same extents in host memory.
+void unpack(const void* from, const ArrayView& to);
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a problem to an answer: choose, place, run, fetch, verify.
+#pragma once
+#include <map>
+#include "tessera/run/place.hpp"
+#include "tessera/run/verify.hpp"
+
+namespace tessera {
+
+struct Outcome {
+  Plan plan;
+  std::map<std::string, Array> outputs;  // those that `host` had no memory for
+  double kernel_seconds = 0;             // on the device
+  double round_trip_seconds = 0;         // with the copies to it and back
+  std::optional<Verdict> verdict;        // with `check`
+};
+
+// Outputs without memory get some, which the Outcome owns. With `check`, outputs are poisoned before
+// the run and verified after it. Throws Error; a wrong result is a value.
+Outcome run(const Operation& operation, Arguments& host, const Request& request = {}, bool check = false);
+
+}  // namespace tessera
