@@ -19,6 +19,13 @@ constexpr int most_threads() {
   else return 1024;
 }
 
+// A kernel may ask for so few registers that this many blocks fit on a multiprocessor.
+template <class Kernel>
+constexpr int blocks_per_processor() {
+  if constexpr (requires { Kernel::blocks_per_processor; }) return Kernel::blocks_per_processor;
+  else return 1;
+}
+
 template <class Kernel>
 constexpr std::size_t dynamic_bytes() {
   return std::is_empty_v<typename Kernel::Shared> ? 0 : sizeof(typename Kernel::Shared);
@@ -26,7 +33,8 @@ constexpr std::size_t dynamic_bytes() {
 
 // The problem comes by value: it lies in constant memory and no thread copies it.
 template <class Kernel, class Problem>
-__global__ void __launch_bounds__(most_threads<Kernel>()) entry(const __grid_constant__ Problem problem) {
+__global__ void __launch_bounds__(most_threads<Kernel>(), blocks_per_processor<Kernel>())
+    entry(const __grid_constant__ Problem problem) {
   extern __shared__ __align__(1024) unsigned char memory[];
   Kernel{}(Thread{}, *reinterpret_cast<typename Kernel::Shared*>(memory), problem);
 }

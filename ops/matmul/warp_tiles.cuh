@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of rung 11: panels of A and B on their way to shared memory while earlier ones are
+// multiplied, and an outer product of register fragments for each step along k.
+#pragma once
+#include "matmul.hpp"
+#include "tessera/cuda/ptx/cp_async.cuh"
+
+namespace tessera::matmul {
+inline namespace TESSERA_UNIT {
+
+struct WarpTilesConfig {
+  int m = 128, n = 128, depth = 16;  // of C per block; k per stage
+  int stages = 4;
+  int warp_m = 64, warp_n = 64;  // of C per warp, of which each lane has an eighth by a quarter
+  int blocks = 1;                // per multiprocessor
+
+  constexpr int threads() const { return 32 * (m / warp_m) * (n / warp_n); }
+  Tuning tuning() const {
+    return {{"m", m}, {"n", n}, {"k", depth}, {"stages", stages}, {"threads", threads()}};
+  }
+};
+
+// How a block reads a panel, which lies in shared memory with k as its slow dimension.
+enum class Access {
+  along_k,   // element by element, neighbouring lanes along k, whose stride is 1: it is transposed on the way
+  along_mn,  // element by element, neighbouring lanes along m or n, whatever the strides
+  vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
+};
+
+// One operand's panel, `width` by config.depth, and this thread's share in copying it.
+template <class T, WarpTilesConfig config, int width, Access access>
+class Panel {
+  static constexpr int vector = 16 / sizeof(T);
+  static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
+  // The threads' arrangement over the panel, in units. Eight lanes along k fill a sector.
+  static constexpr int wide = access == Access::along_k         ? config.threads() / 8
+                              : width / unit < config.threads() ? width / unit
+                                                                : config.threads();
+  static constexpr int deep = config.threads() / wide;
+  static_assert(wide * deep == config.threads() && width % (wide * unit) == 0 && config.depth % deep == 0);
+
+ public:
+  // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
+  using Stage = T[config.depth][width + vector];
+
+  __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
+                   std::int64_t stride_k)
+      : k_(access == Access::along_k ? thread % deep : thread / wide),
+        mn_((access == Access::along_k ? thread / deep : thread % wide) * unit),
+        left_(extent - first - mn_),
+        stride_(access == Access::vector ? 1 : stride),
+        stride_k_(access == Access::along_k ? 1 : stride_k),
+        data_(data),
+        next_(data + (first + mn_) * stride_ + k_ * stride_k_) {}
+
+  // Copies the next stage, of which the first `depth_left` steps exist. An `inner` one is all there.
+  template <bool inner>
+  __device__ void copy(Stage& stage, std::int64_t depth_left) {
+    SIMT_UNROLL
+    for (int i = 0; i < width / (wide * unit); ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < config.depth / deep; ++j) {
+        T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
+        const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
+        if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+        else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
+      }
+    }
+    next_ += config.depth * stride_k_;
+  }
+
+ private:
+  __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
+    int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
+    cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
+                                            there * static_cast<int>(sizeof(T)));
+  }
+
+  int k_, mn_;         // of this thread's first unit in the panel
+  std::int64_t left_;  // elements of the operand from there on, along m or n
+  std::int64_t stride_, stride_k_;
+  const T *data_, *next_;
+};
+
+template <class T, WarpTilesConfig config, Access access_a, Access access_b>
+struct WarpTiles {
+  static constexpr int threads = config.threads(), blocks_per_processor = config.blocks;
+  static constexpr int vector = 16 / sizeof(T);
+  static constexpr int lanes_m = 8, lanes_n = 4;
+  static constexpr int thread_m = config.warp_m / lanes_m, thread_n = config.warp_n / lanes_n;
+  static_assert(thread_m % vector == 0 && thread_n % vector == 0 && config.depth % 2 == 0);
+
+  using PanelA = Panel<T, config, config.m, access_a>;
+  using PanelB = Panel<T, config, config.n, access_b>;
+  struct alignas(16) Shared {
+    typename PanelA::Stage a[config.stages];
+    typename PanelB::Stage b[config.stages];
+  };
+  struct Fragment {
+    T a[thread_m], b[thread_n];
+  };
+  using Sums = T[thread_m][thread_n];
+
+  // In the block's tile: the first of this thread's rows and columns. Lanes are numbered so that
+  // either operand's 16-byte load finds its address repeated in a neighbour pair, which halves its
+  // passes through shared memory.
+  struct Place {
+    int m, n;
+    __device__ explicit Place(int thread) {
+      constexpr int warps_n = config.n / config.warp_n;
+      const int lane = thread % 32, warp = thread / 32;
+      m = warp / warps_n * config.warp_m + ((lane / (2 * lanes_n)) * 2 + lane % 2) * vector;
+      n = warp % warps_n * config.warp_n + (lane / 2 % lanes_n) * vector;
+    }
+  };
+
+  static Launch launch(const Problem<T>& p, const Tuning&) {
+    const std::int64_t tiles = ((p.m() + config.m - 1) / config.m) * ((p.n() + config.n - 1) / config.n);
+    return {.grid = {tiles}, .block = {threads}};
+  }
+
+  __device__ void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    std::int64_t row, col;
+    origin(thread.block().x, p, row, col);
+    const int rank = thread.index().x;
+    PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], p.a.stride[1]);
+    PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], p.b.stride[0]);
+    const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
+    const Place place(rank);
+    Sums sums = {};
+    if (p.k() > 0) sum_over_k(thread, shared, a, b, place, inside, p.k(), sums);
+    store(p, row + place.m, col + place.n, sums);
+  }
+
+  // Blocks that run together cover a compact patch of C, so that they share panels in the L2.
+  static __device__ void origin(int block, const Problem<T>& p, std::int64_t& row, std::int64_t& col) {
+    constexpr std::int64_t patch = 2048 / config.m;  // tiles
+    const std::int64_t tiles_m = (p.m() + config.m - 1) / config.m,
+                       tiles_n = (p.n() + config.n - 1) / config.n;
+    const std::int64_t first = block / (patch * tiles_n) * patch, at = block % (patch * tiles_n);
+    const std::int64_t height = tiles_m - first < patch ? tiles_m - first : patch;
+    row = (first + at % height) * config.m;
+    col = at / height * config.n;
+  }
+
+  static __device__ void copy(Shared& shared, int stage, PanelA& a, PanelB& b, bool inside,
+                              std::int64_t depth_left) {
+    if (inside && depth_left >= config.depth) {
+      a.template copy<true>(shared.a[stage], depth_left);
+      b.template copy<true>(shared.b[stage], depth_left);
+    } else if (depth_left > 0) {
+      a.template copy<false>(shared.a[stage], depth_left);
+      b.template copy<false>(shared.b[stage], depth_left);
+    }
+    cuda::ptx::commit_copies();
+  }
+
+  static __device__ void load(Fragment& f, const Shared& shared, int stage, int l, Place place) {
+    load_vectors<thread_m, lanes_m>(f.a, &shared.a[stage][l][place.m]);
+    load_vectors<thread_n, lanes_n>(f.b, &shared.b[stage][l][place.n]);
+  }
+  template <int count, int lanes>
+  static __device__ void load_vectors(T (&to)[count], const T* from) {
+    SIMT_UNROLL
+    for (int i = 0; i < count; i += vector) {
+      const uint4 words = *reinterpret_cast<const uint4*>(from + i * lanes);
+      __builtin_memcpy(&to[i], &words, sizeof words);
+    }
+  }
+
+  static __device__ void add_outer_product(Sums& sums, const Fragment& f) {
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; ++j) sums[i][j] = multiply_add(f.a[i], f.b[j], sums[i][j]);
+    }
+  }
+
+  // While one fragment is multiplied the next comes from shared memory, and while one stage is
+  // multiplied config.stages - 1 others are on their way there.
+  static __device__ void sum_over_k(Thread thread, Shared& shared, PanelA& a, PanelB& b, Place place,
+                                    bool inside, std::int64_t k, Sums& sums) {
+    constexpr int ahead = config.stages - 1;
+    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
+    cuda::ptx::wait_for_copies<ahead - 1>();
+    thread.sync();
+    Fragment fragment[2];
+    load(fragment[0], shared, 0, 0, place);
+    int reading = 0, writing = ahead;
+    for (std::int64_t left = k; left > 0; left -= config.depth) {
+      SIMT_UNROLL
+      for (int l = 0; l < config.depth; ++l) {
+        if (l == config.depth - 1) {  // the stage is read to its end: go to the next
+          cuda::ptx::wait_for_copies<ahead - 1>();
+          thread.sync();
+          reading = reading + 1 == config.stages ? 0 : reading + 1;
+        }
+        load(fragment[(l + 1) % 2], shared, reading, (l + 1) % config.depth, place);
+        if (l == 0) {
+          copy(shared, writing, a, b, inside, left - ahead * config.depth);
+          writing = writing + 1 == config.stages ? 0 : writing + 1;
+        }
+        add_outer_product(sums, fragment[l % 2]);
+      }
+    }
+  }
+
+  template <class M>
+  static __device__ bool takes_vectors(const M& matrix) {
+    return matrix.stride[1] == 1 && matrix.stride[0] % vector == 0 &&
+           reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
+  }
+
+  static __device__ void store(const Problem<T>& p, std::int64_t row, std::int64_t col, const Sums& sums) {
+    const bool vectors = takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
+      const std::int64_t at_row = row + i / vector * (lanes_m * vector) + i % vector;
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; j += vector) {
+        const std::int64_t at_col = col + j * lanes_n;
+        if (vectors && at_row < p.m() && at_col + vector <= p.n()) {
+          store_vector(p, at_row, at_col, &sums[i][j]);
+        } else {
+          SIMT_UNROLL
+          for (int e = 0; e < vector; ++e) p.store(at_row, at_col + e, sums[i][j + e]);
+        }
+      }
+    }
+  }
+
+  static __device__ void store_vector(const Problem<T>& p, std::int64_t row, std::int64_t col,
+                                      const T* sums) {
+    T out[vector], before[vector];
+    uint4 words = {};
+    if (p.beta != T{0}) words = *reinterpret_cast<const uint4*>(&p.c0(row, col));
+    __builtin_memcpy(before, &words, sizeof words);
+    SIMT_UNROLL
+    for (int e = 0; e < vector; ++e) {
+      out[e] = multiply(p.alpha, sums[e]);
+      if (p.beta != T{0}) out[e] = multiply_add(p.beta, before[e], out[e]);
+    }
+    __builtin_memcpy(&words, out, sizeof words);
+    *reinterpret_cast<uint4*>(&p.c(row, col)) = words;
+  }
+};
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::matmul
