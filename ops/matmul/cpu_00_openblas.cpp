@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU yardstick: OpenBLAS, the distribution's free BLAS.
+//
+// It picks its kernels by recognising the CPU, once, when it is loaded, and takes a CPU newer than
+// itself for a much older one. So it is run both as installed (core=0) and told to use its kernels for
+// AVX-512 (core=1), each in a child process of its own.
+#include <cstdlib>
+#include "library_gemm.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+constexpr const char* library = "libopenblas.so.0";
+
+template <class T>
+using CblasGemm = void (*)(int order, int op_a, int op_b, int m, int n, int k, T alpha, const T* a, int lda, const T* b,
+                           int ldb, T beta, T* c, int ldc);
+
+template <class T>
+void call_cblas(const Gemm<T>& g) {
+  constexpr int row_major = 101, as_it_is = 111, transpose = 112;
+  static const auto gemm =
+      reinterpret_cast<CblasGemm<T>>(symbol(library, std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm"));
+  static const auto set_threads = reinterpret_cast<void (*)(int)>(symbol(library, "openblas_set_num_threads"));
+  const GemmRequest& r = g.request;
+  set_threads(r.threads);
+  gemm(row_major, r.transposed_a ? transpose : as_it_is, r.transposed_b ? transpose : as_it_is, static_cast<int>(r.m),
+       static_cast<int>(r.n), static_cast<int>(r.k), static_cast<T>(r.alpha), g.a, static_cast<int>(g.lda()), g.b,
+       static_cast<int>(g.ldb()), static_cast<T>(r.beta), g.c, static_cast<int>(g.ldc()));
+}
+
+Child& openblas(bool told) {
+  static std::unique_ptr<Child> children[2];
+  auto& child = children[told ? 1 : 0];
+  if (child == nullptr)
+    child = std::make_unique<Child>(
+        sizeof(GemmRequest), [told] { told ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
+        [](const void* request, void* bytes) {
+          const auto& r = *static_cast<const GemmRequest*>(request);
+          return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>) : serve_gemm<float>(r, bytes, call_cblas<float>);
+        });
+  return *child;
+}
+
+Choice choice(bool told) {
+  const auto run = [told](const auto& p, const Tuning&, Run& at) { run_gemm(openblas(told), p, at); };
+  Choice out = choice_of<Problem, Types<float, double>>(run, {{"core", told ? 1 : 0}});
+  out.refuses = [told](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+    if (told && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";
+    return gemm_refuses(arguments);
+  };
+  return out;
+}
+
+Variant variant() {
+  Variant v;
+  v.idea = "OpenBLAS: as installed (core=0), and told to use AVX-512 (core=1)";
+  v.where = Where::cpu;
+  v.choices = {choice(false), choice(true)};
+  v.yardstick = true;
+  v.needs = [](const Device&) { return library_missing(library); };
+  return v;
+}
+
+const Rung rung{variant()};
+
+}  // namespace
+}  // namespace tessera::matmul

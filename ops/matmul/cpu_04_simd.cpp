@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU rung 4: vectors, a tile of C in registers, every core. The CPU's summit.
+//
+// A register tile of rows × three vectors does that many multiply-adds for each element of A and
+// vector of B it loads, so that the arithmetic units and not the caches set the pace. B is packed into
+// panels that a tile reads from end to end; A is read where it lies. Each thread has a block of C to
+// itself and waits for no other. Highway compiles the tile for each instruction set and picks at run
+// time. Products are fused and blocks along k summed apart: bits differ from the rungs below.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
+#include <hwy/foreach_target.h>
+#include "simd_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::matmul {
+namespace HWY_NAMESPACE {
+
+void run_f32(const Product<float>& p, const Block& block, Scratch& scratch) { BlockProduct<float>(p, block, scratch).run(); }
+void run_f64(const Product<double>& p, const Block& block, Scratch& scratch) {
+  BlockProduct<double>(p, block, scratch).run();
+}
+void run_u32(const Product<std::uint32_t>& p, const Block& block, Scratch& scratch) {
+  BlockProduct<std::uint32_t>(p, block, scratch).run();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tessera::matmul
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tessera/core/parallel.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+HWY_EXPORT(run_f32);
+HWY_EXPORT(run_f64);
+HWY_EXPORT(run_u32);
+
+template <class T>
+void run_block(const Product<T>& product, const Block& block) {
+  thread_local Scratch scratch;
+  if constexpr (std::is_same_v<T, float>) HWY_DYNAMIC_DISPATCH(run_f32)(product, block, scratch);
+  else if constexpr (std::is_same_v<T, double>) HWY_DYNAMIC_DISPATCH(run_f64)(product, block, scratch);
+  else HWY_DYNAMIC_DISPATCH(run_u32)(product, block, scratch);
+}
+
+// Signed and unsigned integers may name the same memory.
+template <class U, class T>
+Strided<U> strided(const Matrix<T>& matrix) {
+  return {reinterpret_cast<U*>(matrix.data), matrix.stride[0], matrix.stride[1]};
+}
+
+template <class T>
+Strided<T> exchanged(const Strided<T>& matrix) {
+  return {matrix.data, matrix.col, matrix.row};
+}
+
+template <class T>
+auto product_of(const Problem<T>& p) {
+  using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  Product<U> product{p.m(),  p.n(), p.k(), strided<const U>(p.a), strided<const U>(p.b), strided<const U>(p.c0),
+                     strided<U>(p.c), static_cast<U>(p.alpha), static_cast<U>(p.beta)};
+  // Where it is the rows of C that are adjacent, its transpose is computed: Cᵀ = Bᵀ·Aᵀ.
+  if (product.c.col != 1 && product.c.row == 1)
+    product = {p.n(), p.m(), p.k(), exchanged(product.b), exchanged(product.a), exchanged(product.c0),
+               exchanged(product.c), product.alpha, product.beta};
+  return product;
+}
+
+}  // namespace
+
+template <class T>
+void multiply_simd(const Problem<T>& problem, int threads) {
+  constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
+  const auto product = product_of(problem);
+  const double work = static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);
+  const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
+  const std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+  const Division division = divide(product.m, product.n, useful, 8, lanes);
+  parallel(static_cast<int>(division.down * division.across),
+           [&](int part) { run_block(product, division.block(part, product.m, product.n)); });
+}
+
+template void multiply_simd(const Problem<float>&, int);
+template void multiply_simd(const Problem<double>&, int);
+template void multiply_simd(const Problem<std::int32_t>&, int);
+
+namespace {
+const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores",
+                Where::cpu,
+                {choice_of<Problem>([](const auto& p, const Tuning&, Run& run) { multiply_simd(p, run.device->threads); })}};
+}  // namespace
+
+}  // namespace tessera::matmul
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vectorized product, free of instruction sets: its operands as plain addresses, how the work is
+// divided among threads, and how much of it a cache may hold at a time.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include "matmul.hpp"
+
+namespace tessera::matmul {
+
+template <class T>
+struct Strided {
+  T* data;
+  std::int64_t row, col;  // strides, in elements
+
+  T* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * col; }
+};
+
+// A Problem whose elements the vectors can hold: 32-bit integers count modulo 2^32, hence unsigned.
+template <class T>
+struct Product {
+  std::int64_t m, n, k;
+  Strided<const T> a, b, c0;
+  Strided<T> c;
+  T alpha, beta;
+};
+
+struct Block {
+  std::int64_t first_row, last_row, first_col, last_col;  // of C, the last ones excluded
+};
+
+// Memory that a thread keeps for the next call, on huge pages where the system has them.
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
+
+  template <class T>
+  T* get(std::size_t count) {
+    return static_cast<T*>(get_bytes(count * sizeof(T)));
+  }
+
+ private:
+  void* get_bytes(std::size_t bytes);
+
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct CacheSizes {
+  std::int64_t l1, l2;  // of one core, in bytes
+};
+CacheSizes cache_sizes();
+
+// The largest block of B that is packed at a time.
+struct Limits {
+  std::int64_t depth, width;
+};
+
+// Deep blocks load and store C less often: a strip of A, `rows` × depth, takes two thirds of the first
+// cache, where it serves every panel of B. The block of B takes little more than half of the second
+// cache, which also sees A and C.
+inline Limits limits_for(const CacheSizes& cache, std::int64_t size, std::int64_t rows, std::int64_t panel) {
+  const std::int64_t depth = std::clamp<std::int64_t>(cache.l1 * 2 / 3 / (rows * size) / 64 * 64, 64, 1024);
+  const std::int64_t width = std::max(panel, cache.l2 * 9 / 16 / (depth * size) / panel * panel);
+  return {depth, width};
+}
+
+// The smallest equal parts of a length that are multiples of `unit` and at most `limit`.
+inline std::int64_t even_part(std::int64_t length, std::int64_t limit, std::int64_t unit) {
+  if (length == 0) return unit;
+  const std::int64_t parts = (length + limit - 1) / limit;
+  return std::max(unit, ((length + parts - 1) / parts + unit - 1) / unit * unit);
+}
+
+// C divided into a grid of blocks, one a thread.
+struct Division {
+  std::int64_t down, across, block_rows, block_cols;
+
+  Block block(int part, std::int64_t m, std::int64_t n) const {
+    const std::int64_t i = part / across * block_rows, j = part % across * block_cols;
+    return {std::min(i, m), std::min(i + block_rows, m), std::min(j, n), std::min(j + block_cols, n)};
+  }
+};
+
+// The grid whose largest block costs least: its products, and the copying of its columns of B, which
+// each thread does for itself.
+Division divide(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit, std::int64_t col_unit);
+
+// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU.
+template <class T>
+void multiply_simd(const Problem<T>& problem, int threads);
+
+}  // namespace tessera::matmul

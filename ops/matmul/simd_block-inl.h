@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread's block of C: B is packed, a cache's worth at a time, into panels as wide as a register
+// tile, and every strip of A passes along them. Included once for each instruction set.
+#if defined(TESSERA_SIMD_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_SIMD_BLOCK_INL_H
+#undef TESSERA_SIMD_BLOCK_INL_H
+#else
+#define TESSERA_SIMD_BLOCK_INL_H
+#endif
+
+#include "simd_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::matmul {
+namespace HWY_NAMESPACE {
+
+// A packed block is read a panel at a time, so that its rows are a panel apart.
+template <class T>
+struct Panel {
+  const T* data;
+  std::int64_t row;           // from one of its rows to the next
+  std::int64_t col, cols;     // its first column and their number
+};
+
+template <class T>
+class BlockProduct {
+ public:
+  BlockProduct(const Product<T>& product, const Block& block, Scratch& scratch)
+      : p_(product), block_(block), scratch_(scratch), lanes_(static_cast<std::int64_t>(hn::Lanes(d_))),
+        panel_(lanes_ * kTileVectors), limits_(limits_for(cache_sizes(), sizeof(T), kTileRows, panel_)) {}
+
+  void run() {
+    if (block_.first_row >= block_.last_row) return;
+    const std::int64_t depth = even_part(p_.k, limits_.depth, 16), width = even_part(block_.last_col - block_.first_col, limits_.width, panel_);
+    for (std::int64_t j = block_.first_col; j < block_.last_col; j += width)
+      for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth)
+        run_depth(l, std::min(depth, p_.k - l), j, std::min(width, block_.last_col - j));
+  }
+
+ private:
+  static constexpr std::int64_t kRowsCopied = 64;  // of A at a time, where its columns are not adjacent
+
+  bool few_rows() const { return block_.last_row - block_.first_row <= 2 * kTileRows; }
+
+  // All rows of C, columns [j, j + width), products of the depth [l, l + depth).
+  void run_depth(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width) {
+    panels_.clear();
+    T* to = scratch_.get<T>(static_cast<std::size_t>(depth * (width + panel_) + kRowsCopied * depth));
+    for (std::int64_t done = 0; done < width; done += panel_)
+      to = add_panel(l, depth, j + done, std::min(panel_, width - done), to);
+    if (p_.a.col == 1) return run_rows(block_.first_row, block_.last_row, p_.a.at(block_.first_row, l), p_.a.row, l, depth);
+    for (std::int64_t i = block_.first_row; i < block_.last_row; i += kRowsCopied) {
+      const std::int64_t end = std::min(i + kRowsCopied, block_.last_row);
+      copy_rows(i, end, l, depth, to);
+      run_rows(i, end, to, depth, l, depth);
+    }
+  }
+
+  // A panel of B: as it lies, where few rows of A would not repay the copy; else copied to `to`.
+  T* add_panel(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t cols, T* to) {
+    const std::int64_t padded = (cols + lanes_ - 1) / lanes_ * lanes_;
+    if (p_.b.col == 1 && cols == padded && (few_rows() || p_.b.row == cols)) {
+      panels_.push_back({p_.b.at(l, j), p_.b.row, j, cols});
+      return to;
+    }
+    panels_.push_back({to, padded, j, cols});
+    for (std::int64_t r = 0; r < depth; ++r, to += padded) {
+      const T* from = p_.b.at(l + r, j);
+      if (p_.b.col == 1 && cols == padded)
+        for (std::int64_t c = 0; c < cols; c += lanes_) hn::StoreU(hn::LoadU(d_, from + c), d_, to + c);
+      else
+        for (std::int64_t c = 0; c < padded; ++c) to[c] = c < cols ? from[c * p_.b.col] : T{0};
+    }
+    return to;
+  }
+
+  // Rows [i, end) of A, made row-major. Square by square: both sides then stay in the first cache.
+  void copy_rows(std::int64_t i, std::int64_t end, std::int64_t l, std::int64_t depth, T* to) const {
+    constexpr std::int64_t side = 16;
+    for (std::int64_t i0 = i; i0 < end; i0 += side)
+      for (std::int64_t l0 = 0; l0 < depth; l0 += side)
+        for (std::int64_t r = i0; r < std::min(i0 + side, end); ++r)
+          for (std::int64_t s = l0; s < std::min(l0 + side, depth); ++s) to[(r - i) * depth + s] = *p_.a.at(r, l + s);
+  }
+
+  // Strips of A at `a`, whose columns are adjacent, along the panels.
+  void run_rows(std::int64_t first, std::int64_t last, const T* a, std::int64_t a_row, std::int64_t l, std::int64_t depth) {
+    for (std::int64_t i = first; i < last; i += kTileRows) {
+      const std::int64_t rows = std::min<std::int64_t>(kTileRows, last - i);
+      const T* strip = a + (i - first) * a_row;
+      const T* next = i + 2 * kTileRows <= last ? strip + kTileRows * a_row : nullptr;
+      for (const Panel<T>& panel : panels_) {
+        const TileInput<T> in{strip, a_row, panel.data, panel.row, depth, &panel == &panels_.front() ? next : nullptr};
+        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0), panel.cols);
+      }
+    }
+  }
+
+  Destination<T> destination(std::int64_t i, std::int64_t j, bool first) const {
+    const bool reads_c0 = first && p_.beta != T{0};
+    Destination<T> out;
+    out.c = {p_.c.at(i, j), p_.c.row, p_.c.col};
+    out.c0 = {reads_c0 ? p_.c0.at(i, j) : nullptr, p_.c0.row, p_.c0.col};
+    out.alpha = p_.alpha;
+    out.beta = p_.beta;
+    out.add = !first;
+    out.whole_vectors = p_.c.col == 1 && (!reads_c0 || p_.c0.col == 1);
+    return out;
+  }
+
+  const hn::ScalableTag<T> d_;
+  const Product<T>& p_;
+  const Block block_;
+  Scratch& scratch_;
+  const std::int64_t lanes_, panel_;
+  const Limits limits_;
+  std::vector<Panel<T>> panels_;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tessera::matmul
+HWY_AFTER_NAMESPACE();
+
+#endif

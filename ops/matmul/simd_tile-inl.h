@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The register tile of the vectorized product: up to kTileRows rows × three vectors of C are summed in
+// registers while A is read an element and B a vector at a time. Included once for each instruction set.
+#if defined(TESSERA_SIMD_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_SIMD_TILE_INL_H
+#undef TESSERA_SIMD_TILE_INL_H
+#else
+#define TESSERA_SIMD_TILE_INL_H
+#endif
+
+#include <hwy/highway.h>
+#include "simd.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::matmul {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Sums, a row of B and one element of A must fit the registers: 32 of them, or 16.
+inline constexpr int kTileRows = HWY_MAX_BYTES >= 64 || HWY_ARCH_ARM_A64 ? 8 : 4;
+inline constexpr int kTileVectors = 3;
+
+// Where a tile's sums go, and how they are scaled.
+template <class T>
+struct Destination {
+  Strided<T> c;         // at the tile's first element
+  Strided<const T> c0;  // likewise; no data where β = 0 or this is not the first block along k
+  T alpha, beta;
+  bool add;             // to what an earlier block along k left in C
+  bool whole_vectors;   // of adjacent elements of C and C0, so that they may be stored as such
+};
+
+template <class T>
+struct TileInput {
+  const T* a;
+  std::int64_t a_row;  // from a row of A to the next; its columns are adjacent
+  const T* b;
+  std::int64_t b_row;
+  std::int64_t depth;
+  const T* next_a;     // rows of the strip that comes next, to be fetched into the second cache, or null
+};
+
+template <class V>
+HWY_INLINE V PlusProduct(V a, V b, V sum) {
+  if constexpr (std::is_floating_point_v<hn::TFromV<V>>) return hn::MulAdd(a, b, sum);
+  else return hn::Add(hn::Mul(a, b), sum);
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void StoreVector(D d, hn::Vec<D> sum, const Destination<T>& out, std::int64_t i, std::int64_t j) {
+  T* c = out.c.at(i, j);
+  const auto alpha = hn::Set(d, out.alpha);
+  if (out.add) return hn::StoreU(PlusProduct(alpha, sum, hn::LoadU(d, c)), d, c);
+  const auto product = hn::Mul(alpha, sum);
+  if (out.c0.data == nullptr) return hn::StoreU(product, d, c);
+  hn::StoreU(PlusProduct(hn::Set(d, out.beta), hn::LoadU(d, out.c0.at(i, j)), product), d, c);
+}
+
+// A tile that hangs over the edge, or whose elements of C are not adjacent.
+template <class T>
+HWY_NOINLINE void StoreElements(const T* sums, std::int64_t width, std::int64_t rows, std::int64_t cols,
+                                const Destination<T>& out) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) {
+      T& c = *out.c.at(i, j);
+      const T product = out.alpha * sums[i * width + j];
+      if (out.add) c += product;
+      else c = out.c0.data == nullptr ? product : product + out.beta * *out.c0.at(i, j);
+    }
+}
+
+template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void MultiplyStep(D d, const T* HWY_RESTRICT a, std::int64_t a_row, const T* HWY_RESTRICT b,
+                             hn::Vec<D> (&sums)[kRows][kVectors]) {
+  hn::Vec<D> row[kVectors];
+  SIMT_UNROLL
+  for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + static_cast<std::size_t>(v) * hn::Lanes(d));
+  SIMT_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    const auto element = hn::Set(d, a[i * a_row]);
+    SIMT_UNROLL
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = PlusProduct(element, row[v], sums[i][v]);
+  }
+}
+
+template <int kRows, int kVectors, class T>
+HWY_NOINLINE void Tile(const TileInput<T>& in, const Destination<T>& out, std::int64_t cols) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
+  hn::Vec<decltype(d)> sums[kRows][kVectors];
+  SIMT_UNROLL
+  for (int i = 0; i < kRows; ++i)
+    SIMT_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      sums[i][v] = hn::Zero(d);
+      if (out.whole_vectors) __builtin_prefetch(out.c.at(i, v * lanes), 1);
+    }
+  const T* HWY_RESTRICT a = in.a;
+  const T* HWY_RESTRICT b = in.b;
+  std::int64_t l = 0;
+  for (; l + line <= in.depth; l += line) {
+    if (in.next_a != nullptr)
+      for (int i = 0; i < kRows; ++i) __builtin_prefetch(in.next_a + i * in.a_row + l, 0, 2);
+    _Pragma("GCC unroll 4")
+    for (std::int64_t s = 0; s < line; ++s, ++a, b += in.b_row) MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
+  }
+  for (; l < in.depth; ++l, ++a, b += in.b_row) MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
+  if (out.whole_vectors && cols == kVectors * lanes) {
+    SIMT_UNROLL
+    for (int i = 0; i < kRows; ++i)
+      SIMT_UNROLL
+      for (int v = 0; v < kVectors; ++v) StoreVector(d, sums[i][v], out, i, v * lanes);
+    return;
+  }
+  HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
+  SIMT_UNROLL
+  for (int i = 0; i < kRows; ++i)
+    SIMT_UNROLL
+    for (int v = 0; v < kVectors; ++v) hn::Store(sums[i][v], d, buffer + (i * kVectors + v) * lanes);
+  StoreElements(buffer, kVectors * lanes, kRows, cols, out);
+}
+
+template <class T>
+using TileFunction = void (*)(const TileInput<T>&, const Destination<T>&, std::int64_t cols);
+
+template <int kVectors, class T>
+TileFunction<T> TileOfRows(std::int64_t rows) {
+  static constexpr TileFunction<T> few[] = {Tile<1, kVectors, T>, Tile<2, kVectors, T>, Tile<3, kVectors, T>,
+                                            Tile<4, kVectors, T>};
+  if (rows <= 4) return few[rows - 1];
+  if constexpr (kTileRows == 8) {
+    static constexpr TileFunction<T> many[] = {Tile<5, kVectors, T>, Tile<6, kVectors, T>, Tile<7, kVectors, T>,
+                                               Tile<8, kVectors, T>};
+    return many[rows - 5];
+  }
+  return nullptr;
+}
+
+template <class T>
+TileFunction<T> TileOf(std::int64_t rows, std::int64_t vectors) {
+  return vectors == 1 ? TileOfRows<1, T>(rows) : vectors == 2 ? TileOfRows<2, T>(rows) : TileOfRows<3, T>(rows);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tessera::matmul
+HWY_AFTER_NAMESPACE();
+
+#endif

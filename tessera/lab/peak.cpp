@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tessera/lab/peak.cpp"
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include "tessera/core/thread.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::lab {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
+template <class T>
+HWY_NOINLINE double chain_fmas(long steps) {
+  constexpr int chains = 12;
+  const hn::ScalableTag<T> d;
+  volatile T factor = T(0.5), term = T(1), sink;  // unknown to the compiler
+  const auto a = hn::Set(d, factor), b = hn::Set(d, term);
+  hn::Vec<decltype(d)> sums[chains];
+  for (int c = 0; c < chains; ++c) sums[c] = hn::Set(d, static_cast<T>(c));
+  for (long s = 0; s < steps; ++s) {
+    SIMT_UNROLL
+    for (int c = 0; c < chains; ++c) sums[c] = hn::MulAdd(sums[c], a, b);
+  }
+  auto total = sums[0];
+  SIMT_UNROLL
+  for (int c = 1; c < chains; ++c) total = hn::Add(total, sums[c]);
+  sink = hn::GetLane(total);
+  (void)sink;
+  return 2.0 * static_cast<double>(steps) * chains * static_cast<double>(hn::Lanes(d));
+}
+
+double chain_f32(long steps) { return chain_fmas<float>(steps); }
+double chain_f64(long steps) { return chain_fmas<double>(steps); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tessera::lab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <vector>
+#include "tessera/core/parallel.hpp"
+#include "tessera/lab/clock.hpp"
+#include "tessera/lab/peak.hpp"
+
+namespace tessera::lab {
+
+HWY_EXPORT(chain_f32);
+HWY_EXPORT(chain_f64);
+
+double fma_flops_per_second(Element element, int threads) {
+  constexpr long steps = 400000;
+  if (element != Element::f32 && element != Element::f64)
+    throw Error(Error::Kind::internal, "no fused multiply-add of " + std::string(name_of(element)));
+  std::vector<double> rates(static_cast<std::size_t>(std::max(1, threads)));
+  parallel(static_cast<int>(rates.size()), [&](int part) {
+    const Stopwatch watch;
+    const double flops =
+        element == Element::f32 ? HWY_DYNAMIC_DISPATCH(chain_f32)(steps) : HWY_DYNAMIC_DISPATCH(chain_f64)(steps);
+    rates[static_cast<std::size_t>(part)] = flops / watch.seconds();
+  });
+  double total = 0;
+  for (const double rate : rates) total += rate;
+  return total;
+}
+
+}  // namespace tessera::lab
+#endif
