@@ -97,8 +97,11 @@ void bind_kernel(Choice& choice, Types<T...>) {
     return reason;
   };
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
-    choice.owner = [](const Arguments&, const Tuning& tuning, const Extents& index) -> std::optional<Owner> {
-      return Any::owner(tuning, index[0], index[1]);
+    choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
+      std::optional<Owner> owner;  // by element: 16 bytes hold four of one and two of another
+      ((arguments.element() == element_of<T> ? void(owner = Kernel<T>::owner(tuning, index[0], index[1])) : void()),
+       ...);
+      return owner;
     };
 }
 

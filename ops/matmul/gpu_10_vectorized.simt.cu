@@ -80,12 +80,12 @@ struct Vectorized {
     const int rank = thread.rank(), x = across_of(rank), y = down_of(rank);
     const std::int64_t row0 = std::int64_t{thread.block().y} * rows;
     const std::int64_t col0 = std::int64_t{thread.block().x} * cols;
-    typename TileA::Filler a(p.a.data, row0, p.m(), p.a.stride[0], p.k(), p.a.stride[1], rank);
-    typename TileB::Filler b(p.b.data, col0, p.n(), p.b.stride[1], p.k(), p.b.stride[0], rank);
+    typename TileA::Filler a(p.a.data, row0, p.m(), p.a.stride[0], p.a.stride[1], rank);
+    typename TileB::Filler b(p.b.data, col0, p.n(), p.b.stride[1], p.b.stride[0], rank);
     T sum[micro][micro] = {};
     if (p.k() > 0) {
-      a.fetch(thread);
-      b.fetch(thread);
+      a.fetch(thread, p.k());
+      b.fetch(thread, p.k());
       a.put(thread, shared.a[0]);
       b.put(thread, shared.b[0]);
     }
@@ -94,8 +94,8 @@ struct Vectorized {
     SIMT_NO_UNROLL
     for (std::int64_t left = p.k(); left > 0; left -= depth, buffer ^= 1) {
       if (left > depth) {
-        a.fetch(thread);
-        b.fetch(thread);
+        a.fetch(thread, left - depth);
+        b.fetch(thread, left - depth);
       }
       multiply_tiles(thread, shared.a[buffer], shared.b[buffer], x, y, sum);
       if (left > depth) {

@@ -51,27 +51,27 @@ struct Tile16 {
   // One thread's share of filling tile after tile along k.
   class Filler {
    public:
-    SIMT Filler(const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride, std::int64_t k,
-                std::int64_t k_stride, int rank)
-        : data_(data), left_(k), stride_(stride), k_stride_(k_stride), along_first_(stride == 1), rank_(rank),
-          room_(extent - first) {
+    SIMT Filler(const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride, std::int64_t k_stride,
+                int rank)
+        : data_(data), stride_(stride), k_stride_(k_stride), along_first_(stride == 1), rank_(rank),
+          room_(extent - first < along ? int(extent - first) : along) {
       wide_ = along_first_ ? lies_in_lots(data, stride, k_stride) : lies_in_lots(data, k_stride, stride);
       offset_ = first * stride;
     }
 
-    // Loads the next tile's share; beyond the operand lie zeros.
-    SIMT void fetch(Thread thread) {
+    // Loads the next tile's share, of which `left` of k are there; beyond the operand lie zeros.
+    SIMT void fetch(Thread thread, std::int64_t left) {
+      const int deep = left < depth ? int(left) : depth;
       SIMT_UNROLL
       for (int v = 0; v < each; ++v) {
         const int i = along_of(v), l = deep_of(v);
         const std::int64_t at = offset_ + i * stride_ + l * k_stride_;
-        if (wide_ && i + (along_first_ ? lot : 1) <= room_ && l + (along_first_ ? 1 : lot) <= left_)
+        if (wide_ && i + (along_first_ ? lot : 1) <= room_ && l + (along_first_ ? 1 : lot) <= deep)
           value_[v] = __builtin_bit_cast(Lot<T>, thread.load16(data_ + at));
         else
-          value_[v] = one_by_one(i, l, at);
+          value_[v] = one_by_one(i, l, deep, at);
       }
       offset_ += depth * k_stride_;
-      left_ -= depth;
     }
 
     SIMT void put(Thread thread, Tile16& tile) const {
@@ -97,21 +97,20 @@ struct Tile16 {
       const int lot_number = rank_ + v * threads;
       return along_first_ ? lot_number / (along / lot) : lot_number % deep_lots * lot;
     }
-    SIMT Lot<T> one_by_one(int i, int l, std::int64_t at) const {
+    SIMT Lot<T> one_by_one(int i, int l, int deep, std::int64_t at) const {
       Lot<T> out;
       SIMT_UNROLL
       for (int e = 0; e < lot; ++e) {
-        const bool inside = i + (along_first_ ? e : 0) < room_ && l + (along_first_ ? 0 : e) < left_;
+        const bool inside = i + (along_first_ ? e : 0) < room_ && l + (along_first_ ? 0 : e) < deep;
         out.element[e] = inside ? data_[at + e * (along_first_ ? stride_ : k_stride_)] : T{0};
       }
       return out;
     }
 
     const T* data_;
-    std::int64_t offset_, left_, stride_, k_stride_;
+    std::int64_t offset_, stride_, k_stride_;
     bool along_first_, wide_;
-    int rank_;
-    std::int64_t room_;
+    int rank_, room_;
     Lot<T> value_[each];
   };
 };
