@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bodies of Thread on the CPU executor. Where a thread stands is read off a thread-local
+// pointer, so that asking costs a load; whatever may have to wait is a call into tessera/simt.
+#pragma once
+#include <cstddef>
+#include <type_traits>
+
+namespace tessera {
+
+namespace simt {
+
+struct BlockPlace {
+  Index3 block, size, grid;
+};
+
+struct ThreadPlace {
+  Index3 index;
+  int rank = 0;
+  const BlockPlace* of = nullptr;
+};
+
+// The GPU thread that this OS thread is running; null outside of a kernel. A fiber never changes
+// its OS thread, so the compiler may keep this variable's address across a wait.
+extern constinit thread_local ThreadPlace* place __attribute__((tls_model("initial-exec")));
+
+enum class Meeting : std::uint8_t {
+  sync, sync_warp, shuffle, shuffle_up, shuffle_down, shuffle_xor, any, all, ballot, match_any, match_all
+};
+
+void sync(Here here);
+// Waits for the named lanes, gives each what it brought and what `what` makes of it. `source` is
+// the lane that a shuffle reads.
+std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here);
+[[noreturn]] void refuse_address(const void* address, std::size_t alignment, Here here);
+
+}  // namespace simt
+
+inline namespace TESSERA_UNIT {
+
+namespace detail {
+
+// What travels between lanes: 8 bytes, the upper half 0 for 4-byte types.
+template <class T>
+std::uint64_t to_word(T value) {
+  static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+  std::uint64_t word = 0;
+  __builtin_memcpy(&word, &value, sizeof value);
+  return word;
+}
+
+template <class T>
+T from_word(std::uint64_t word) {
+  T value;
+  __builtin_memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+template <class T>
+T meet_for(simt::Meeting what, std::uint32_t lanes, T value, int source, Here here) {
+  return from_word<T>(simt::meet(what, lanes, to_word(value), source, here));
+}
+
+inline void demand_aligned(const void* address, std::size_t alignment, Here here) {
+  if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0) simt::refuse_address(address, alignment, here);
+}
+
+// For what no instruction does at once: next(old) replaces old unless another thread was faster.
+template <class T, class Next>
+T atomic_update(T* address, Next next) {
+  T old;
+  __atomic_load(address, &old, __ATOMIC_RELAXED);
+  for (;;) {
+    T replacement = next(old);
+    if (__atomic_compare_exchange(address, &old, &replacement, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old;
+  }
+}
+
+}  // namespace detail
+
+inline Index3 Thread::index() const { return simt::place->index; }
+inline Index3 Thread::block() const { return simt::place->of->block; }
+inline Index3 Thread::size() const { return simt::place->of->size; }
+inline Index3 Thread::grid() const { return simt::place->of->grid; }
+inline int Thread::rank() const { return simt::place->rank; }
+inline int Thread::lane() const { return simt::place->rank % warp_size; }
+inline int Thread::warp() const { return simt::place->rank / warp_size; }
+
+inline void Thread::sync(Here here) const { simt::sync(here); }
+inline void Thread::sync_warp(std::uint32_t lanes, Here here) const {
+  simt::meet(simt::Meeting::sync_warp, lanes, 0, 0, here);
+}
+
+// As the hardware does, lanes and distances count modulo the warp's size, and a lane whose source
+// lies outside the warp keeps its own value.
+template <class T>
+T Thread::shuffle(T value, int lane, std::uint32_t lanes, Here here) const {
+  return detail::meet_for(simt::Meeting::shuffle, lanes, value, lane & 31, here);
+}
+template <class T>
+T Thread::shuffle_up(T value, int by, std::uint32_t lanes, Here here) const {
+  return detail::meet_for(simt::Meeting::shuffle_up, lanes, value, lane() - (by & 31), here);
+}
+template <class T>
+T Thread::shuffle_down(T value, int by, std::uint32_t lanes, Here here) const {
+  return detail::meet_for(simt::Meeting::shuffle_down, lanes, value, lane() + (by & 31), here);
+}
+template <class T>
+T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, Here here) const {
+  return detail::meet_for(simt::Meeting::shuffle_xor, lanes, value, lane() ^ (mask & 31), here);
+}
+inline bool Thread::any(bool predicate, std::uint32_t lanes, Here here) const {
+  return simt::meet(simt::Meeting::any, lanes, predicate, 0, here) != 0;
+}
+inline bool Thread::all(bool predicate, std::uint32_t lanes, Here here) const {
+  return simt::meet(simt::Meeting::all, lanes, predicate, 0, here) != 0;
+}
+inline std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, Here here) const {
+  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::ballot, lanes, predicate, 0, here));
+}
+template <class T>
+std::uint32_t Thread::match_any(T value, std::uint32_t lanes, Here here) const {
+  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::match_any, lanes, detail::to_word(value), 0, here));
+}
+template <class T>
+std::uint32_t Thread::match_all(T value, std::uint32_t lanes, Here here) const {
+  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::match_all, lanes, detail::to_word(value), 0, here));
+}
+
+// Relaxed, as CUDA's are: fence() is what orders them.
+template <class T>
+T Thread::atomic_add(T* address, T value) const {
+  if constexpr (std::is_integral_v<T>) return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+  else return detail::atomic_update(address, [value](T old) { return old + value; });
+}
+template <class T>
+T Thread::atomic_min(T* address, T value) const {
+  static_assert(std::is_integral_v<T>);
+  return detail::atomic_update(address, [value](T old) { return value < old ? value : old; });
+}
+template <class T>
+T Thread::atomic_max(T* address, T value) const {
+  static_assert(std::is_integral_v<T>);
+  return detail::atomic_update(address, [value](T old) { return old < value ? value : old; });
+}
+template <class T>
+T Thread::atomic_exchange(T* address, T value) const {
+  T old;
+  __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+  return old;
+}
+template <class T>
+T Thread::atomic_cas(T* address, T expected, T value) const {
+  __atomic_compare_exchange(address, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+inline void Thread::fence() const { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+inline Bytes16 Thread::load16(const void* address, Here here) const {
+  detail::demand_aligned(address, sizeof(Bytes16), here);
+  Bytes16 value;
+  __builtin_memcpy(&value, address, sizeof value);
+  return value;
+}
+inline void Thread::store16(void* address, const Bytes16& value, Here here) const {
+  detail::demand_aligned(address, sizeof(Bytes16), here);
+  __builtin_memcpy(address, &value, sizeof value);
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera

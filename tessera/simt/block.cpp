@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/simt/block.hpp"
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include "tessera/core/error.hpp"
+#include "tessera/simt/report.hpp"
+#include "tessera/simt/warp.hpp"
+
+namespace tessera::simt {
+
+constinit thread_local ThreadPlace* place = nullptr;
+
+namespace {
+
+// As a float a signalling NaN: what a block did not write to its shared memory must not pass for data.
+constexpr std::uint32_t poison = 0x7FBADBAD;
+constexpr std::size_t shared_alignment = 256;
+
+// Aligned as the GPU aligns it, and not one word longer, so that AddressSanitizer sees its end.
+std::unique_ptr<void, void (*)(void*)> allocate_shared(std::size_t bytes) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, shared_alignment, std::max<std::size_t>(bytes, 4)) != 0) throw std::bad_alloc();
+  return {memory, std::free};
+}
+
+void fill_with_poison(void* memory, std::size_t bytes) {
+  auto* const at = static_cast<char*>(memory);
+  for (std::size_t i = 0; i < bytes; i += sizeof poison)
+    __builtin_memcpy(at + i, &poison, std::min(sizeof poison, bytes - i));
+}
+
+// What concerns the block rather than the thread that noticed it.
+struct BlockError : Error {
+  using Error::Error;
+};
+
+bool same(Here a, Here b) {
+  return a.line == b.line && (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
+}
+
+}  // namespace
+
+Block::Block(const Task& task, Stacks& stacks)
+    : task_(task), stacks_(stacks), shared_(allocate_shared(task.shared_bytes)), os_thread_(this_os_thread()) {
+  const auto count = static_cast<std::size_t>(task.launch.threads());
+  const Index3 size = task.launch.block;
+  place_.size = size;
+  place_.grid = {static_cast<int>(task.launch.grid.x), static_cast<int>(task.launch.grid.y),
+                 static_cast<int>(task.launch.grid.z)};
+  threads_.resize(count);
+  fibers_.resize(count);
+  warps_.resize((count + 31) / 32);
+  for (std::size_t i = 0; i < count; ++i) {
+    ThreadState& t = threads_[i];
+    t.rank = static_cast<int>(i);
+    t.index = {t.rank % size.x, t.rank / size.x % size.y, t.rank / size.x / size.y};
+    t.of = &place_;
+    t.owner = this;
+    warps_[i / 32].present |= 1u << i % 32;
+    fibers_[i] = {.stack = stacks[i], .entry = fiber_main, .argument = this};
+  }
+}
+
+void Block::reset(std::int64_t block) {
+  const auto& grid = task_.launch.grid;
+  place_.block = {static_cast<int>(block % grid.x), static_cast<int>(block / grid.x % grid.y),
+                  static_cast<int>(block / grid.x / grid.y)};
+  for (ThreadState& t : threads_) t.state = ThreadState::State::fresh;
+  for (Warp& w : warps_) w.returned = w.waiting = 0;
+  next_fresh_ = fibers_used_ = 0;
+  live_ = static_cast<unsigned>(threads_.size());
+  same_place_ = true;
+  ready_.clear();
+  at_barrier_.clear();
+  fill_with_poison(shared_.get(), task_.shared_bytes);
+}
+
+bool Block::run(std::int64_t block) {
+  reset(block);
+  switch_to(os_thread_, fresh_fiber());
+  place = nullptr;
+  return failure_ == nullptr;
+}
+
+Fiber& Block::fresh_fiber() {
+  Fiber& fiber = fibers_[fibers_used_++];
+  prepare(fiber);
+  return fiber;
+}
+
+void Block::fiber_main(void* self) {
+  auto& block = *static_cast<Block*>(self);
+  Fiber& fiber = block.fibers_[block.fibers_used_ - 1];
+  block.run_fresh_threads(fiber);
+  if (!block.failure_ && !block.ready_.empty()) leave(fiber, *block.ready_.pop()->fiber);
+  leave(fiber, block.os_thread_);
+}
+
+// Here ends every exception of a kernel: beyond lies another stack.
+void Block::run_fresh_threads(Fiber& fiber) {
+  ThreadState* thread = nullptr;
+  try {
+    while (next_fresh_ < threads_.size()) {
+      thread = &threads_[next_fresh_++];
+      thread->fiber = &fiber;
+      run_thread(*thread);
+    }
+    thread = nullptr;
+    if (ready_.empty() && live_ != 0) fail(waits_in_vain(threads_));
+  } catch (...) {
+    keep_failure(thread);
+  }
+}
+
+void Block::run_thread(ThreadState& thread) {
+  place = &thread;
+  thread.state = ThreadState::State::running;
+  task_.body(task_.context, shared_.get());
+  thread.state = ThreadState::State::returned;
+  returned(thread);
+}
+
+// As on the GPU, a barrier counts only threads that have not returned; a warp's collective names
+// its lanes, and one that is gone will never come.
+void Block::returned(ThreadState& thread) {
+  --live_;
+  Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
+  const std::uint32_t bit = 1u << thread.rank % 32;
+  warp.returned |= bit;
+  if (warp.waiting != 0)
+    for (const ThreadState& other : warp_of(thread))
+      if ((warp.waiting >> other.rank % 32 & 1) != 0 && (other.wait.lanes & bit) != 0)
+        fail(misses_lane(other, thread));
+  if (live_ != 0 && at_barrier_.size() == live_) release_barrier();
+}
+
+void Block::wait(ThreadState& thread) {
+  thread.state = ThreadState::State::waiting;
+  if (!ready_.empty()) {
+    switch_to(*thread.fiber, *ready_.pop()->fiber);
+  } else if (next_fresh_ < threads_.size()) {
+    switch_to(*thread.fiber, fresh_fiber());
+  } else {
+    fail(waits_in_vain(threads_));
+  }
+  place = &thread;
+  thread.state = ThreadState::State::running;
+}
+
+void Block::sync(ThreadState& thread, Here here) {
+  if (!at_barrier_.empty()) same_place_ = same_place_ && same(here, at_barrier_.slots[0]->wait.here);
+  thread.wait = {.what = Meeting::sync, .here = here};
+  at_barrier_.push(&thread);
+  if (at_barrier_.size() < live_) return wait(thread);
+  thread.state = ThreadState::State::waiting;
+  --at_barrier_.last;  // the last to come goes on at once
+  release_barrier();
+  thread.state = ThreadState::State::running;
+}
+
+// Nobody else can be ready: all that live wait here.
+void Block::release_barrier() {
+  if (!same_place_) fail(waits_in_vain(threads_));
+  std::swap(ready_, at_barrier_);
+  at_barrier_.clear();
+}
+
+std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
+  const auto first = static_cast<std::size_t>(thread.rank / 32 * 32);
+  return std::span(threads_).subspan(first, std::min<std::size_t>(32, threads_.size() - first));
+}
+
+std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
+  Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
+  thread.wait = wait_for;
+  check_lanes(thread, warp);
+  const std::uint32_t named = wait_for.lanes & warp.present;
+  warp.waiting |= 1u << thread.rank % 32;
+  if ((warp.waiting & named) != named || !all_met(thread, named)) {
+    wait(thread);
+    return thread.result;
+  }
+  warp.waiting &= ~named;
+  const auto lanes = warp_of(thread);
+  give_results(lanes, named, wait_for.what);
+  for (ThreadState& lane : lanes)
+    if ((named >> lane.rank % 32 & 1) != 0 && &lane != &thread) ready_.push(&lane);
+  return thread.result;
+}
+
+void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
+  const int lane = thread.rank % 32;
+  if ((thread.wait.lanes >> lane & 1) == 0) fail(misses_itself(thread));
+  const std::uint32_t gone = thread.wait.lanes & warp.returned;
+  if (gone != 0) fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]));
+}
+
+// CUDA lets the branches of a divergent warp meet in sync_warp, but not in what exchanges values.
+bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
+  for (const ThreadState& lane : warp_of(thread)) {
+    if ((named >> lane.rank % 32 & 1) == 0) continue;
+    const Wait &a = lane.wait, &b = thread.wait;
+    if (a.what != b.what || a.lanes != b.lanes) return false;
+    if (a.what != Meeting::sync_warp && !same(a.here, b.here)) return false;
+  }
+  return true;
+}
+
+void Block::fail(const std::string& text) { throw BlockError(Error::Kind::memory, text); }
+
+void Block::keep_failure(const ThreadState* thread) {
+  std::string where = "kernel " + kernel_name(task_) + ", block " + to_string(place_.block) + ": ";
+  const std::string at_thread = thread == nullptr ? "" : "thread " + to_string(thread->index) + ": ";
+  const auto keep = [&](Error::Kind kind, const std::string& what) {
+    failure_ = std::make_exception_ptr(Error(kind, where + what));
+  };
+  try {
+    throw;
+  } catch (const BlockError& e) {
+    keep(e.kind(), e.what());
+  } catch (const Error& e) {
+    keep(e.kind(), at_thread + e.what());
+  } catch (const std::exception& e) {
+    keep(Error::Kind::internal, at_thread + e.what());
+  } catch (...) {
+    keep(Error::Kind::internal, at_thread + "an exception that is no std::exception");
+  }
+}
+
+void Block::fail_by_overflow() {
+  const auto& thread = *static_cast<ThreadState*>(place);
+  failure_ = std::make_exception_ptr(
+      Error(Error::Kind::memory, "stack overflow in thread " + to_string(thread.index) + " of block " +
+                                     to_string(place_.block) + " of kernel " + kernel_name(task_) + ": more than " +
+                                     std::to_string(stack_bytes >> 10) + " KiB"));
+  place = nullptr;
+}
+
+}  // namespace tessera::simt

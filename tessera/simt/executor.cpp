@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/simt/executor.hpp"
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+#include "tessera/core/error.hpp"
+#include "tessera/simt/block.hpp"
+#include "tessera/simt/overflow.hpp"
+
+namespace tessera::simt {
+namespace {
+
+// Every stack is two mappings, and a process may have some 65,000.
+constexpr std::int64_t most_stacks = 24'576;
+
+// One launch as its OS threads share it.
+struct Progress {
+  std::int64_t blocks = 0;
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  std::int64_t failed_block = 0;
+
+  // The message of the earliest block is the one that a second run is likeliest to repeat.
+  void fail(std::int64_t block, std::exception_ptr what) {
+    next = blocks;
+    const std::lock_guard lock(mutex);
+    if (failure && failed_block < block) return;
+    failure = std::move(what);
+    failed_block = block;
+  }
+};
+
+// The handler jumps back into this frame: nothing in it may need a destructor.
+bool run_watched(Block& block, OverflowWatch& watch, std::int64_t index) {
+  if (sigsetjmp(watch.way_back(), 0) == 0) return block.run(index);
+  return false;
+}
+
+void let_faults_through() {
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGSEGV);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
+void run_blocks(const Task& task, Progress& progress) {
+  const BorrowedStacks stacks(static_cast<std::size_t>(task.launch.threads()));
+  OverflowWatch watch(*stacks);
+  Block block(task, *stacks);
+  for (std::int64_t index; (index = progress.next.fetch_add(1)) < progress.blocks;) {
+    if (run_watched(block, watch, index)) continue;
+    if (!block.failure()) {
+      let_faults_through();  // the handler blocked them and never returned
+      block.fail_by_overflow();
+    }
+    (*stacks).forget_frames();
+    return progress.fail(index, block.failure());
+  }
+}
+
+// A worker that cannot even start is a failure of the launch.
+void work(const Task& task, Progress& progress) {
+  try {
+    run_blocks(task, progress);
+  } catch (...) {
+    progress.fail(-1, std::current_exception());
+  }
+}
+
+void check(const Task& task) {
+  const Launch& launch = task.launch;
+  const Index3 size = launch.block;
+  if (size.x < 1 || size.y < 1 || size.z < 1 || launch.threads() > std::int64_t{Block::most_threads})
+    throw Error("kernel " + kernel_name(task) + ": a block of " + to_string(size) + " threads; it must have 1 to " +
+                std::to_string(Block::most_threads));
+  if (launch.grid.x < 0 || launch.grid.y < 0 || launch.grid.z < 0)
+    throw Error("kernel " + kernel_name(task) + ": the grid has a negative extent");
+  if (place != nullptr) throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
+}
+
+}  // namespace
+
+void execute(const Task& task, int os_threads) {
+  check(task);
+  Progress progress;
+  progress.blocks = task.launch.blocks();
+  if (progress.blocks == 0) return;
+  const std::int64_t workers = std::min({std::int64_t{std::max(os_threads, 1)}, progress.blocks,
+                                         std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
+  {
+    std::vector<std::jthread> others;
+    for (std::int64_t i = 1; i < workers; ++i) others.emplace_back([&] { work(task, progress); });
+    work(task, progress);
+  }
+  if (progress.failure) std::rethrow_exception(progress.failure);
+}
+
+void sync(Here here) {
+  auto& thread = *static_cast<ThreadState*>(place);
+  thread.owner->sync(thread, here);
+}
+
+std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here) {
+  auto& thread = *static_cast<ThreadState*>(place);
+  return thread.owner->meet(thread, {what, lanes, source, here, value});
+}
+
+void refuse_address(const void* address, std::size_t alignment, Here here) {
+  throw Error(Error::Kind::memory, "an access of " + std::to_string(alignment) + " bytes at " + to_string(here) +
+                                       " to an address that is " +
+                                       std::to_string(reinterpret_cast<std::uintptr_t>(address) % alignment) +
+                                       " bytes past a multiple of " + std::to_string(alignment));
+}
+
+}  // namespace tessera::simt

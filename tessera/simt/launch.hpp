@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How kernel.hpp launches a kernel on the executor; the counterpart of tessera/cuda/launch.cuh.
+#pragma once
+#include <type_traits>
+#include <typeinfo>
+#include "tessera/core/device.hpp"
+#include "tessera/simt/executor.hpp"
+
+namespace tessera {
+inline namespace TESSERA_UNIT {
+
+template <class Kernel, class Problem>
+void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {
+  using Shared = typename Kernel::Shared;
+  static_assert(std::is_trivially_default_constructible_v<Shared> && std::is_trivially_destructible_v<Shared>,
+                "a block's shared memory is raw, as on the GPU");
+  static_assert(alignof(Shared) <= 256);
+  simt::Task task;
+  task.type = typeid(Kernel).name();
+  task.body = [](const void* context, void* shared) {
+    Kernel{}(Thread{}, *static_cast<Shared*>(shared), *static_cast<const Problem*>(context));
+  };
+  task.context = &problem;
+  task.shared_bytes = sizeof(Shared);
+  task.launch = launch;
+  simt::execute(task, run.device->threads);
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera
