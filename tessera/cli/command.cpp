@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/command.hpp"
+#include <fmt/format.h>
+#include <array>
+#include <cstdio>
+#include "tessera/cli/words.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::cli {
+
+const char* const exit_codes =
+    "Exit codes:\n"
+    "    0  all that was asked was done and passed\n"
+    "    1  a wrong result\n"
+    "    2  the user's mistake: words, files, disks\n"
+    "    4  a kernel broke the rules of memory or barriers\n"
+    "    5  a device was asked for and none is usable, or everything was skipped\n"
+    "    6  the program's own fault\n"
+    "  130  interrupted\n"
+    "Every flag --some-flag has an environment variable, TESSERA_SOME_FLAG.";
+
+namespace {
+
+struct Verb {
+  const char *name, *summary;
+  int (*run)(const Command&);
+};
+
+constexpr std::array<Verb, 4> verbs{{
+    {"list", "operations; or the ladder of one, and whether each rung runs here", list},
+    {"devices", "what this machine offers", devices},
+    {"verify", "every variant, choice, case and element against the reference", verify},
+    {"bench", "times variants in turn, and checks their results", bench},
+}};
+
+void print_help() {
+  report::Table table({{"verb", report::Table::Align::left}, {"", report::Table::Align::left}});
+  for (const Verb& verb : verbs) table.add({verb.name, verb.summary});
+  for (const Operation& operation : operations()) table.add({operation.name, operation.summary});
+  fmt::print(
+      "Usage: tessera VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera --version tells the version.\n\n{}\n",
+      table.text(), exit_codes);
+}
+
+void print_version() {
+  const lab::Build build = lab::this_build();
+  fmt::print("tessera {}{}\n", build.version.empty() ? "(version unknown)" : build.version,
+             build.git.empty() ? "" : " (" + build.git + ")");
+}
+
+}  // namespace
+
+int exit_code_of(Error::Kind kind) {
+  switch (kind) {
+    case Error::Kind::user: return exit_code::user;
+    case Error::Kind::no_device: return exit_code::no_device;
+    case Error::Kind::memory: return exit_code::memory;
+    case Error::Kind::internal: break;
+  }
+  return exit_code::internal;
+}
+
+int command(const std::vector<std::string>& argv) {
+  if (argv.size() < 2) {
+    std::fputs("tessera: what is to be done? See tessera --help\n", stderr);
+    return exit_code::user;
+  }
+  const std::string& word = argv[1];
+  if (word == "--help" || word == "-h" || word == "help") return print_help(), exit_code::passed;
+  if (word == "--version") return print_version(), exit_code::passed;
+  const Command rest{{argv.begin() + 2, argv.end()}, argv};
+  for (const Verb& verb : verbs)
+    if (word == verb.name) return verb.run(rest);
+  if (const Operation* operation = find_operation(word)) return operate(*operation, rest);
+  std::vector<std::string> known{"--help", "--version"};
+  for (const Verb& verb : verbs) known.emplace_back(verb.name);
+  for (const Operation& operation : operations()) known.push_back(operation.name);
+  unknown(word.starts_with('-') ? "the flag" : "the verb or operation", word, known);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From words to an exit code: finds the verb and hands it the rest. Each verb has a file.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/core/operation.hpp"
+
+namespace tessera::cli {
+
+// What the program tells its caller; --help prints it.
+namespace exit_code {
+inline constexpr int passed = 0, wrong = 1, user = 2, memory = 4, no_device = 5, internal = 6, interrupted = 130;
+}
+
+// The words of a verb, and the whole command as it was typed.
+struct Command {
+  std::vector<std::string> words, argv;
+};
+
+int command(const std::vector<std::string>& argv);
+int exit_code_of(Error::Kind kind);
+
+int list(const Command& command);
+int devices(const Command& command);
+int verify(const Command& command);
+int bench(const Command& command);
+int operate(const Operation& operation, const Command& command);
+
+extern const char* const exit_codes;  // the table that --help prints
+
+}  // namespace tessera::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera list`: the operations; or one ladder, with what each rung adds and where it runs.
+#include <fmt/format.h>
+#include <algorithm>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Align = report::Table::Align;
+
+// A rung is a file; it may be enlisted for several places, or missing from this build.
+struct Listed {
+  std::string ladder, name, file, absent;
+  int place = 0;
+  std::vector<const Variant*> enlisted;
+};
+
+std::vector<Listed> rungs_of(const Operation& operation) {
+  std::vector<Listed> out;
+  for (const Variant* variant : ladder_of(operation.name)) {
+    const auto same = std::ranges::find(out, variant->file, &Listed::file);
+    if (same != out.end()) same->enlisted.push_back(variant);
+    else out.push_back({variant->ladder, variant->name, variant->file, {}, variant->place, {variant}});
+  }
+  for (const CatalogueEntry& entry : catalogue())
+    if (entry.operation == operation.name && std::ranges::find(out, entry.file, &Listed::file) == out.end())
+      out.push_back({entry.ladder, entry.name, entry.file, entry.absent, entry.place, {}});
+  std::ranges::sort(out, {}, [](const Listed& l) { return std::tie(l.ladder, l.place, l.file); });
+  return out;
+}
+
+Reason reason_of(const Variant& variant) {
+  if (Reason reason = unusable(variant.where)) return reason;
+  return variant.needs ? variant.needs(find_backend(variant.where)->devices().front()) : std::nullopt;
+}
+
+std::string where_it_runs(const Listed& rung) {
+  if (rung.enlisted.empty()) return "no: " + (rung.absent.empty() ? "this build lacks it" : rung.absent);
+  std::string here, reasons;
+  for (const Variant* variant : rung.enlisted) {
+    const std::string where(name_of(variant->where));
+    if (const Reason reason = reason_of(*variant)) reasons += (reasons.empty() ? "" : "; ") + where + ": " + *reason;
+    else here += (here.empty() ? "" : ", ") + where;
+  }
+  if (here.empty()) return "no: " + reasons;
+  return reasons.empty() ? here : here + " (" + reasons + ")";
+}
+
+std::string elements_of(const Listed& rung) {
+  std::string out;
+  for (const Element element : all_elements())
+    if (!rung.enlisted.empty() && rung.enlisted[0]->choices.at(0).run.contains(element))
+      out += (out.empty() ? "" : " ") + std::string(name_of(element));
+  return out;
+}
+
+std::string tunings_of(const Listed& rung) {
+  if (rung.enlisted.empty()) return {};
+  const auto& choices = rung.enlisted[0]->choices;
+  const std::string first = to_string(choices.at(0).defaults());
+  if (choices.size() == 1) return first.empty() ? "-" : first;
+  return fmt::format("{} (+{})", first, choices.size() - 1);
+}
+
+void print_ladder(const Operation& operation) {
+  fmt::print("{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name, operation.signature.usage());
+  report::Table table({{"ladder", Align::left}, {"place"}, {"variant", Align::left}, {"elements", Align::left},
+                       {"tuning", Align::left}, {"runs here", Align::left}});
+  std::string ladder, ideas;
+  const auto rungs = rungs_of(operation);
+  std::size_t width = 0;
+  for (const Listed& rung : rungs) width = std::max(width, rung.ladder.size() + rung.name.size() + 1);
+  for (const Listed& rung : rungs) {
+    if (!ladder.empty() && ladder != rung.ladder) table.add_rule();
+    ladder = rung.ladder;
+    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name, elements_of(rung), tunings_of(rung), where_it_runs(rung)});
+    if (!rung.enlisted.empty()) ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
+  }
+  fmt::print("{}\nIdeas\n{}", table.text(), ideas);
+}
+
+}  // namespace
+
+int list(const Command& command) {
+  std::vector<std::string> names;
+  Words words("list", "tessera list [OPERATION]", "The operations; or the ladder of one, and whether each rung runs here.");
+  words.positionals("OPERATION", names, "");
+  words.closing(exit_codes);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  for (const std::string& name : names) print_ladder(operation_named(name));
+  if (!names.empty()) return exit_code::passed;
+  report::Table table({{"operation", Align::left}, {"variants"}, {"", Align::left}});
+  for (const Operation& operation : operations())
+    table.add({operation.name, std::to_string(rungs_of(operation).size()), operation.summary});
+  fmt::print("{}", table.text());
+  return table.empty() ? exit_code::no_device : exit_code::passed;
+}
+
+}  // namespace tessera::cli

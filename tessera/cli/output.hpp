@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where tables and JSON go: tables to standard output, unless `--json -` needs it for itself.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <cstdio>
+#include <string>
+
+namespace tessera::cli {
+
+// `json` is what --json was given: "", "-" or a path.
+std::FILE* table_stream(const std::string& json);
+// Whole or not at all; nothing for "".
+void write_json(const std::string& json, const nlohmann::ordered_json& value);
+
+}  // namespace tessera::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/select.hpp"
+#include <algorithm>
+#include "tessera/cli/words.hpp"
+#include "tessera/run/choose.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr Where everywhere[] = {Where::cpu, Where::simt, Where::cuda};
+
+Error no_device(const std::string& text) { return Error(Error::Kind::no_device, text); }
+
+// "cuda:0-3" → each of them.
+std::vector<Device> several(const std::string& item, std::size_t colon, std::size_t dash) {
+  const std::int64_t first = evaluate(item.substr(colon + 1, dash - colon - 1)), last = evaluate(item.substr(dash + 1));
+  if (first < 0 || last < first || last - first > 1024) throw Error("'" + item + "' names no device");
+  std::vector<Device> out;
+  for (std::int64_t i = first; i <= last; ++i) out.push_back(find_device(item.substr(0, colon + 1) + std::to_string(i)));
+  return out;
+}
+
+std::vector<Device> all_usable() {
+  std::vector<Device> out;
+  for (const Where where : everywhere)
+    if (!unusable(where)) out.insert(out.end(), find_backend(where)->devices().begin(), find_backend(where)->devices().end());
+  return out;
+}
+
+std::vector<Device> devices_of(const std::string& item) {
+  if (item == "all") return all_usable();
+  if (item == "auto") return {find_device(unusable(Where::cuda) ? "cpu" : "cuda")};
+  const std::size_t colon = item.find(':'), dash = item.find('-');
+  if (colon != std::string::npos && dash != std::string::npos && dash > colon) return several(item, colon, dash);
+  return {find_device(item)};
+}
+
+}  // namespace
+
+const Operation& operation_named(const std::string& word) {
+  if (const Operation* found = find_operation(word)) return *found;
+  std::vector<std::string> names;
+  for (const Operation& operation : operations()) names.push_back(operation.name);
+  unknown("the operation", word, names);
+}
+
+Element element_named(const Operation& operation, const std::string& word) {
+  if (word.empty()) return operation.elements.front();
+  const auto element = parse_element(word);
+  if (element && std::ranges::find(operation.elements, *element) != operation.elements.end()) return *element;
+  std::vector<std::string> names;
+  for (const Element e : operation.elements) names.emplace_back(name_of(e));
+  if (element) throw Error(operation.name + " does not compute " + word + "; it computes " + [&names] {
+    std::string list;
+    for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
+  }());
+  unknown("the element", word, names);
+}
+
+std::vector<Device> devices_named(const std::string& words) {
+  std::vector<Device> out;
+  for (const std::string& item : split(words.empty() ? "auto" : words, ',')) {
+    const auto more = devices_of(item);
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  if (out.empty()) throw Error("no device is named in '" + words + "'");
+  return out;
+}
+
+Reason unusable(Where where) {
+  Backend* backend = find_backend(where);
+  if (backend == nullptr) return "this build does not have it";
+  if (!backend->devices().empty()) return std::nullopt;
+  const std::string reason = backend->unusable();
+  return reason.empty() ? "there is no such device" : reason;
+}
+
+std::string full_name(const Variant& variant) { return variant.ladder + "/" + variant.name; }
+
+std::vector<const Variant*> variants_named(const Operation& operation, const std::string& word) {
+  std::vector<const Variant*> out;
+  std::vector<std::string> names;
+  for (const Variant* variant : ladder_of(operation.name)) {
+    if (variant->name == word || full_name(*variant) == word) out.push_back(variant);
+    names.push_back(word.find('/') == std::string::npos ? variant->name : full_name(*variant));
+  }
+  if (!out.empty()) return out;
+  for (const CatalogueEntry& entry : catalogue()) {
+    if (entry.operation != operation.name) continue;
+    if ((entry.name == word || entry.ladder + "/" + entry.name == word) && !entry.absent.empty())
+      throw no_device("the variant " + word + " cannot run here: " + entry.absent);
+    names.push_back(entry.name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  unknown("the variant", word, names);
+}
+
+const Variant* variant_on(const std::vector<const Variant*>& candidates, Where where) {
+  const Variant* found = nullptr;
+  for (const Variant* variant : candidates) {
+    if (variant->where != where) continue;
+    if (found != nullptr)
+      throw Error("'" + variant->name + "' may be " + full_name(*found) + " or " + full_name(*variant) + ": say which");
+    found = variant;
+  }
+  return found;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/terminal.hpp"
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include "tessera/cli/command.hpp"
+
+namespace tessera::cli {
+namespace {
+
+volatile std::sig_atomic_t noted = 0;
+
+void end(int) { _exit(exit_code::interrupted); }
+
+void note(int signal) {
+  noted = 1;
+  std::signal(signal, end);
+}
+
+}  // namespace
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+
+void Progress::say(const std::string& text) {
+  if (!terminal_) return;
+  constexpr std::size_t most = 100;
+  std::fprintf(stderr, "\r\033[K%s", text.substr(0, most).c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void note_interrupts() { std::signal(SIGINT, note); }
+bool interrupted() { return noted != 0; }
+void end_on_interrupt() { std::signal(SIGINT, end); }
+
+}  // namespace tessera::cli

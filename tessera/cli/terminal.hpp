@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard error as a place for one line of progress, and the interrupt key.
+#pragma once
+#include <string>
+
+namespace tessera::cli {
+
+// One line, rewritten; only where standard error is a terminal. Gone when the object is.
+class Progress {
+ public:
+  Progress();
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void say(const std::string& text);
+  void clear();
+
+ private:
+  bool terminal_, shown_ = false;
+};
+
+// From now on an interrupt is noted, and the next one ends the program at once …
+void note_interrupts();
+bool interrupted();
+// … or every one ends it at once, with exit code 130.
+void end_on_interrupt();
+
+}  // namespace tessera::cli

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/words.hpp"
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cctype>
+#include "tessera/core/operation.hpp"
+
+namespace tessera::cli {
+namespace {
+
+// A word such as "-(3+4)" is a number, not a flag: it travels past the reader behind this mark.
+constexpr char mark = '\x01';
+
+std::string marked(const std::string& word) {
+  const bool number = word.size() > 1 && word[0] == '-' && word.find_first_not_of("0123456789+-*/(). ") == std::string::npos &&
+                      word.find_first_of("0123456789") != std::string::npos;
+  return number ? mark + word : word;
+}
+
+std::string unmarked(const std::string& word) { return !word.empty() && word[0] == mark ? word.substr(1) : word; }
+
+// "-o,--output" → "output"
+std::string long_name(const std::string& names) { return names.substr(names.find("--") + 2); }
+
+class Layout : public CLI::Formatter {
+ public:
+  explicit Layout(std::string usage) : usage_(std::move(usage)) { column_width(34); }
+  std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + "\n"; }
+  std::string make_positionals(const CLI::App*) const override { return {}; }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
+
+ private:
+  std::string usage_;
+};
+
+}  // namespace
+
+struct Words::Hidden {
+  CLI::App app;
+  bool help_wanted = false;
+  std::vector<std::string> flags{"--help"};
+
+  CLI::Option* told(CLI::Option* option, const std::string& names) {
+    const std::string name = long_name(names);
+    flags.push_back("--" + name);
+    return option->envname(environment_variable(name))->transform(unmarked);
+  }
+};
+
+Words::Words(std::string verb, std::string usage, std::string about) : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, {}}) {
+  hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
+  hidden_->app.allow_extras();
+  hidden_->app.set_help_flag();
+  hidden_->app.add_flag("-h,--help", hidden_->help_wanted, "this text");
+}
+
+Words::~Words() = default;
+
+void Words::flag(const std::string& names, bool& into, const std::string& help) {
+  hidden_->told(hidden_->app.add_flag(names, into, help), names);
+}
+
+void Words::value(const std::string& names, std::string& into, const std::string& help, const std::string& type) {
+  hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type);
+}
+
+void Words::values(const std::string& names, std::vector<std::string>& into, const std::string& help, const std::string& type) {
+  hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->allow_extra_args(false);
+}
+
+void Words::positionals(const std::string& name, std::vector<std::string>& into, const std::string& help) {
+  hidden_->app.add_option(name, into, help)->transform(unmarked);
+}
+
+void Words::closing(const std::string& text) { hidden_->app.footer(text); }
+
+bool Words::read(const std::vector<std::string>& words) {
+  std::vector<std::string> reversed;
+  for (const std::string& word : words) reversed.push_back(marked(word));
+  std::ranges::reverse(reversed);
+  hidden_->app.parse(reversed);
+  if (hidden_->help_wanted) return false;
+  for (const std::string& word : hidden_->app.remaining()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with('-')) unknown("the flag", name, hidden_->flags);
+    throw tessera::Error("'" + unmarked(word) + "' is one word too many");
+  }
+  return true;
+}
+
+std::string Words::help() const { return hidden_->app.help(); }
+
+std::string environment_variable(const std::string& flag) {
+  std::string out = "TESSERA_";
+  for (const char c : flag)
+    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
+  return out;
+}
+
+void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates) {
+  std::string text = what + " '" + word + "' is not known";
+  if (const std::string meant = nearest(word, candidates); !meant.empty()) {
+    text += "; did you mean '" + meant + "'?";
+  } else if (!candidates.empty()) {
+    text += "; there is";
+    for (std::size_t i = 0; i < candidates.size(); ++i) text += (i == 0 ? " " : ", ") + candidates[i];
+  }
+  throw tessera::Error(text);
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> out;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find(at, from), text.size());
+    out.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
+}
+
+}  // namespace tessera::cli

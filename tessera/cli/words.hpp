@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words after a verb: flags, each with its environment variable, and positionals. Hides the
+// library that reads them, and says which flag was meant when one is misspelt.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+class Words {
+ public:
+  Words(std::string verb, std::string usage, std::string about);
+  ~Words();
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+
+  // `names` as in "-o,--output"; `type` is what --help shows for the value.
+  void flag(const std::string& names, bool& into, const std::string& help);
+  void value(const std::string& names, std::string& into, const std::string& help, const std::string& type);
+  void values(const std::string& names, std::vector<std::string>& into, const std::string& help, const std::string& type);
+  void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
+  // `text` stands below the flags in --help.
+  void closing(const std::string& text);
+
+  // False when help was asked for: then help() is all that is wanted. Throws Error,
+  // or what the library that reads throws: CLI::ParseError, the user's mistake too.
+  bool read(const std::vector<std::string>& words);
+  std::string help() const;
+
+ private:
+  struct Hidden;
+  std::unique_ptr<Hidden> hidden_;
+};
+
+// "op-a" → "TESSERA_OP_A"
+std::string environment_variable(const std::string& flag);
+
+// Throws Error "WHAT 'word' is not known", with the nearest candidate or, where none is near, all.
+[[noreturn]] void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates);
+
+std::vector<std::string> split(const std::string& text, char at);  // "a,b" → a, b; "" → nothing
+
+}  // namespace tessera::cli

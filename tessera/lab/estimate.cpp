@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/lab/estimate.hpp"
+#include <algorithm>
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/place.hpp"
+
+namespace tessera::lab {
+namespace {
+
+// The better of two runs: the first also loads, compiles and fills caches.
+double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
+  Placed placed(plan, inputs.arguments());
+  placed.upload();
+  const double first = placed.launch_and_measure();
+  return first > limit / 50 ? first : std::min(first, placed.launch_and_measure());
+}
+
+}  // namespace
+
+std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem, const Plan& plan,
+                                       double full_flops, double limit) {
+  if (!(full_flops > 0) || problem.dims.empty()) return std::nullopt;
+  const std::int64_t largest = std::ranges::max_element(problem.dims, {}, [](const auto& d) { return d.second; })->second;
+  std::optional<double> estimate;
+  for (std::int64_t side = 64; side < largest; side *= 2) {
+    Case small = problem;
+    for (auto& [name, size] : small.dims) size = std::min(size, side);
+    const Inputs inputs(operation, element, small, 1);
+    if (plan.variant->refuses(*plan.choice, inputs.arguments(), plan.tuning, plan.device)) continue;
+    const double flops = operation.flops(inputs.arguments());
+    if (!(flops > 0)) return std::nullopt;
+    const double seconds = seconds_of(plan, inputs, limit);
+    estimate = seconds * full_flops / flops;
+    if (*estimate < limit / 20 || seconds > limit / 50) return estimate;
+  }
+  return estimate;
+}
+
+}  // namespace tessera::lab

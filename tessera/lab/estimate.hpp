@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a run will take, from smaller runs, so that nobody waits an hour for a rung to prove slow.
+#pragma once
+#include <optional>
+#include "tessera/run/choose.hpp"
+
+namespace tessera::lab {
+
+// Runs the problem with every dimension cut to ever larger sizes, until the time grown by the flops is
+// well within `limit` seconds, or what it is extrapolated from takes a fiftieth of that. Nothing where
+// no smaller problem tells.
+std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem, const Plan& plan,
+                                       double full_flops, double limit);
+
+}  // namespace tessera::lab

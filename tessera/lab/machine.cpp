@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/lab/machine.hpp"
+#include <sys/utsname.h>
+#include <ctime>
+#include "tessera/core/device.hpp"
+
+#ifndef TESSERA_VERSION
+#define TESSERA_VERSION ""
+#endif
+#ifndef TESSERA_GIT
+#define TESSERA_GIT ""
+#endif
+#ifndef TESSERA_FLAGS
+#define TESSERA_FLAGS ""
+#endif
+
+namespace tessera::lab {
+
+Machine this_machine() {
+  const Device host = host_device(Where::cpu);
+  Machine out{host.name, {}, host.threads, host.memory_bytes};
+  if (utsname names{}; uname(&names) == 0)
+    out.system = std::string(names.sysname) + " " + names.release + " " + names.machine;
+  return out;
+}
+
+Build this_build() {
+#if defined(__clang__)
+  const std::string compiler = "clang " __clang_version__;
+#else
+  const std::string compiler = "g++ " __VERSION__;
+#endif
+  return {TESSERA_VERSION, TESSERA_GIT, compiler, TESSERA_FLAGS};
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+}  // namespace tessera::lab

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured, and its one JSON schema. Tables and files are made from this, never from
+// anything else.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/core/operation.hpp"
+#include "tessera/lab/statistics.hpp"
+
+namespace tessera::lab {
+
+enum class Verified { unchecked, ok, wrong };
+
+// One choice on one problem, on one device.
+struct Row {
+  Dims dims;
+  Element element = Element::f32;
+  const Variant* variant = nullptr;
+  Tuning tuning;
+  Device device;
+  bool serial = false;  // the rung that × serial refers to
+  double flops = 0;     // what the problem needs
+
+  std::vector<double> seconds;          // of the variant's run; empty: not measured, see reason
+  std::optional<double> round_trip;     // from host arrays to a host result
+  std::optional<double> estimate;       // of one run, when it was too slow to measure
+  Reason reason;                        // why it was not measured
+
+  Verified verified = Verified::unchecked;
+  std::string method;  // how it was verified
+  std::optional<double> error_over_bound, relative_l2;
+  std::string finding;  // where it is wrong
+
+  std::optional<double> ratio_serial, ratio_previous, ratio_yardstick;
+
+  bool counts() const { return !seconds.empty() && verified != Verified::wrong; }
+  double median() const { return summarize(seconds).median; }
+  std::optional<double> gflops() const;
+};
+
+// Times over: the serial rung, the rung before it on its ladder (its fastest choice; of those that
+// were measured), and the yardstick called `versus` ("": the fastest yardstick on that device). All
+// rows are of one problem, in the order of their ladders.
+void fill_ratios(std::vector<Row>& rows, const std::string& versus);
+
+struct Session {
+  std::vector<std::string> argv;
+  std::string operation, distribution, caches, date;  // caches: "hot" or "cold"
+  std::uint64_t seed = 0;
+  std::vector<Row> rows;
+};
+
+nlohmann::ordered_json to_json(const Session& session);
+nlohmann::ordered_json provenance(const std::vector<std::string>& argv, const std::string& date);
+nlohmann::ordered_json to_json(const Device& device);
+std::string label_of(const Device& device);  // "cuda:0", "cpu:threads=1" where that is not all of them
+nlohmann::ordered_json to_json(const Tuning& tuning);
+
+}  // namespace tessera::lab

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/report/ladder_table.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <map>
+#include "tessera/report/table.hpp"
+
+namespace tessera::report {
+namespace {
+
+using lab::Row;
+using Align = Table::Align;
+
+std::string device_of(const Row& row) {
+  return row.device.where == Where::simt ? lab::label_of(row.device) + " (executor wall time)" : lab::label_of(row.device);
+}
+
+std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_string(row.tuning); }
+
+std::string name_of(const Row& row) { return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : ""); }
+
+std::string why_not(const Row& row) {
+  std::string out = row.reason.value_or("not measured");
+  if (row.estimate) out += fmt::format(" (estimate of one run: {})", seconds(row.estimate));
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+// The reasons, each once, with those that it holds for.
+std::string reasons(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, std::string>> told;
+  for (const Row& row : rows) {
+    if (!row.seconds.empty()) continue;
+    const std::string who = name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning));
+    const std::string why = why_not(row);
+    const auto same = std::ranges::find(told, why, &std::pair<std::string, std::string>::first);
+    if (same == told.end()) told.emplace_back(why, who);
+    else same->second += "; " + who;
+  }
+  std::string out;
+  for (const auto& [why, who] : told) out += "n/a: " + who + ": " + why + "\n";
+  return out;
+}
+
+std::string findings(const std::vector<Row>& rows) {
+  std::string out;
+  for (const Row& row : rows)
+    if (row.verified == lab::Verified::wrong)
+      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + lab::label_of(row.device) + "\n" + row.finding;
+  return out;
+}
+
+std::string verdict(const Row& row) {
+  switch (row.verified) {
+    case lab::Verified::ok: return "ok";
+    case lab::Verified::wrong: return "WRONG";
+    case lab::Verified::unchecked: break;
+  }
+  return "-";
+}
+
+std::string ratio(std::optional<double> value) { return number(value); }
+
+std::vector<std::string> cells_of(const Row& row) {
+  const bool measured = !row.seconds.empty();
+  const lab::Summary summary = measured ? lab::summarize(row.seconds) : lab::Summary{};
+  const auto when = [measured](std::string text) { return measured ? text : std::string(); };
+  return {device_of(row),
+          name_of(row),
+          tuning_of(row),
+          when(seconds(summary.median)),
+          summary.count > 1 ? fmt::format("±{:.1f} %", 100 * summary.spread()) : "",
+          when(seconds(summary.minimum)),
+          when(std::to_string(summary.count)),
+          seconds(row.round_trip),
+          number(row.gflops()),
+          ratio(row.ratio_serial),
+          ratio(row.ratio_previous),
+          ratio(row.ratio_yardstick),
+          number(row.error_over_bound),
+          verdict(row)};
+}
+
+bool uses_executor(const std::vector<Row>& rows) {
+  return std::ranges::any_of(rows, [](const Row& r) { return r.device.where == Where::simt; });
+}
+
+constexpr const char* executor_note =
+    "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says nothing of a GPU's.\n";
+
+}  // namespace
+
+std::string ladder_table(const std::vector<Row>& rows) {
+  Table table({{"device", Align::left}, {"variant", Align::left}, {"tuning", Align::left}, {"kernel time"}, {"spread"},
+               {"fastest"}, {"samples"}, {"round trip"}, {"GFLOP/s"}, {"× serial"}, {"× previous"}, {"× yardstick"},
+               {"error/bound"}, {"verified", Align::left}});
+  std::string group;
+  for (const Row& row : rows) {
+    const std::string its = lab::label_of(row.device) + "/" + row.variant->ladder;
+    if (!group.empty() && group != its) table.add_rule();
+    group = its;
+    table.add(cells_of(row));
+  }
+  return table.text() + reasons(rows) + findings(rows) + (uses_executor(rows) ? executor_note : "");
+}
+
+std::string pivot_table(const std::vector<Row>& rows, const std::string& key) {
+  const auto column_of = [&key](const Row& row) {
+    if (key == "variant") return row.variant->name;
+    const auto value = row.tuning.find(key);
+    return value ? std::to_string(*value) : std::string("-");
+  };
+  const auto line_of = [&key](const Row& row) {
+    std::string out = lab::label_of(row.device) + (key == "variant" ? "" : "  " + row.variant->name) + " ";
+    for (const auto& [name, value] : row.tuning)
+      if (name != key) out += fmt::format(" {}={}", name, value);
+    return out;
+  };
+  std::vector<std::string> columns, lines;
+  std::map<std::pair<std::string, std::string>, const Row*> cells;
+  for (const Row& row : rows) {
+    if (row.serial) continue;
+    const std::string column = column_of(row), line = line_of(row);
+    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    cells[{line, column}] = &row;
+  }
+  std::ranges::stable_sort(columns, {}, [](const std::string& c) { return c.size() < 10 && std::isdigit(static_cast<unsigned char>(c[0])) != 0 ? std::stol(c) : 0L; });
+  std::vector<Table::Column> heads{{"GFLOP/s", Align::left}};
+  for (const auto& column : columns) heads.push_back({key == "variant" ? column : key + "=" + column});
+  Table table(heads);
+  for (const auto& line : lines) {
+    std::vector<std::string> row{line};
+    for (const auto& column : columns) {
+      const auto cell = cells.find({line, column});
+      const bool wrong = cell != cells.end() && cell->second->verified == lab::Verified::wrong;
+      row.push_back(wrong ? "WRONG" : cell == cells.end() ? "-" : number(cell->second->gflops()));
+    }
+    table.add(row);
+  }
+  return table.text() + reasons(rows) + findings(rows) + (uses_executor(rows) ? executor_note : "");
+}
+
+std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
+  if (sizes.size() < 2) return {};
+  const auto same = [](const Row& a, const Row& b) {
+    return a.variant == b.variant && a.tuning == b.tuning && lab::label_of(a.device) == lab::label_of(b.device);
+  };
+  Table table({{"device", Align::left}, {"variant", Align::left}, {"tuning", Align::left}, {"mean × serial of the last two sizes"}});
+  for (const Row& last : sizes.back()) {
+    const auto& before = sizes[sizes.size() - 2];
+    const auto other = std::ranges::find_if(before, [&](const Row& r) { return same(r, last); });
+    const bool known = other != before.end() && other->ratio_serial && last.ratio_serial;
+    table.add({device_of(last), name_of(last), tuning_of(last),
+               known ? number((*other->ratio_serial + *last.ratio_serial) / 2) : ""});
+  }
+  return table.text();
+}
+
+std::string to_string(const Dims& dims, const std::vector<std::string>& order) {
+  std::string out;
+  for (const auto& name : order)
+    if (const auto found = dims.find(name); found != dims.end())
+      out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, found->second);
+  return out;
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/report/table.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include "tessera/core/error.hpp"
+
+namespace tessera::report {
+namespace {
+
+constexpr std::size_t gap = 2;
+
+}  // namespace
+
+std::size_t display_width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+}
+
+void Table::add(std::vector<std::string> row) {
+  if (row.size() != columns_.size())
+    throw Error(Error::Kind::internal, "a table's row has the wrong number of cells");
+  for (std::string& cell : row)
+    if (cell.empty()) cell = "n/a";
+  rows_.push_back(std::move(row));
+}
+
+void Table::add_rule() { rows_.emplace_back(); }
+
+std::vector<std::size_t> Table::widths() const {
+  std::vector<std::size_t> out;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    out.push_back(display_width(columns_[c].title));
+    for (const auto& row : rows_)
+      if (!row.empty()) out[c] = std::max(out[c], display_width(row[c]));
+  }
+  return out;
+}
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
+  std::string out;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const std::string padding(widths[c] - display_width(cells[c]), ' ');
+    if (c != 0) out.append(gap, ' ');
+    out += columns_[c].align == Align::right ? padding + cells[c] : cells[c] + padding;
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out + "\n";
+}
+
+std::string Table::text() const {
+  const auto wide = widths();
+  std::vector<std::string> titles;
+  std::size_t across = gap * (columns_.size() - 1);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    titles.push_back(columns_[c].title);
+    across += wide[c];
+  }
+  const std::string rule = std::string(across, '-') + "\n";
+  std::string out = line(titles, wide) + rule;
+  for (const auto& row : rows_) out += row.empty() ? rule : line(row, wide);
+  return out;
+}
+
+std::string number(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return "n/a";
+  const double size = std::abs(*value);
+  if (size == 0) return "0";
+  if (size < 1e-3 || size >= 1e7) return fmt::format("{:.2e}", *value);
+  if (size >= 1000) return fmt::format("{:.0f}", *value);
+  const int whole = size >= 100 ? 3 : size >= 10 ? 2 : 1;
+  if (size >= 1) return fmt::format("{:.{}f}", *value, 4 - whole);
+  return fmt::format("{:.3g}", *value);
+}
+
+std::string seconds(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return "n/a";
+  if (*value >= 1) return number(*value) + " s ";
+  if (*value >= 1e-3) return number(*value * 1e3) + " ms";
+  return number(*value * 1e6) + " µs";
+}
+
+std::string bytes(std::int64_t value) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double size = static_cast<double>(value);
+  std::size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(units); ++unit) size /= 1024;
+  return size == std::floor(size) ? fmt::format("{:.0f} {}", size, units[unit]) : fmt::format("{:.1f} {}", size, units[unit]);
+}
+
+}  // namespace tessera::report
