@@ -2,8 +2,8 @@
 // GPU rung 5: tiles in shared memory.
 //
 // An element of A or B now leaves DRAM once per block instead of once per thread, so traffic falls
-// tile-fold. Each thread still reads two elements from shared memory for one multiply-add: that
-// is what the rungs with several outputs a thread attack.
+// tile-fold. Each thread still reads two elements from shared memory for one multiply-add: that is
+// what the rungs with several outputs a thread attack.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

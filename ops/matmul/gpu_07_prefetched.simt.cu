@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 7: shared tiles, with the next tiles on their way while these are used.
 //
-// The loads of the next step are issued before this step's arithmetic and land in registers, so their latency
-// passes behind it instead of before it. Where other blocks of the multiprocessor hid
-// it already, little is left to gain: two loads from shared memory for each multiply-add are the limit.
+// The loads of the next step are issued before this step's arithmetic and land in registers, so their
+// latency passes behind it instead of before it. Where other blocks of the multiprocessor hid it
+// already, little is left to gain: two loads from shared memory for each multiply-add are the limit.
 #include "coarsened.hpp"
 
 namespace tessera::matmul {

@@ -2,9 +2,9 @@
 // GPU rung 8: several outputs for each thread.
 //
 // With 1 × 2 or 1 × 4 outputs in a row, an element of A's tile is read once for all of them: five
-// loads from shared memory do four multiply-adds, where one output takes eight. Reuse grows
-// along the row only; a patch of rows and columns is the next step. Unrolling and prefetching can
-// be had with each, so the whole factorial lies here, and one tile that no block can hold.
+// loads from shared memory do four multiply-adds, where one output takes eight. Reuse grows along the
+// row only; a patch of rows and columns is the next step. Unrolling and prefetching can be had with
+// each, so the whole factorial lies here, and one tile that no block can hold.
 #include "coarsened.hpp"
 
 namespace tessera::matmul {

@@ -2,9 +2,9 @@
 // GPU rung 9: a patch of C in the registers of each thread.
 //
 // A step over k reads micro elements of A and micro of B and does micro² multiply-adds with them: the
-// loads from shared memory grow with the patch's edge, the work with its area. A patch's rows and columns lie a
-// whole row of threads apart, so neighbouring lanes touch neighbouring words. Each load still
-// brings one element, and issuing loads takes slots that multiply-adds could have.
+// loads from shared memory grow with the patch's edge, the work with its area. A patch's rows and
+// columns lie a whole row of threads apart, so neighbouring lanes touch neighbouring words. Each load
+// still brings one element, and issuing loads takes slots that multiply-adds could have.
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
 

@@ -3,8 +3,8 @@
 //
 // A tile holds, for each k of a step, a run of rows of A or of columns of B: both are alike, an
 // operand that extends "along" its tile and "deep" into k. Whichever of the two is contiguous in
-// memory is the direction of the loads, so a transposed operand is as fast; where neither is, or the address is
-// odd, the same elements come one by one.
+// memory is the direction of the loads, so a transposed operand is as fast; where neither is, or the
+// address is odd, the same elements come one by one.
 #pragma once
 #include "tessera/kernel.hpp"
 #include "matmul.hpp"
@@ -40,8 +40,8 @@ struct Tile16 {
 
   alignas(16) T element[depth][along];
 
-  // Exchanges lots within groups of eight, otherwise for each of the four depths from which the lanes of a warp
-  // write when the tile is turned: they then meet every bank once.
+  // Exchanges lots within groups of eight, in another way for each of the four depths to which the
+  // lanes of a warp write when the tile is turned: they then meet every bank once.
   SIMT static int swizzled(int l, int i) { return i ^ (l / lot * 2 * lot); }
 
   SIMT Lot<T> lot_at(Thread thread, int l, int i, int further) const {
