@@ -24,7 +24,17 @@ struct ThreadPlace {
 extern constinit thread_local ThreadPlace* place __attribute__((tls_model("initial-exec")));
 
 enum class Meeting : std::uint8_t {
-  sync, sync_warp, shuffle, shuffle_up, shuffle_down, shuffle_xor, any, all, ballot, match_any, match_all
+  sync,
+  sync_warp,
+  shuffle,
+  shuffle_up,
+  shuffle_down,
+  shuffle_xor,
+  any,
+  all,
+  ballot,
+  match_any,
+  match_all
 };
 
 void sync(Here here);
@@ -61,7 +71,8 @@ T meet_for(simt::Meeting what, std::uint32_t lanes, T value, int source, Here he
 }
 
 inline void demand_aligned(const void* address, std::size_t alignment, Here here) {
-  if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0) simt::refuse_address(address, alignment, here);
+  if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0)
+    simt::refuse_address(address, alignment, here);
 }
 
 // For what no instruction does at once: next(old) replaces old unless another thread was faster.
@@ -71,7 +82,8 @@ T atomic_update(T* address, Next next) {
   __atomic_load(address, &old, __ATOMIC_RELAXED);
   for (;;) {
     T replacement = next(old);
-    if (__atomic_compare_exchange(address, &old, &replacement, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old;
+    if (__atomic_compare_exchange(address, &old, &replacement, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return old;
   }
 }
 
@@ -119,11 +131,13 @@ inline std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, Here he
 }
 template <class T>
 std::uint32_t Thread::match_any(T value, std::uint32_t lanes, Here here) const {
-  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::match_any, lanes, detail::to_word(value), 0, here));
+  return static_cast<std::uint32_t>(
+      simt::meet(simt::Meeting::match_any, lanes, detail::to_word(value), 0, here));
 }
 template <class T>
 std::uint32_t Thread::match_all(T value, std::uint32_t lanes, Here here) const {
-  return static_cast<std::uint32_t>(simt::meet(simt::Meeting::match_all, lanes, detail::to_word(value), 0, here));
+  return static_cast<std::uint32_t>(
+      simt::meet(simt::Meeting::match_all, lanes, detail::to_word(value), 0, here));
 }
 
 // Relaxed, as CUDA's are: fence() is what orders them.

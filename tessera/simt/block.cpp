@@ -42,7 +42,10 @@ bool same(Here a, Here b) {
 }  // namespace
 
 Block::Block(const Task& task, Stacks& stacks)
-    : task_(task), stacks_(stacks), shared_(allocate_shared(task.shared_bytes)), os_thread_(this_os_thread()) {
+    : task_(task),
+      stacks_(stacks),
+      shared_(allocate_shared(task.shared_bytes)),
+      os_thread_(this_os_thread()) {
   const auto count = static_cast<std::size_t>(task.launch.threads());
   const Index3 size = task.launch.block;
   place_.size = size;
@@ -232,8 +235,8 @@ void Block::fail_by_overflow() {
   const auto& thread = *static_cast<ThreadState*>(place);
   failure_ = std::make_exception_ptr(
       Error(Error::Kind::memory, "stack overflow in thread " + to_string(thread.index) + " of block " +
-                                     to_string(place_.block) + " of kernel " + kernel_name(task_) + ": more than " +
-                                     std::to_string(stack_bytes >> 10) + " KiB"));
+                                     to_string(place_.block) + " of kernel " + kernel_name(task_) +
+                                     ": more than " + std::to_string(stack_bytes >> 10) + " KiB"));
   place = nullptr;
 }
 

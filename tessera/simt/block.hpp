@@ -92,8 +92,8 @@ class Block {
   std::unique_ptr<void, void (*)(void*)> shared_;
   Fiber os_thread_;
   std::size_t next_fresh_ = 0, fibers_used_ = 0;
-  unsigned live_ = 0;           // threads that have not returned
-  bool same_place_ = true;      // all at the barrier came from one place
+  unsigned live_ = 0;       // threads that have not returned
+  bool same_place_ = true;  // all at the barrier came from one place
   Queue ready_, at_barrier_;
   std::exception_ptr failure_;
 };

@@ -74,8 +74,8 @@ void check(const Task& task) {
   const Launch& launch = task.launch;
   const Index3 size = launch.block;
   if (size.x < 1 || size.y < 1 || size.z < 1 || launch.threads() > std::int64_t{Block::most_threads})
-    throw Error("kernel " + kernel_name(task) + ": a block of " + to_string(size) + " threads; it must have 1 to " +
-                std::to_string(Block::most_threads));
+    throw Error("kernel " + kernel_name(task) + ": a block of " + to_string(size) +
+                " threads; it must have 1 to " + std::to_string(Block::most_threads));
   if (launch.grid.x < 0 || launch.grid.y < 0 || launch.grid.z < 0)
     throw Error("kernel " + kernel_name(task) + ": the grid has a negative extent");
   if (place != nullptr) throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
@@ -109,8 +109,8 @@ std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int s
 }
 
 void refuse_address(const void* address, std::size_t alignment, Here here) {
-  throw Error(Error::Kind::memory, "an access of " + std::to_string(alignment) + " bytes at " + to_string(here) +
-                                       " to an address that is " +
+  throw Error(Error::Kind::memory, "an access of " + std::to_string(alignment) + " bytes at " +
+                                       to_string(here) + " to an address that is " +
                                        std::to_string(reinterpret_cast<std::uintptr_t>(address) % alignment) +
                                        " bytes past a multiple of " + std::to_string(alignment));
 }

@@ -33,7 +33,8 @@ std::string message_of(Launch grid, const Problem& problem, Error::Kind kind = E
 }
 
 void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
 }
 
 std::string line(int number) { return "executor_test.cpp:" + std::to_string(number); }
@@ -62,7 +63,8 @@ TEST(Executor, RunsEveryThreadOnceWithItsIndices) {
 }
 
 TEST(Executor, AnEmptyGridRunsNothing) {
-  for (const Launch& grid : {Launch{.grid = {0, 4, 5}, .block = {32}}, Launch{.grid = {1, 1, 0}, .block = {32}}})
+  for (const Launch& grid :
+       {Launch{.grid = {0, 4, 5}, .block = {32}}, Launch{.grid = {1, 1, 0}, .block = {32}}})
     EXPECT_NO_THROW(launch<WritePlace>(grid, Places{nullptr}));
 }
 
@@ -126,7 +128,8 @@ TEST(Executor, AtomicsCountAcrossBlocksAndOsThreads) {
     double real = 0;
     std::uint64_t most = 0;
     int finished = 0;
-    launch<Atomics>({.grid = {300}, .block = {64}}, SumUp{&integer, &real, &most, &last, &finished}, os_threads);
+    launch<Atomics>({.grid = {300}, .block = {64}}, SumUp{&integer, &real, &most, &last, &finished},
+                    os_threads);
     EXPECT_EQ(integer, 19200 / 2 * 19199);
     EXPECT_EQ(real, 9600);
     EXPECT_EQ(most, 19199u);
@@ -186,8 +189,9 @@ struct TwoBarriers {
 TEST(Executor, NamesWhereThreadsWaitWhenABarrierDiverges) {
   std::int64_t reached = 0;
   const std::string text = message_of<TwoBarriers>({.grid = {1, 2}, .block = {8, 5}}, Places{&reached});
-  expect_parts(text, {"kernel TwoBarriers, block (0, 1, 0)", "threads 0-4, 6-15 wait at ", line(first_branch) + " (sync)",
-                      "threads 16-39 wait at ", line(second_branch) + " (sync)", "thread 5 returned"});
+  expect_parts(text, {"kernel TwoBarriers, block (0, 1, 0)", "threads 0-4, 6-15 wait at ",
+                      line(first_branch) + " (sync)", "threads 16-39 wait at ",
+                      line(second_branch) + " (sync)", "thread 5 returned"});
   EXPECT_EQ(reached, 0);
 }
 
@@ -219,7 +223,8 @@ struct Throws {
 
 TEST(Executor, RethrowsWhatAThreadThrows) {
   std::int64_t count = 0;
-  const std::string text = message_of<Throws>({.grid = {100'000}, .block = {8, 8}}, Places{&count}, Error::Kind::internal);
+  const std::string text =
+      message_of<Throws>({.grid = {100'000}, .block = {8, 8}}, Places{&count}, Error::Kind::internal);
   EXPECT_EQ(text, "kernel Throws, block (2, 0, 0): thread (0, 5, 0): of its own");
   EXPECT_LT(count, 50'000 * 64) << "the other OS threads went on to the end";
   EXPECT_NO_THROW(launch<Mirror>({.grid = {1}, .block = {64}}, Places{std::vector<std::int64_t>(64).data()}));
@@ -246,12 +251,15 @@ TEST(Executor, WideAccessesMustBeAligned) {
 
 struct Nested {
   using Shared = NoShared;
-  void operator()(Thread, Shared&, const Places& p) const { launch<WritePlace>({.grid = {1}, .block = {1}}, p); }
+  void operator()(Thread, Shared&, const Places& p) const {
+    launch<WritePlace>({.grid = {1}, .block = {1}}, p);
+  }
 };
 
 TEST(Executor, RefusesALaunchFromInsideAKernel) {
   std::int64_t seen = 0;
-  expect_parts(message_of<Nested>({.grid = {1}, .block = {1}}, Places{&seen}, Error::Kind::user), {"launched from inside a kernel"});
+  expect_parts(message_of<Nested>({.grid = {1}, .block = {1}}, Places{&seen}, Error::Kind::user),
+               {"launched from inside a kernel"});
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
@@ -275,8 +283,10 @@ TEST(Executor, ReportsAStackOverflowAndGoesOn) {
   std::vector<std::int64_t> seen(64);
   for (int again = 0; again < 3; ++again) {
     const std::string text = message_of<Recurses>({.grid = {3}, .block = {32, 2}}, Places{seen.data()});
-    EXPECT_NE(text.find("stack overflow in thread (1, 1, 0) of block (1, 0, 0) of kernel Recurses: more than 64 KiB"),
-              std::string::npos)
+    EXPECT_NE(
+        text.find(
+            "stack overflow in thread (1, 1, 0) of block (1, 0, 0) of kernel Recurses: more than 64 KiB"),
+        std::string::npos)
         << text;
     EXPECT_NO_THROW(launch<Mirror>({.grid = {1}, .block = {64}}, Places{seen.data()}));
   }

@@ -16,8 +16,8 @@ struct Fiber {
 
 // When first switched to, the fiber calls entry(argument), which must not return but leave.
 void prepare(Fiber& fiber);
-void switch_to(Fiber& from, Fiber& to);               // returns when somebody switches back
-[[noreturn]] void leave(Fiber& from, Fiber& to);       // `from` will not be switched to again
+void switch_to(Fiber& from, Fiber& to);           // returns when somebody switches back
+[[noreturn]] void leave(Fiber& from, Fiber& to);  // `from` will not be switched to again
 
 // The fiber that stands for the calling OS thread.
 Fiber this_os_thread();

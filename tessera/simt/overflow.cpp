@@ -38,7 +38,8 @@ OverflowWatch::OverflowWatch(const Stacks& stacks)
   stack_t own = {};
   own.ss_sp = handler_stack_.get();
   own.ss_size = handler_stack_bytes;
-  if (sigaltstack(&own, &before_) != 0) throw std::system_error(errno, std::generic_category(), "sigaltstack");
+  if (sigaltstack(&own, &before_) != 0)
+    throw std::system_error(errno, std::generic_category(), "sigaltstack");
   watch = this;
 }
 

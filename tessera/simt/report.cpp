@@ -10,17 +10,28 @@ namespace {
 
 const char* name_of(Meeting what) {
   switch (what) {
-    case Meeting::sync: return "sync";
-    case Meeting::sync_warp: return "sync_warp";
-    case Meeting::shuffle: return "shuffle";
-    case Meeting::shuffle_up: return "shuffle_up";
-    case Meeting::shuffle_down: return "shuffle_down";
-    case Meeting::shuffle_xor: return "shuffle_xor";
-    case Meeting::any: return "any";
-    case Meeting::all: return "all";
-    case Meeting::ballot: return "ballot";
-    case Meeting::match_any: return "match_any";
-    case Meeting::match_all: return "match_all";
+    case Meeting::sync:
+      return "sync";
+    case Meeting::sync_warp:
+      return "sync_warp";
+    case Meeting::shuffle:
+      return "shuffle";
+    case Meeting::shuffle_up:
+      return "shuffle_up";
+    case Meeting::shuffle_down:
+      return "shuffle_down";
+    case Meeting::shuffle_xor:
+      return "shuffle_xor";
+    case Meeting::any:
+      return "any";
+    case Meeting::all:
+      return "all";
+    case Meeting::ballot:
+      return "ballot";
+    case Meeting::match_any:
+      return "match_any";
+    case Meeting::match_all:
+      return "match_all";
   }
   return "?";
 }

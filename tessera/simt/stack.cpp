@@ -39,7 +39,8 @@ void Stacks::reserve(std::size_t count) {
   if (count <= stacks_.size()) return;
   const std::size_t more = count - stacks_.size(), bytes = more * pitch;
   const auto fails = [](std::size_t n) {
-    throw Error(Error::Kind::user, "the system gives no memory for the stacks of " + std::to_string(n) + " GPU threads");
+    throw Error(Error::Kind::user,
+                "the system gives no memory for the stacks of " + std::to_string(n) + " GPU threads");
   };
   stacks_.reserve(count);
   regions_.reserve(regions_.size() + 1);

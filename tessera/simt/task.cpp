@@ -8,17 +8,19 @@ namespace tessera::simt {
 
 std::string kernel_name(const Task& task) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(task.type, nullptr, nullptr, &status),
-                                                         std::free);
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(task.type, nullptr, nullptr, &status), std::free);
   std::string name = status == 0 ? demangled.get() : task.type;
   // What every kernel's name has in it tells nothing.
-  for (const std::string_view noise : {"tessera::", "(anonymous namespace)::", "unit_plain::", "unit_traced::"})
+  for (const std::string_view noise :
+       {"tessera::", "(anonymous namespace)::", "unit_plain::", "unit_traced::"})
     for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
   return name;
 }
 
 std::string to_string(const Index3& index) {
-  return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
+  return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) +
+         ")";
 }
 
 std::string to_string(Here here) { return std::string(here.file) + ":" + std::to_string(here.line); }

@@ -8,7 +8,7 @@
 namespace tessera::simt {
 
 struct Task {
-  const char* type = "";  // the kernel's, as the compiler mangles it
+  const char* type = "";                                      // the kernel's, as the compiler mangles it
   void (*body)(const void* context, void* shared) = nullptr;  // one GPU thread
   const void* context = nullptr;
   std::size_t shared_bytes = 0;

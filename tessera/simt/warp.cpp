@@ -30,11 +30,16 @@ std::uint64_t same_for_all(std::span<ThreadState> lanes, std::uint32_t named, Me
   const std::uint32_t yes = named & ~holders_of(lanes, named, 0);
   const auto first = static_cast<std::size_t>(__builtin_ctz(named));
   switch (what) {
-    case Meeting::any: return yes != 0;
-    case Meeting::all: return yes == named;
-    case Meeting::ballot: return yes;
-    case Meeting::match_all: return holders_of(lanes, named, lanes[first].wait.value) == named ? named : 0;
-    default: return 0;
+    case Meeting::any:
+      return yes != 0;
+    case Meeting::all:
+      return yes == named;
+    case Meeting::ballot:
+      return yes;
+    case Meeting::match_all:
+      return holders_of(lanes, named, lanes[first].wait.value) == named ? named : 0;
+    default:
+      return 0;
   }
 }
 
@@ -45,11 +50,13 @@ void give_results(std::span<ThreadState> lanes, std::uint32_t named, Meeting wha
     case Meeting::shuffle:
     case Meeting::shuffle_up:
     case Meeting::shuffle_down:
-    case Meeting::shuffle_xor: return shuffle(lanes, named);
+    case Meeting::shuffle_xor:
+      return shuffle(lanes, named);
     case Meeting::match_any:
-      return for_each_named(lanes, named,
-                            [&](ThreadState& lane) { lane.result = holders_of(lanes, named, lane.wait.value); });
-    default: break;
+      return for_each_named(
+          lanes, named, [&](ThreadState& lane) { lane.result = holders_of(lanes, named, lane.wait.value); });
+    default:
+      break;
   }
   const std::uint64_t result = same_for_all(lanes, named, what);
   for_each_named(lanes, named, [&](ThreadState& lane) { lane.result = result; });

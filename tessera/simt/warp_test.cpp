@@ -76,12 +76,18 @@ template <class T>
 class Model {
  public:
   Model(const std::vector<T>& value, std::uint32_t mask, int rank)
-      : value_(value), first_(rank / 32 * 32), lane_(rank % 32), mask_((mask >> lane_ & 1) != 0 ? mask : ~mask) {}
+      : value_(value),
+        first_(rank / 32 * 32),
+        lane_(rank % 32),
+        mask_((mask >> lane_ & 1) != 0 ? mask : ~mask) {}
 
   bool takes_part(int lane) const {
-    return lane >= 0 && lane < 32 && (mask_ >> lane & 1) != 0 && first_ + lane < static_cast<int>(value_.size());
+    return lane >= 0 && lane < 32 && (mask_ >> lane & 1) != 0 &&
+           first_ + lane < static_cast<int>(value_.size());
   }
-  T at(int lane) const { return value_[static_cast<std::size_t>(first_ + (takes_part(lane) ? lane : lane_))]; }
+  T at(int lane) const {
+    return value_[static_cast<std::size_t>(first_ + (takes_part(lane) ? lane : lane_))];
+  }
   template <class Holds>
   std::uint32_t lanes_where(Holds holds) const {
     std::uint32_t lanes = 0;
@@ -141,7 +147,8 @@ TYPED_TEST(Collectives, AgreeWithTheModel) {
   std::mt19937 random(1);
   for (const int threads : {1, 7, 32, 33, 96, 250})
     for (const std::uint32_t mask : {0xffffffffu, 0xffffu, 0x80000001u})
-      for (const int distinct : {1, 3, 1'000'000}) compare<TypeParam>(random, threads, mask, distinct, distinct);
+      for (const int distinct : {1, 3, 1'000'000})
+        compare<TypeParam>(random, threads, mask, distinct, distinct);
   for (int i = 0; i < 50; ++i)
     compare<TypeParam>(random, 64, static_cast<std::uint32_t>(random()), i % 3 + 1, i % 5 + 1);
 }
@@ -185,7 +192,8 @@ struct Branches {
 TEST(Warp, BranchesMeetInSyncWarp) {
   std::vector<std::int64_t> out(32);
   launch<Branches>({.grid = {1}, .block = {32}}, Sum{out.data()});
-  for (int l = 0; l < 32; ++l) EXPECT_EQ(out[static_cast<std::size_t>(l)], 31 - l < 8 ? 31 - l : 2 * (31 - l));
+  for (int l = 0; l < 32; ++l)
+    EXPECT_EQ(out[static_cast<std::size_t>(l)], 31 - l < 8 ? 31 - l : 2 * (31 - l));
 }
 
 constexpr int one_shuffle = __LINE__ + 5, other_shuffle = __LINE__ + 6;
@@ -201,8 +209,11 @@ struct DivergentShuffle {
 TEST(Warp, BranchesDoNotMeetInAShuffle) {
   std::int64_t out = 0;
   const std::string text = message_of<DivergentShuffle>({.grid = {1}, .block = {32}}, Sum{&out});
-  const auto place = [](int line) { return "warp_test.cpp:" + std::to_string(line) + " (shuffle_down of lanes 0xffffffff)"; };
-  for (const std::string& part : {std::string("threads 0-7"), std::string("threads 8-31 wait at "), place(one_shuffle), place(other_shuffle)})
+  const auto place = [](int line) {
+    return "warp_test.cpp:" + std::to_string(line) + " (shuffle_down of lanes 0xffffffff)";
+  };
+  for (const std::string& part : {std::string("threads 0-7"), std::string("threads 8-31 wait at "),
+                                  place(one_shuffle), place(other_shuffle)})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
 }
 
@@ -231,7 +242,9 @@ TEST(Warp, ALaneThatReturnedCannotBeNamed) {
     std::int64_t lane = gone;
     const std::string text = message_of<LaneGone>({.grid = {1}, .block = {64}}, Sum{&lane});
     const std::string number = std::to_string(gone);
-    EXPECT_NE(text.find("for lane " + number + " (thread " + number + "), which has returned"), std::string::npos) << text;
+    EXPECT_NE(text.find("for lane " + number + " (thread " + number + "), which has returned"),
+              std::string::npos)
+        << text;
   }
 }
 
