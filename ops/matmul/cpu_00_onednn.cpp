@@ -35,7 +35,10 @@ Variant variant() {
   v.idea = "oneDNN: kernels compiled for this CPU when first called";
   v.where = Where::cpu;
   v.choices = {choice_of<Problem, Types<float>>([](const auto& p, const Tuning&, Run& at) { run_gemm(onednn(), p, at); })};
-  v.choices[0].refuses = [](const Arguments& arguments, const Tuning&, const Device&) { return gemm_refuses(arguments); };
+  v.choices[0].refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+    if (Problem<float>::of(arguments).k() == 0) return "dnnl_sgemm leaves C as it is where nothing is summed";
+    return gemm_refuses(arguments);
+  };
   v.yardstick = true;
   v.needs = [](const Device&) { return library_missing(library); };
   return v;

@@ -14,7 +14,8 @@ struct DeviceWords {
 
 int whole_number(const std::string& word, const std::string& whole, int least) {
   const std::int64_t value = evaluate(word);
-  if (value < least || value > 1 << 20) throw Error("'" + whole + "' is not a device: " + word + " is out of range");
+  if (value < least || value > 1 << 20)
+    throw Error("'" + whole + "' is not a device: " + word + " is out of range");
   return static_cast<int>(value);
 }
 
@@ -55,10 +56,11 @@ bool has_variant(const Operation& operation, const std::optional<std::string>& n
 // Whether a GPU finishes sooner although its arrays must travel. The figures are deliberately rough
 // and on the GPU's conservative side: what decides is the ratio of arithmetic to bytes, and between
 // the two extremes, either choice is good.
-bool transfer_pays(const Operation& operation, const Arguments& arguments, const Device& cpu, const Device& gpu) {
-  constexpr double bus_bytes = 10e9, start_seconds = 50e-6;         // a PCIe 4 bus, launches and waiting
-  constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;               // of one multiprocessor: 128 lanes, half used
-  constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;    // of one core: two 256-bit units, one fused
+bool transfer_pays(const Operation& operation, const Arguments& arguments, const Device& cpu,
+                   const Device& gpu) {
+  constexpr double bus_bytes = 10e9, start_seconds = 50e-6;  // a PCIe 4 bus, launches and waiting
+  constexpr double gpu_flops = 128 * 2 * 1.4e9 * 0.5;        // of one multiprocessor: 128 lanes, half used
+  constexpr double cpu_flops = 16 * 2 * 2.5e9, cpu_bytes = 20e9;  // of one core: two 256-bit units, one fused
   const double flops = operation.flops(arguments), bytes = operation.bytes(arguments);
   const double there = start_seconds + bytes / bus_bytes + flops / (gpu_flops * gpu.processors);
   const double here = std::max(bytes / cpu_bytes, flops / (cpu_flops * cpu.threads));
@@ -92,14 +94,16 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
     if (!first_reason) first_reason = reason;
   }
   if (first_reason) return first_reason;
-  return "has no choice with " + to_string(request.tuning.value_or(Tuning{})) + "; it has " + known_tunings(variant);
+  return "has no choice with " + to_string(request.tuning.value_or(Tuning{})) + "; it has " +
+         known_tunings(variant);
 }
 
 // Why `name` is no rung of this device's ladder.
 Error unknown_variant(const std::string& name, const Operation& operation, const Device& device) {
   for (const Variant* v : ladder_of(operation.name))
     if (v->name == name)
-      return Error("the variant " + name + " runs on " + std::string(name_of(v->where)) + ", not on " + device.label());
+      return Error("the variant " + name + " runs on " + std::string(name_of(v->where)) + ", not on " +
+                   device.label());
   for (const CatalogueEntry& entry : catalogue())
     if (entry.operation == operation.name && entry.name == name && !entry.absent.empty())
       return Error(Error::Kind::no_device, "the variant " + name + " is not here: " + entry.absent);
@@ -140,7 +144,8 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   }
   if (on_gpu) return find_device("cuda");
   // The executor is for looking at kernels: naming a kernel that nothing else here can run asks for it.
-  if (!on_cpu && request.variant && is_usable(Where::simt) && has_variant(operation, request.variant, Where::simt))
+  if (!on_cpu && request.variant && is_usable(Where::simt) &&
+      has_variant(operation, request.variant, Where::simt))
     return find_device("simt");
   return find_device("cpu");
 }
@@ -149,7 +154,8 @@ Plan choose(const Operation& operation, const Arguments& arguments, const Reques
   return choose_on(choose_device(operation, arguments, request), operation, arguments, request);
 }
 
-Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments, const Request& request) {
+Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
+               const Request& request) {
   Plan plan;
   plan.device = device;
   auto ladder = ladder_of(operation.name);

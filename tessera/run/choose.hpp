@@ -9,7 +9,7 @@ namespace tessera {
 
 // What somebody asked for; what is left open is chosen.
 struct Request {
-  std::string device = "auto";         // auto, cpu, simt, cuda, cuda:1; cpu:threads=1
+  std::string device = "auto";              // auto, cpu, simt, cuda, cuda:1; cpu:threads=1
   std::optional<std::string> variant = {};  // its name
   std::optional<Tuning> tuning = {};        // fixes some or all of a Choice's values
 };
@@ -32,6 +32,7 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
 // The variant asked for, or the highest place of the device's ladder that accepts the arguments and
 // is nobody else's code. Throws Error with the nearest name, or with the variant's reason.
 Plan choose(const Operation& operation, const Arguments& arguments, const Request& request = {});
-Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments, const Request& request);
+Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
+               const Request& request);
 
 }  // namespace tessera

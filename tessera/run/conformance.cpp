@@ -11,8 +11,11 @@ namespace {
 class Trial {
  public:
   Trial(const Operation& operation, Element element, const Case& tried, std::uint64_t seed, Layout layout)
-      : element_(element), tried_(&tried), inputs_(operation, element, tried, seed, layout),
-        verifier_(operation, inputs_.arguments()), flops_(operation.flops(inputs_.arguments())) {}
+      : element_(element),
+        tried_(&tried),
+        inputs_(operation, element, tried, seed, layout),
+        verifier_(operation, inputs_.arguments()),
+        flops_(operation.flops(inputs_.arguments())) {}
 
   double flops() const { return flops_; }
 
@@ -43,7 +46,8 @@ class Trial {
     placed.fetch();
     const Verdict verdict = verifier_(inputs_.arguments(), &plan);
     if (!verdict.passed) return describe(verdict);
-    if (!inputs_.padding_intact()) return "wrong result: something was written between the rows of the output";
+    if (!inputs_.padding_intact())
+      return "wrong result: something was written between the rows of the output";
     ratio = std::max(ratio, verdict.largest_ratio);
     return {};
   }
@@ -72,7 +76,8 @@ std::vector<Tuning> tunings_of(const Choice& choice) {
 std::vector<const Variant*> variants_to_walk(const Operation& operation, const Walk& walk) {
   auto out = ladder_of(operation.name);
   std::erase_if(out, [&walk](const Variant* v) {
-    return v->where != walk.device.where || v->compares_time_only || (walk.variant && v->name != *walk.variant);
+    return v->where != walk.device.where || v->compares_time_only ||
+           (walk.variant && v->name != *walk.variant);
   });
   return out;
 }

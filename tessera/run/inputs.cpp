@@ -11,7 +11,8 @@ namespace {
 using Buffers = std::map<std::string, Array>;
 
 // A row-major array of these extents whose rows lie `padding` elements further apart than they need.
-ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, const Extents& extents, Layout layout) {
+ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, const Extents& extents,
+                     Layout layout) {
   Extents padded = extents;
   if (!padded.empty()) padded.back() += layout.padding;
   Array& buffer = buffers[p.name] = Array(p.element.value_or(element), padded);
@@ -25,7 +26,8 @@ Arguments make_arguments(const Operation& operation, Element element, const Case
                          Buffers& buffers) {
   std::map<std::string, ArrayView> inputs;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
-    if (p->optional && std::ranges::find(chosen.optional_inputs, p->name) == chosen.optional_inputs.end()) continue;
+    if (p->optional && std::ranges::find(chosen.optional_inputs, p->name) == chosen.optional_inputs.end())
+      continue;
     inputs[p->name] =
         add_padded(buffers, *p, element, extents_in_memory(*p, chosen.dims, chosen.words), layout);
   }
@@ -47,13 +49,15 @@ char* row_of(const ArrayView& view, std::int64_t row) {
 
 }  // namespace
 
-Inputs::Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed, Layout layout)
+Inputs::Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed,
+               Layout layout)
     : arguments_(make_arguments(operation, element, chosen, layout, buffers_)) {
   std::uint64_t count = 0;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
     const std::uint64_t own_seed = seed * 16 + count++;
     if (!arguments_.has(p->name)) continue;
-    if (operation.fill) operation.fill(arguments_, p->name, chosen.distribution, own_seed, arguments_.array(p->name));
+    if (operation.fill)
+      operation.fill(arguments_, p->name, chosen.distribution, own_seed, arguments_.array(p->name));
     else fill_normal(own_seed, arguments_.array(p->name));
   }
 }
@@ -72,10 +76,12 @@ bool Inputs::padding_intact() const {
     const std::size_t size = size_of(buffer.element);
     const auto row = static_cast<std::size_t>(buffer.extents.back()) * size;
     const auto used = static_cast<std::size_t>(arguments_.array(p->name).extents.back()) * size;
-    const auto rows = static_cast<std::size_t>(buffer.count()) / static_cast<std::size_t>(buffer.extents.back());
+    const auto rows =
+        static_cast<std::size_t>(buffer.count()) / static_cast<std::size_t>(buffer.extents.back());
     for (std::size_t r = 0; r < rows; ++r) {
       const auto* bytes = static_cast<const unsigned char*>(buffer.data) + r * row;
-      if (std::any_of(bytes + used, bytes + row, [](unsigned char byte) { return byte != 0xff; })) return false;
+      if (std::any_of(bytes + used, bytes + row, [](unsigned char byte) { return byte != 0xff; }))
+        return false;
     }
   }
   return true;
@@ -94,8 +100,7 @@ void fill_normal(std::uint64_t seed, const ArrayView& to) {
       for (std::int64_t j = 0; j < cols; ++j, at += step)
         if (const std::uint64_t bits = is_integer(to.element) ? random.next() : 0; is_integer(to.element))
           std::memcpy(at, &bits, size);
-        else
-          store_from_double(to.element, at, random.normal());
+        else store_from_double(to.element, at, random.normal());
     }
   });
 }

@@ -14,7 +14,8 @@ struct Layout {
 // Arrays for a case, filled, and outputs with memory.
 class Inputs {
  public:
-  Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed, Layout layout = {});
+  Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed,
+         Layout layout = {});
 
   Arguments& arguments() { return arguments_; }
   const Arguments& arguments() const { return arguments_; }

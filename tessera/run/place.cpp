@@ -5,7 +5,9 @@
 namespace tessera {
 namespace {
 
-std::size_t bytes_of(const ArrayView& view) { return static_cast<std::size_t>(view.count()) * size_of(view.element); }
+std::size_t bytes_of(const ArrayView& view) {
+  return static_cast<std::size_t>(view.count()) * size_of(view.element);
+}
 
 // Then packing its elements saves the device the gaps.
 bool has_gaps(const ArrayView& view) {
@@ -72,8 +74,8 @@ void Placed::check_size(std::size_t workspace_bytes) const {
       if (p.is_array() && host_.has(p.name)) bytes += bytes_of(host_.array(p.name));
   const std::int64_t free = backend_->free_memory(plan_.device);
   if (static_cast<std::int64_t>(bytes) > free)
-    throw Error(plan_.device.label() + " is too small: the arrays need " + std::to_string(bytes) + " bytes, " +
-                std::to_string(free) + " are free");
+    throw Error(plan_.device.label() + " is too small: the arrays need " + std::to_string(bytes) +
+                " bytes, " + std::to_string(free) + " are free");
 }
 
 // Arrays whose elements fill their span go as they lie, transposed or not.
@@ -83,7 +85,8 @@ void Placed::place_input(const std::string& name) {
   ArrayView view = array.view();
   if (!has_gaps(host)) {
     view.strides = host.strides;
-    view.data = static_cast<char*>(view.data) - host.span().first * static_cast<std::int64_t>(size_of(host.element));
+    view.data =
+        static_cast<char*>(view.data) - host.span().first * static_cast<std::int64_t>(size_of(host.element));
   }
   here_.set_array(name, view);
 }
@@ -114,7 +117,9 @@ void Placed::upload() {
 void Placed::launch() { plan_.choice->run.at(here_.element())(here_, plan_.tuning, run_); }
 
 double Placed::launch_and_measure() {
-  return backend_->seconds(run_, [this] { launch(); });
+  run_.own_seconds = -1;
+  const double seconds = backend_->seconds(run_, [this] { launch(); });
+  return run_.own_seconds >= 0 ? run_.own_seconds : seconds;
 }
 
 void Placed::fetch() {

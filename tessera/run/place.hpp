@@ -11,7 +11,8 @@ namespace tessera {
 class Placed {
  public:
   // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs
-  // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too small.
+  // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too
+  // small.
   Placed(const Plan& plan, const Arguments& host);
   ~Placed();
   Placed(const Placed&) = delete;

@@ -26,7 +26,8 @@ Outcome run(const Operation& operation, Arguments& host, const Request& request,
   placed.upload();
   outcome.kernel_seconds = placed.launch_and_measure();
   placed.fetch();
-  outcome.round_trip_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.round_trip_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (check) outcome.verdict = verify(operation, host, &outcome.plan);
   return outcome;
 }

@@ -28,7 +28,8 @@ class Comparison {
   void add_rows(std::int64_t first, std::int64_t last, const Expected& expected) {
     std::size_t at = 0;
     for (std::int64_t row = first; row < last; ++row)
-      for (std::int64_t j = 0; j < row_length_; ++j, ++at) add(row * row_length_ + j, expected.value[at], expected.bound[at]);
+      for (std::int64_t j = 0; j < row_length_; ++j, ++at)
+        add(row * row_length_ + j, expected.value[at], expected.bound[at]);
   }
 
   Verdict verdict(bool complete) const {
@@ -50,11 +51,14 @@ class Comparison {
     error_squares_ += error * error;
     if (std::isnan(expected) ? std::isnan(got) : got == expected) return;
     const bool within = std::isfinite(expected) && error <= bound;
-    if (const double ratio = error / bound; within) verdict_.largest_ratio = std::max(verdict_.largest_ratio, ratio);
+    if (const double ratio = error / bound; within)
+      verdict_.largest_ratio = std::max(verdict_.largest_ratio, ratio);
     if (within) return;
-    verdict_.largest_ratio = std::max(verdict_.largest_ratio, std::isfinite(error / bound) ? error / bound : infinity_);
+    verdict_.largest_ratio =
+        std::max(verdict_.largest_ratio, std::isfinite(error / bound) ? error / bound : infinity_);
     ++verdict_.wrong;
-    if (verdict_.first.size() < most_shown) verdict_.first.push_back({index, got, expected, bound, owner_of(index)});
+    if (verdict_.first.size() < most_shown)
+      verdict_.first.push_back({index, got, expected, bound, owner_of(index)});
   }
 
   Extents index_of(std::int64_t element) const {
@@ -69,7 +73,8 @@ class Comparison {
   const char* address_of(const Extents& index) const {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * output_.strides[d];
-    return static_cast<const char*>(output_.data) + offset * static_cast<std::int64_t>(size_of(output_.element));
+    return static_cast<const char*>(output_.data) +
+           offset * static_cast<std::int64_t>(size_of(output_.element));
   }
 
   std::optional<Owner> owner_of(const Extents& index) const {
@@ -128,10 +133,12 @@ const Expected& Verifier::everything() {
   const std::int64_t rows = output.extents.empty() ? 1 : output.extents[0];
   constexpr double worth_a_thread = 1e6;
   const double most = std::min<double>(host_threads(), static_cast<double>(rows));
-  const int parts = static_cast<int>(std::clamp(operation_->flops(inputs_) / worth_a_thread, 1.0, std::max(1.0, most)));
+  const int parts =
+      static_cast<int>(std::clamp(operation_->flops(inputs_) / worth_a_thread, 1.0, std::max(1.0, most)));
   std::vector<Expected> pieces(static_cast<std::size_t>(parts));
   parallel(parts, [&](int part) {
-    operation_->reference(inputs_, rows * part / parts, rows * (part + 1) / parts, pieces[static_cast<std::size_t>(part)]);
+    operation_->reference(inputs_, rows * part / parts, rows * (part + 1) / parts,
+                          pieces[static_cast<std::size_t>(part)]);
   });
   expected_.emplace();
   for (const Expected& piece : pieces) {
@@ -178,10 +185,12 @@ Verdict verify(const Operation& operation, const Arguments& host, const Plan* pl
 std::string describe(const Verdict& verdict) {
   const std::string norm = "relative L2 error " + (verdict.norm_error ? format(*verdict.norm_error) : "n/a");
   if (verdict.passed)
-    return "verified: " + verdict.method + "; largest error " + format(verdict.largest_ratio) + " of its bound; " + norm;
+    return "verified: " + verdict.method + "; largest error " + format(verdict.largest_ratio) +
+           " of its bound; " + norm;
   std::string out = "wrong result: ";
   if (verdict.wrong > 0)
-    out += std::to_string(verdict.wrong) + " wrong element" + (verdict.wrong == 1 ? "" : "s") + " found, " + verdict.method + "\n";
+    out += std::to_string(verdict.wrong) + " wrong element" + (verdict.wrong == 1 ? "" : "s") + " found, " +
+           verdict.method + "\n";
   if (verdict.norm_failed) out += norm + ", at most " + format(verdict.norm_demanded) + " is allowed\n";
   for (const Mismatch& mismatch : verdict.first) out += describe(mismatch);
   out.pop_back();
