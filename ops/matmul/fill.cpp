@@ -28,10 +28,12 @@ struct Plan {
 template <class T>
 Plan plan_for(const Problem<T>& p) {
   constexpr int digits = std::numeric_limits<T>::digits, least_bits = digits == 24 ? 13 : 30;
-  const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha))), beta = std::fabs(static_cast<double>(p.beta));
+  const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha))),
+               beta = std::fabs(static_cast<double>(p.beta));
   // Σ|terms| ≤ 2^bits·(|α|·ones on either side + 2|β|) must stay within 2^digits.
   const double all_terms = alpha * static_cast<double>(p.k() + 1) + 2 * beta;
-  const int bits = std::clamp(digits - 1 - static_cast<int>(std::ceil(std::log2(all_terms))), least_bits, digits - 1);
+  const int bits =
+      std::clamp(digits - 1 - static_cast<int>(std::ceil(std::log2(all_terms))), least_bits, digits - 1);
   const double room = (std::ldexp(1.0, digits - bits) - 2 * beta) / alpha / 2;
   return {bits, static_cast<std::int64_t>(std::clamp(room, 1.0, 1e15))};
 }
@@ -61,7 +63,8 @@ void fill_with_ones(Random& random, T* line, std::int64_t stride, std::int64_t l
 
 // `line` is a row of A or a column of B: the numbers along k.
 template <class T>
-void fill_line(Random& random, T* line, std::int64_t stride, std::int64_t length, const Plan& plan, bool is_a) {
+void fill_line(Random& random, T* line, std::int64_t stride, std::int64_t length, const Plan& plan,
+               bool is_a) {
   for (std::int64_t l = is_a ? 0 : 1; l < length; l += 2) line[l * stride] = precise<T>(random, plan.bits);
   fill_with_ones(random, line, stride, length, is_a ? 1 : 0, plan.ones, !is_a);
 }

@@ -24,7 +24,8 @@ void for_each_row(std::int64_t rows, const std::function<void(std::int64_t)>& wo
 // rows × cols, row-major.
 template <class W>
 struct Table {
-  Table(std::int64_t rows, std::int64_t columns) : cols(columns), values(static_cast<std::size_t>(rows * columns)) {}
+  Table(std::int64_t rows, std::int64_t columns)
+      : cols(columns), values(static_cast<std::size_t>(rows * columns)) {}
   W* row(std::int64_t i) { return values.data() + i * cols; }
   const W* row(std::int64_t i) const { return values.data() + i * cols; }
   std::int64_t cols;
@@ -77,7 +78,8 @@ template <class T>
 std::vector<double> residual_ratios(const Arguments& arguments, std::uint64_t seed) {
   using W = std::conditional_t<std::is_same_v<T, float>, double, long double>;
   const auto p = Problem<T>::of(arguments);
-  const double growth = rounding_growth(arguments, static_cast<double>(std::numeric_limits<T>::epsilon()) / 2);
+  const double growth =
+      rounding_growth(arguments, static_cast<double>(std::numeric_limits<T>::epsilon()) / 2);
   Random random(seed);
   std::vector<W> signs(static_cast<std::size_t>(p.n()));
   for (W& sign : signs) sign = (random.next() & 1) != 0 ? W{1} : W{-1};
@@ -88,7 +90,8 @@ std::vector<double> residual_ratios(const Arguments& arguments, std::uint64_t se
     double norms[groups] = {}, c0_norms[groups] = {};
     W c0_sums[groups] = {};
     for (std::int64_t l = 0; l < p.k(); ++l)
-      for (std::int64_t g = 0; g < groups; ++g) norms[g] += std::fabs(static_cast<double>(p.a(i, l))) * b.norms.row(l)[g];
+      for (std::int64_t g = 0; g < groups; ++g)
+        norms[g] += std::fabs(static_cast<double>(p.a(i, l))) * b.norms.row(l)[g];
     for (std::int64_t j = 0; p.beta != T{0} && j < p.n(); ++j) {
       const T value = p.c0(i, j);
       c0_sums[j % groups] += signs[static_cast<std::size_t>(j)] * value;
@@ -115,9 +118,12 @@ std::vector<std::int64_t> suspects_among_reals(const Arguments& arguments, std::
   std::vector<std::int64_t> rows;
   for (std::size_t i = 0; i < ratios.size(); ++i)
     if (ratios[i] > 0) rows.push_back(static_cast<std::int64_t>(i));
-  std::ranges::stable_sort(rows, std::ranges::greater{}, [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; });
+  std::ranges::stable_sort(rows, std::ranges::greater{},
+                           [&](std::int64_t i) { return ratios[static_cast<std::size_t>(i)]; });
   std::size_t kept = 0;
-  while (kept < rows.size() && (kept < always_looked_at || !(ratios[static_cast<std::size_t>(rows[kept])] <= 1))) ++kept;
+  while (kept < rows.size() &&
+         (kept < always_looked_at || !(ratios[static_cast<std::size_t>(rows[kept])] <= 1)))
+    ++kept;
   rows.resize(kept);
   return rows;
 }
@@ -147,10 +153,14 @@ std::vector<std::int64_t> suspects_among_integers(const Arguments& arguments, st
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, std::uint64_t seed) {
   switch (arguments.element()) {
-    case Element::f32: return suspects_among_reals<float>(arguments, seed);
-    case Element::f64: return suspects_among_reals<double>(arguments, seed);
-    case Element::i32: return suspects_among_integers(arguments, seed);
-    default: throw Error(Error::Kind::internal, "no check for this element");
+    case Element::f32:
+      return suspects_among_reals<float>(arguments, seed);
+    case Element::f64:
+      return suspects_among_reals<double>(arguments, seed);
+    case Element::i32:
+      return suspects_among_integers(arguments, seed);
+    default:
+      throw Error(Error::Kind::internal, "no check for this element");
   }
 }
 

@@ -12,7 +12,8 @@ ArrayView view_of(const char* name, const MatrixView<T>& matrix) {
   if (step < matrix.cols)
     throw Error(std::string(name) + " has the leading dimension " + std::to_string(step) + ", but rows of " +
                 std::to_string(matrix.cols));
-  if (matrix.data == nullptr && matrix.rows != 0 && matrix.cols != 0) throw Error(std::string(name) + " has no data");
+  if (matrix.data == nullptr && matrix.rows != 0 && matrix.cols != 0)
+    throw Error(std::string(name) + " has no data");
   using Plain = std::remove_const_t<T>;
   return {const_cast<Plain*>(matrix.data), element_of<Plain>, {matrix.rows, matrix.cols}, {step, 1}};
 }
@@ -52,8 +53,9 @@ Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<T> b, MatrixView<T> c, co
 }
 
 template Outcome multiply(ConstMatrixView<float>, ConstMatrixView<float>, MatrixView<float>, const Options&);
-template Outcome multiply(ConstMatrixView<double>, ConstMatrixView<double>, MatrixView<double>, const Options&);
-template Outcome multiply(ConstMatrixView<std::int32_t>, ConstMatrixView<std::int32_t>, MatrixView<std::int32_t>,
+template Outcome multiply(ConstMatrixView<double>, ConstMatrixView<double>, MatrixView<double>,
                           const Options&);
+template Outcome multiply(ConstMatrixView<std::int32_t>, ConstMatrixView<std::int32_t>,
+                          MatrixView<std::int32_t>, const Options&);
 
 }  // namespace tessera::matmul

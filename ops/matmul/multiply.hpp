@@ -17,10 +17,10 @@ template <class T>
 using ConstMatrixView = MatrixView<const T>;
 
 struct Options {
-  double alpha = 1, beta = 0;                        // C is read only where β is not 0
-  bool transpose_a = false, transpose_b = false;     // the memory holds the transpose
-  Request request = {};                              // device, variant, tuning; by default the best for the sizes
-  bool check = false;                                // verify, see Outcome::verdict
+  double alpha = 1, beta = 0;                     // C is read only where β is not 0
+  bool transpose_a = false, transpose_b = false;  // the memory holds the transpose
+  Request request = {};  // device, variant, tuning; by default the best for the sizes
+  bool check = false;    // verify, see Outcome::verdict
 };
 
 // A is m × k, or k × m where it is transposed; B is k × n or n × k; C is m × n and lies apart from both. The
@@ -32,8 +32,10 @@ struct Options {
 template <class T>
 Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<T> b, MatrixView<T> c, const Options& options = {});
 
-extern template Outcome multiply(ConstMatrixView<float>, ConstMatrixView<float>, MatrixView<float>, const Options&);
-extern template Outcome multiply(ConstMatrixView<double>, ConstMatrixView<double>, MatrixView<double>, const Options&);
+extern template Outcome multiply(ConstMatrixView<float>, ConstMatrixView<float>, MatrixView<float>,
+                                 const Options&);
+extern template Outcome multiply(ConstMatrixView<double>, ConstMatrixView<double>, MatrixView<double>,
+                                 const Options&);
 extern template Outcome multiply(ConstMatrixView<std::int32_t>, ConstMatrixView<std::int32_t>,
                                  MatrixView<std::int32_t>, const Options&);
 

@@ -10,12 +10,14 @@ namespace tessera::matmul {
 namespace {
 
 // double holds a product of floats exactly; long double's 64 bits leave errors of double 2^11 apart.
-template <class T> using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 static_assert(std::numeric_limits<long double>::digits >= 64);
 
 template <class T>
 bool is_whole(T value) {
-  return std::fabs(value) <= static_cast<T>(0x1p53) && static_cast<T>(static_cast<std::int64_t>(value)) == value;
+  return std::fabs(value) <= static_cast<T>(0x1p53) &&
+         static_cast<T>(static_cast<std::int64_t>(value)) == value;
 }
 
 // Some rows of C at a time, so that a row of B is widened once for all of them.
@@ -23,15 +25,19 @@ template <class T>
 struct Sums {
   std::int64_t rows, cols;
   std::vector<Wide<T>> sums;
-  std::vector<double> magnitudes;        // of |A|·|B|
+  std::vector<double> magnitudes;          // of |A|·|B|
   std::vector<char> row_whole, col_whole;  // nothing but whole numbers in this row of A, this column of B
 };
 
 template <class T>
 Sums<T> sum_rows(const Problem<T>& p, std::int64_t first, std::int64_t rows) {
   const auto cols = static_cast<std::size_t>(p.n()), count = static_cast<std::size_t>(rows) * cols;
-  Sums<T> out{rows, p.n(), std::vector<Wide<T>>(count), std::vector<double>(count),
-              std::vector<char>(static_cast<std::size_t>(rows), 1), std::vector<char>(cols, 1)};
+  Sums<T> out{rows,
+              p.n(),
+              std::vector<Wide<T>>(count),
+              std::vector<double>(count),
+              std::vector<char>(static_cast<std::size_t>(rows), 1),
+              std::vector<char>(cols, 1)};
   std::vector<Wide<T>> row(cols);
   std::vector<double> absolute(cols);
   for (std::int64_t l = 0; l < p.k(); ++l) {
@@ -72,9 +78,11 @@ struct Bound {
     // Sums of whole numbers whose magnitudes stay within the significand round nowhere.
     if (whole && scales_whole && alpha * product + added <= std::ldexp(1.0, limits::digits)) return 0;
     // A partial sum may overflow or not, as the order of the sum has it.
-    if (std::max(product, magnitude) > static_cast<double>(limits::max())) return std::numeric_limits<double>::infinity();
-    const double reference_error = magnitude * count * static_cast<double>(std::numeric_limits<Wide<T>>::epsilon() / 2) +
-                                   std::fabs(value) * 0x1p-53;
+    if (std::max(product, magnitude) > static_cast<double>(limits::max()))
+      return std::numeric_limits<double>::infinity();
+    const double reference_error =
+        magnitude * count * static_cast<double>(std::numeric_limits<Wide<T>>::epsilon() / 2) +
+        std::fabs(value) * 0x1p-53;
     const double underflow = count * (alpha + 1) * static_cast<double>(limits::denorm_min());
     return growth * magnitude + reference_error + underflow;
   }
@@ -85,7 +93,8 @@ struct Bound {
 };
 
 template <class T>
-void reference_of_reals(const Arguments& arguments, std::int64_t first, std::int64_t last, Expected& expected) {
+void reference_of_reals(const Arguments& arguments, std::int64_t first, std::int64_t last,
+                        Expected& expected) {
   constexpr std::int64_t at_a_time = 16;
   const auto p = Problem<T>::of(arguments);
   const Bound<T> bound(arguments, p);
@@ -107,7 +116,8 @@ void reference_of_reals(const Arguments& arguments, std::int64_t first, std::int
   }
 }
 
-void reference_of_integers(const Arguments& arguments, std::int64_t first, std::int64_t last, Expected& expected) {
+void reference_of_integers(const Arguments& arguments, std::int64_t first, std::int64_t last,
+                           Expected& expected) {
   const auto p = Problem<std::int32_t>::of(arguments);
   std::vector<std::int32_t> sums(static_cast<std::size_t>(p.n()));
   for (std::int64_t i = first; i < last; ++i) {
@@ -129,7 +139,8 @@ void reference_of_integers(const Arguments& arguments, std::int64_t first, std::
 double rounding_growth(const Arguments& arguments, double unit_roundoff) {
   constexpr double chance = 1e-6;
   const double count = static_cast<double>(arguments.dim("k")) + 3, u = unit_roundoff;
-  const double elements = std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
+  const double elements =
+      std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
   const double lambda = std::sqrt(2 * std::log(2 * elements * count / chance)) / (1 - u);
   const double always = count * u < 1 ? count * u / (1 - count * u) : std::numeric_limits<double>::infinity();
   return std::min(always, std::expm1(lambda * std::sqrt(count) * u + count * u * u / (1 - u)));
@@ -137,10 +148,14 @@ double rounding_growth(const Arguments& arguments, double unit_roundoff) {
 
 void reference(const Arguments& arguments, std::int64_t first, std::int64_t last, Expected& expected) {
   switch (arguments.element()) {
-    case Element::f32: return reference_of_reals<float>(arguments, first, last, expected);
-    case Element::f64: return reference_of_reals<double>(arguments, first, last, expected);
-    case Element::i32: return reference_of_integers(arguments, first, last, expected);
-    default: throw Error(Error::Kind::internal, "no reference for this element");
+    case Element::f32:
+      return reference_of_reals<float>(arguments, first, last, expected);
+    case Element::f64:
+      return reference_of_reals<double>(arguments, first, last, expected);
+    case Element::i32:
+      return reference_of_integers(arguments, first, last, expected);
+    default:
+      throw Error(Error::Kind::internal, "no reference for this element");
   }
 }
 

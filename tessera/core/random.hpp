@@ -9,7 +9,9 @@ namespace tessera {
 // SplitMix64 (Steele, Lea, Flood 2014): any two seeds, however near, give unrelated sequences.
 class Random {
  public:
-  explicit Random(std::uint64_t seed, std::uint64_t stream = 0) : state_(seed) { state_ = next() ^ (stream * golden); }
+  explicit Random(std::uint64_t seed, std::uint64_t stream = 0) : state_(seed) {
+    state_ = next() ^ (stream * golden);
+  }
 
   std::uint64_t next() {
     std::uint64_t z = state_ += golden;
