@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # One policy for everything that is compiled: warnings are errors, and no compiler fuses a product
-# and a sum by itself, so that every build computes the same bits.
+# and a sum by itself, so that every build computes the same bits. (-Wrestrict of g++ 12 mistakes
+# every std::string + literal for an overlap: its bug 105651.)
 add_library(tessera_compile INTERFACE)
 target_compile_features(tessera_compile INTERFACE cxx_std_20)
 target_include_directories(tessera_compile INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tessera_compile INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-restrict;-Werror>
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off;-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
   # CMake 3.25 knows no CUDA_STANDARD 20 for nvcc.
   "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;--Werror=all-warnings;--expt-relaxed-constexpr>"
