@@ -6,7 +6,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr int serial_place = 1;
+bool is_serial(const Variant& variant) { return variant.where == Where::cpu && variant.place == 1; }
 
 bool has(const Choice& choice, const std::string& parameter) {
   return choice.tuning.find(parameter) || std::ranges::find(choice.ranges, parameter, &Range::name) != choice.ranges.end();
@@ -41,7 +41,7 @@ bool runs_on_one_of(const std::vector<const Variant*>& variants, const std::vect
 }
 
 // On each device its own ladder, or those named that it has. A name that none of the devices has
-// keeps a row, which says so.
+// keeps a row, which says so, unless it is the serial rung, which comes anyway.
 void add_device(const Operation& operation, const Device& device, const Selection& selection, std::vector<lab::Candidate>& out) {
   if (selection.variants.empty())
     for (const Variant* variant : ladder_of(operation.name))
@@ -51,7 +51,7 @@ void add_device(const Operation& operation, const Device& device, const Selectio
   for (const std::string& name : names) {
     const auto named = variants_named(operation, name);
     const Variant* variant = variant_on(named, device.where);
-    if (variant == nullptr && !runs_on_one_of(named, selection.devices)) variant = named.front();
+    if (variant == nullptr && !runs_on_one_of(named, selection.devices)) variant = selection.serial && is_serial(*named.front()) ? nullptr : named.front();
     const bool known = std::ranges::any_of(out, [&](const lab::Candidate& c) {
       return c.plan.variant == variant && lab::label_of(c.plan.device) == lab::label_of(device);
     });
@@ -60,14 +60,13 @@ void add_device(const Operation& operation, const Device& device, const Selectio
 }
 
 void mark_serial(const Operation& operation, std::vector<lab::Candidate>& out) {
-  const auto is_serial = [](const Variant* v) { return v->where == Where::cpu && v->place == serial_place; };
-  const auto listed = std::ranges::find_if(out, [&](const lab::Candidate& c) { return is_serial(c.plan.variant); });
+  const auto listed = std::ranges::find_if(out, [&](const lab::Candidate& c) { return is_serial(*c.plan.variant) && c.plan.device.where == Where::cpu; });
   if (listed != out.end()) {
     listed->serial = true;
     return;
   }
   const auto ladder = ladder_of(operation.name);
-  const auto found = std::ranges::find_if(ladder, is_serial);
+  const auto found = std::ranges::find_if(ladder, [](const Variant* v) { return is_serial(*v); });
   if (found == ladder.end()) return;
   const Choice& choice = (*found)->choices.at(0);
   out.insert(out.begin(), {.plan = {*found, &choice, choice.defaults(), find_device("cpu")}, .serial = true});

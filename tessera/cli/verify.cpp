@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera verify`: everything that an operation promises, tried.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/conformance.hpp"
+#include "tessera/run/inputs.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -16,14 +20,18 @@ using Align = report::Table::Align;
 
 struct Options {
   std::vector<std::string> operations;
-  std::string device = "all", variant, element;
+  std::string device = "all", variant, element, json;
+  bool quick = false;
 };
 
-struct Sums {
-  std::int64_t passed = 0, skipped = 0, failed = 0;
+// What one device's walk over one operation came to.
+struct Walked {
+  const Operation* operation;
+  Device device;
+  std::vector<WalkTotals> totals;
 };
 
-// What failed in full, and why things were skipped in short.
+// What failed, the first in full.
 class Findings {
  public:
   void take(const WalkItem& item, const std::string& device) {
@@ -49,21 +57,63 @@ Walk walk_of(const Options& options, const Operation& operation, const Device& d
   return out;
 }
 
-Sums verify_on(const Operation& operation, const Device& device, const Options& options, report::Table& table, Findings& findings) {
+// Only the cases that need little: for tools that slow every kernel down.
+Operation quick(Operation operation) {
+  constexpr double most_flops = 2e5;
+  std::erase_if(operation.cases, [&operation](const Case& c) {
+    const Inputs inputs(operation, operation.elements.front(), c, 1);
+    return operation.flops && operation.flops(inputs.arguments()) > most_flops;
+  });
+  return operation;
+}
+
+Walked verify_on(const Operation& operation, const Device& device, const Options& options, Findings& findings) {
   Progress progress;
   std::int64_t done = 0;
-  const auto totals = walk(operation, walk_of(options, operation, device), [&](const WalkItem& item) {
+  const auto told = [&](const WalkItem& item) {
     findings.take(item, lab::label_of(device));
     progress.say(fmt::format("[{}] {} {} {}", ++done, lab::label_of(device), item.variant->name, to_string(*item.tried)));
-  });
-  Sums sums;
-  for (const WalkTotals& t : totals) {
-    if (t.passed + t.skipped + t.failed == 0) continue;
-    table.add({operation.name, lab::label_of(device), t.variant->ladder + "/" + t.variant->name, std::to_string(t.passed),
-               std::to_string(t.skipped), std::to_string(t.failed), t.passed > 0 ? report::number(t.largest_ratio) : ""});
-    sums = {sums.passed + t.passed, sums.skipped + t.skipped, sums.failed + t.failed};
-  }
-  return sums;
+  };
+  const Walk asked = walk_of(options, operation, device);
+  Walked out{&operation, device, options.quick ? walk(quick(operation), asked, told) : walk(operation, asked, told)};
+  std::erase_if(out.totals, [](const WalkTotals& t) { return t.passed + t.skipped + t.failed == 0; });
+  return out;
+}
+
+WalkTotals sum_of(const std::vector<Walked>& all) {
+  WalkTotals out;
+  for (const Walked& walked : all)
+    for (const WalkTotals& t : walked.totals) {
+      out.passed += t.passed;
+      out.skipped += t.skipped;
+      out.failed += t.failed;
+    }
+  return out;
+}
+
+std::string table_of(const std::vector<Walked>& all) {
+  report::Table table({{"operation", Align::left}, {"device", Align::left}, {"variant", Align::left}, {"passed"}, {"skipped"},
+                       {"failed"}, {"largest error/bound"}});
+  for (const Walked& walked : all)
+    for (const WalkTotals& t : walked.totals)
+      table.add({walked.operation->name, lab::label_of(walked.device), t.variant->ladder + "/" + t.variant->name,
+                 std::to_string(t.passed), std::to_string(t.skipped), std::to_string(t.failed),
+                 t.passed > 0 ? report::number(t.largest_ratio) : ""});
+  return table.text();
+}
+
+nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>& all, const Findings& findings) {
+  nlohmann::ordered_json out{{"schema", 1}, {"kind", "verify"}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["rows"] = nlohmann::ordered_json::array();
+  for (const Walked& walked : all)
+    for (const WalkTotals& t : walked.totals)
+      out["rows"].push_back({{"operation", walked.operation->name}, {"device", lab::label_of(walked.device)},
+                             {"device_name", walked.device.name}, {"ladder", t.variant->ladder}, {"variant", t.variant->name},
+                             {"passed", t.passed}, {"skipped", t.skipped}, {"failed", t.failed},
+                             {"error_over_bound", t.passed > 0 ? nlohmann::ordered_json(t.largest_ratio) : nullptr}});
+  out["findings"] = findings.text();
+  return out;
 }
 
 }  // namespace
@@ -75,6 +125,8 @@ int verify(const Command& command) {
   words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
   words.value("--variant", options.variant, "this one only", "NAME");
   words.value("--element", options.element, "this one only", "TYPE");
+  words.flag("--quick", options.quick, "small cases only");
+  words.value("--json", options.json, "the same as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   end_on_interrupt();
@@ -83,18 +135,16 @@ int verify(const Command& command) {
   if (chosen.empty())
     for (const Operation& operation : operations()) chosen.push_back(&operation);
 
-  report::Table table({{"operation", Align::left}, {"device", Align::left}, {"variant", Align::left}, {"passed"}, {"skipped"},
-                       {"failed"}, {"largest error/bound"}});
   Findings findings;
-  Sums sums;
+  std::vector<Walked> all;
   for (const Operation* operation : chosen)
-    for (const Device& device : devices_named(options.device)) {
-      const Sums more = verify_on(*operation, device, options, table, findings);
-      sums = {sums.passed + more.passed, sums.skipped + more.skipped, sums.failed + more.failed};
-    }
-  fmt::print("{}{}{} passed, {} skipped, {} failed\n", table.text(), findings.text(), sums.passed, sums.skipped, sums.failed);
-  if (sums.failed != 0) return exit_code::wrong;
-  return sums.passed == 0 ? exit_code::no_device : exit_code::passed;
+    for (const Device& device : devices_named(options.device)) all.push_back(verify_on(*operation, device, options, findings));
+  const WalkTotals sum = sum_of(all);
+  fmt::print(table_stream(options.json), "{}{}{} passed, {} skipped, {} failed\n", table_of(all), findings.text(), sum.passed,
+             sum.skipped, sum.failed);
+  write_json(options.json, json_of(command, all, findings));
+  if (sum.failed != 0) return exit_code::wrong;
+  return sum.passed == 0 ? exit_code::no_device : exit_code::passed;
 }
 
 }  // namespace tessera::cli

@@ -20,10 +20,11 @@ std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_str
 std::string name_of(const Row& row) { return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : ""); }
 
 std::string why_not(const Row& row) {
-  std::string out = row.reason.value_or("not measured");
-  if (row.estimate) out += fmt::format(" (estimate of one run: {})", seconds(row.estimate));
-  out.erase(out.find_last_not_of(' ') + 1);
-  return out;
+  const std::string reason = row.reason.value_or("not measured");
+  if (!row.estimate) return reason;
+  std::string time = seconds(row.estimate);
+  time.erase(time.find_last_not_of(' ') + 1);
+  return fmt::format("{} (one run: about {})", reason, time);
 }
 
 // The reasons, each once, with those that it holds for.

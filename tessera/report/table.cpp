@@ -70,7 +70,7 @@ std::string number(std::optional<double> value) {
   if (size >= 1000) return fmt::format("{:.0f}", *value);
   const int whole = size >= 100 ? 3 : size >= 10 ? 2 : 1;
   if (size >= 1) return fmt::format("{:.{}f}", *value, 4 - whole);
-  return fmt::format("{:.3g}", *value);
+  return fmt::format("{:#.3g}", *value);
 }
 
 std::string seconds(std::optional<double> value) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/ranges.hpp"
+#include <gtest/gtest.h>
+#include "tessera/core/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+const std::vector<std::string> mnk{"m", "n", "k"};
+
+std::vector<std::int64_t> values(const std::string& word) {
+  std::vector<std::int64_t> out;
+  for (const Dims& dims : combinations({word}, {"m"})) out.push_back(dims.at("m"));
+  return out;
+}
+
+TEST(Ranges, AreInclusive) {
+  EXPECT_EQ(values("m=2:8:3"), (std::vector<std::int64_t>{2, 5, 8}));
+  EXPECT_EQ(values("m=2:9:3"), (std::vector<std::int64_t>{2, 5, 8}));
+  EXPECT_EQ(values("m=256:1024:x2"), (std::vector<std::int64_t>{256, 512, 1024}));
+  EXPECT_EQ(values("m=4:32:*2"), (std::vector<std::int64_t>{4, 8, 16, 32}));
+  EXPECT_EQ(values("m=32,64:128:x2,65536*256"), (std::vector<std::int64_t>{32, 64, 128, 16777216}));
+  EXPECT_EQ(values("m=0"), (std::vector<std::int64_t>{0}));
+}
+
+TEST(Ranges, OneSizeMayFollowAnother) {
+  const auto all = combinations({"k=2*n", "n=m", "m=4,8"}, mnk);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0], (Dims{{"m", 4}, {"n", 4}, {"k", 8}}));
+  EXPECT_EQ(all[1], (Dims{{"m", 8}, {"n", 8}, {"k", 16}}));
+}
+
+TEST(Ranges, EveryCombinationTheFirstSlowest) {
+  const auto all = combinations({"m=1,2", "n=3,4", "k=5"}, mnk);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[1], (Dims{{"m", 1}, {"n", 4}, {"k", 5}}));
+  EXPECT_EQ(all[2], (Dims{{"m", 2}, {"n", 3}, {"k", 5}}));
+}
+
+TEST(Ranges, AFactorIsNotASizeCalledX2) {
+  EXPECT_EQ(combinations({"x2=1:4:x2"}, {"x2"}).size(), 3u);
+}
+
+TEST(Ranges, MistakesAreSaid) {
+  for (const char* word : {"m", "m=", "m=4:2:1", "m=0:4:x2", "m=1:4:x1", "m=1:4:-1", "m=1:2", "m=1:2:3:4", "m=-1", "m=1:1000000:1", "m=q", "z=1", "m=1/0"})
+    EXPECT_THROW(combinations({word}, {"m"}), Error) << word;
+  EXPECT_THROW(combinations({"m=1"}, mnk), Error);
+  EXPECT_THROW(combinations({"m=n", "n=m", "k=1"}, mnk), Error);
+  EXPECT_THROW(combinations({"m=1", "m=2"}, {"m"}), Error);
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <limits>
+#include "tessera/core/error.hpp"
+#include "tessera/lab/result.hpp"
+#include "tessera/lab/sample.hpp"
+#include "tessera/lab/statistics.hpp"
+
+namespace tessera::lab {
+namespace {
+
+TEST(Statistics, QuartilesInterpolate) {
+  const Summary s = summarize({4, 1, 3, 2});
+  EXPECT_DOUBLE_EQ(s.median, 2.5);
+  EXPECT_DOUBLE_EQ(s.q1, 1.75);
+  EXPECT_DOUBLE_EQ(s.q3, 3.25);
+  EXPECT_DOUBLE_EQ(s.minimum, 1);
+  EXPECT_DOUBLE_EQ(s.spread(), 0.3);
+  EXPECT_EQ(summarize({7}).median, 7);
+  EXPECT_THROW(summarize({}), Error);
+}
+
+TEST(Statistics, OneOutlierMovesNoMedian) {
+  EXPECT_DOUBLE_EQ(summarize({1, 1, 1, 1, 1000}).median, 1);
+}
+
+TEST(Statistics, ThinningKeepsTheEnds) {
+  std::vector<double> all(1000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>(i);
+  const auto few = thinned(all, 200);
+  ASSERT_EQ(few.size(), 200u);
+  EXPECT_EQ(few.front(), 0);
+  EXPECT_EQ(few.back(), 999);
+  EXPECT_EQ(thinned(few, 200), few);
+}
+
+TEST(Sampling, GoesInRoundsAndTellsWhenOneIsDone) {
+  std::string order;
+  const auto says = [&order](char c) {
+    return Contestant{[&order, c] { return order += c, 1.0; }, [&order, c] { order += static_cast<char>(c - 'a' + 'A'); }};
+  };
+  const auto samples = interleave({says('a'), says('b')}, {.seconds = 100, .samples = 3});
+  EXPECT_EQ(order, "ababaAbB");
+  EXPECT_EQ(samples[0].size(), 3u);
+  EXPECT_EQ(samples[1].size(), 3u);
+}
+
+TEST(Sampling, ASlowOneGetsOneSample) {
+  const auto samples = interleave({{[] { return 1.0; }, {}}}, {.seconds = 0, .samples = 5});
+  EXPECT_EQ(samples[0].size(), 1u);
+}
+
+TEST(Sampling, AnInterruptKeepsWhatThereIs) {
+  int taken = 0;
+  const auto samples = interleave({{[&] { return ++taken, 1.0; }, {}}}, {.seconds = 100, .samples = 50}, [&] { return taken == 3; });
+  EXPECT_EQ(samples[0].size(), 3u);
+}
+
+class Ratios : public testing::Test {
+ protected:
+  Row row(const Variant& variant, double seconds, Verified verified = Verified::ok) const {
+    Row out;
+    out.variant = &variant;
+    out.verified = verified;
+    out.flops = 1e9;
+    if (seconds > 0) out.seconds = {seconds};
+    return out;
+  }
+  static Variant variant(const char* name, int place, bool yardstick = false) {
+    Variant out;
+    out.ladder = "ladder";
+    out.name = name;
+    out.place = place;
+    out.yardstick = yardstick;
+    return out;
+  }
+  const Variant library = variant("library", 0, true), first = variant("first", 1), second = variant("second", 2), third = variant("third", 3);
+};
+
+TEST_F(Ratios, AreToTheSerialRungTheOneBeforeAndTheYardstick) {
+  std::vector<Row> rows{row(library, 1), row(first, 16), row(second, 8), row(second, 4), row(third, 2)};
+  rows[1].serial = true;
+  fill_ratios(rows, "");
+  EXPECT_EQ(rows[4].ratio_serial, 8);
+  EXPECT_EQ(rows[4].ratio_previous, 2);  // over the faster choice of the second
+  EXPECT_EQ(rows[4].ratio_yardstick, 0.5);
+  EXPECT_EQ(rows[2].ratio_previous, 2);
+  EXPECT_EQ(rows[3].ratio_previous, 4);
+  EXPECT_FALSE(rows[1].ratio_previous);
+  EXPECT_FALSE(rows[0].ratio_previous);
+  fill_ratios(rows, "second");
+  EXPECT_EQ(rows[4].ratio_yardstick, 2);
+}
+
+TEST_F(Ratios, AWrongResultIsNoTime) {
+  std::vector<Row> rows{row(first, 16), row(second, 1, Verified::wrong), row(third, 4), row(library, 0)};
+  rows[0].serial = true;
+  fill_ratios(rows, "");
+  EXPECT_FALSE(rows[1].ratio_serial);
+  EXPECT_FALSE(rows[1].gflops());
+  EXPECT_EQ(rows[2].ratio_previous, 4);  // over the last one that counts
+  EXPECT_FALSE(rows[2].ratio_yardstick);
+}
+
+TEST_F(Ratios, JsonHasNoNaN) {
+  Session session;
+  session.rows = {row(first, 2), row(second, 0)};
+  session.rows[0].error_over_bound = std::numeric_limits<double>::infinity();
+  session.rows[1].reason = "too slow";
+  const auto json = to_json(session);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_TRUE(json["rows"][0]["error_over_bound"].is_null());
+  EXPECT_EQ(json["rows"][0]["gflops"], 0.5);
+  EXPECT_FALSE(json["rows"][1].contains("median"));
+  EXPECT_TRUE(json["rows"][1]["gflops"].is_null());
+  EXPECT_EQ(json["rows"][1]["reason"], "too slow");
+}
+
+}  // namespace
+}  // namespace tessera::lab

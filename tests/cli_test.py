@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program from outside: exit codes, messages, streams, files.   cli_test.py PROGRAM"""
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "build/tessera"
+
+
+def run(*words, **environment):
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **environment})
+
+
+def save(path, rows, columns, value):
+    """A .npy of float32 written by hand: this test needs no NumPy."""
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (rows, columns)
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    data = struct.pack("<%df" % (rows * columns), *(value(i, j) for i in range(rows) for j in range(columns)))
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+
+
+def load(path):
+    with open(path, "rb") as file:
+        content = file.read()
+    data = content[10 + struct.unpack("<H", content[8:10])[0]:]
+    return list(struct.unpack("<%df" % (len(data) // 4), data))
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.chdir(cls.folder.name)
+        save("A.npy", 5, 3, lambda i, j: i + 2 * j)
+        save("B.npy", 3, 4, lambda i, j: i - j)
+        save("tall.npy", 4, 4, lambda i, j: 1)
+        save("-3", 3, 4, lambda i, j: i - j)
+        with open("bad.npy", "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00\xff")
+
+    @classmethod
+    def tearDownClass(cls):
+        os.chdir("/")
+        cls.folder.cleanup()
+
+    def fails(self, code, message, *words, **environment):
+        done = run(*words, **environment)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done
+
+    def passes(self, *words, **environment):
+        done = run(*words, **environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+
+class Words(Case):
+    def test_help_and_version(self):
+        text = self.passes("--help").stdout
+        for part in ("verify", "bench", "matmul", "Exit codes", "130  interrupted", "TESSERA_SOME_FLAG"):
+            self.assertIn(part, text)
+        self.assertTrue(self.passes("--version").stdout.startswith("tessera "))
+        for verb in ("list", "devices", "verify", "bench", "matmul"):
+            self.assertIn("Exit codes", self.passes(verb, "--help").stdout, verb)
+
+    def test_help_comes_from_the_signature(self):
+        text = self.passes("matmul", "--help").stdout
+        for part in ("--alpha", "--beta", "--c FILE", "--op-a none|transpose", "A[m,k] B[k,n]"):
+            self.assertIn(part, text)
+
+    def test_nearest_names(self):
+        self.fails(2, "did you mean 'matmul'?", "matmull", "A.npy")
+        self.fails(2, "did you mean 'verify'?", "verfy")
+        self.fails(2, "did you mean 'matmul'?", "bench", "matmil", "m=4")
+        self.fails(2, "did you mean 'naive'?", "matmul", "A.npy", "B.npy", "--variant", "naiv")
+        self.fails(2, "did you mean 'shared_tiles'?", "bench", "matmul", "m=4", "n=4", "k=4", "--variant", "shared_tile")
+        self.fails(2, "did you mean '--variant'?", "matmul", "A.npy", "B.npy", "--varient", "naive")
+        self.fails(2, "did you mean 'transpose'?", "matmul", "A.npy", "B.npy", "--op-a", "transpos")
+        self.fails(2, "did you mean 'simt'?", "matmul", "A.npy", "B.npy", "--device", "simd")
+        self.fails(2, "element", "matmul", "A.npy", "B.npy", "--element", "f31")
+        self.fails(2, "what is to be done", )
+
+    def test_sizes(self):
+        self.fails(2, "the size k is missing", "bench", "matmul", "m=4", "n=4")
+        self.fails(2, "given twice", "bench", "matmul", "m=4", "m=5", "n=4", "k=4")
+        self.fails(2, "never reaches", "bench", "matmul", "m=4:8:0", "n=4", "k=4")
+        self.fails(2, "not known", "bench", "matmul", "m=4", "n=4", "k=4", "width=3")
+        self.fails(2, "nothing is called", "bench", "matmul", "m=n", "n=m", "k=4")
+
+    def test_environment(self):
+        self.fails(5, "cuda", "matmul", "A.npy", "B.npy", TESSERA_DEVICE="cuda:77")
+        out = self.passes("matmul", "A.npy", "B.npy", TESSERA_VARIANT="naive", TESSERA_CHECK="1").stdout
+        self.assertIn("cpu/naive", out)
+        self.assertIn("verified", out)
+
+
+class Products(Case):
+    expected = [sum((i + 2 * l) * (l - j) for l in range(3)) for i in range(5) for j in range(4)]
+
+    def test_product(self):
+        for device in ("cpu", "simt"):
+            out = self.passes("matmul", "A.npy", "B.npy", "-o", device + ".npy", "--device", device, "--check")
+            self.assertEqual(load(device + ".npy"), self.expected)
+            self.assertIn("verified", out.stdout)
+            self.assertEqual(out.stderr, "")
+
+    def test_executor_is_no_gpu(self):
+        self.assertIn("executor wall time", self.passes("matmul", "A.npy", "B.npy", "--device", "simt").stdout)
+
+    def test_scalars_and_order_of_words(self):
+        self.passes("matmul", "-o", "C.npy", "A.npy", "--alpha", "-2", "B.npy", "--variant", "cpu/naive")
+        self.assertEqual(load("C.npy"), [-2 * x for x in self.expected])
+
+    def test_expression_is_no_flag(self):
+        self.passes("matmul", "A.npy", "-3", "-o", "C.npy")
+        self.assertEqual(load("C.npy"), self.expected)
+
+    def test_nothing_written(self):
+        self.assertIn("nothing was written", self.passes("matmul", "A.npy", "B.npy").stdout)
+
+    def test_mistakes_leave_the_old_file(self):
+        self.passes("matmul", "A.npy", "B.npy", "-o", "old.npy")
+        before = load("old.npy")
+        self.fails(2, "k = 4", "matmul", "A.npy", "tall.npy", "-o", "old.npy")
+        self.fails(2, "bad.npy", "matmul", "A.npy", "bad.npy", "-o", "old.npy")
+        self.fails(2, "none.npy: No such file", "matmul", "none.npy", "B.npy", "-o", "old.npy")
+        self.fails(2, "file for B is missing", "matmul", "A.npy")
+        self.fails(2, "one file too many", "matmul", "A.npy", "B.npy", "B.npy")
+        self.fails(2, "one output too many", "matmul", "A.npy", "B.npy", "-o", "x.npy", "-o", "y.npy")
+        self.assertEqual(load("old.npy"), before)
+
+    def test_unwritable_output(self):
+        done = run("matmul", "A.npy", "B.npy", "-o", "no/such/folder/C.npy")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no/such/folder", done.stderr)
+
+    def test_json(self):
+        done = self.passes("matmul", "A.npy", "B.npy", "--variant", "naive", "--check", "--json", "-")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["schema"], told["kind"], told["variant"]), (1, "run", "naive"))
+        self.assertEqual(told["dims"], {"k": 3, "m": 5, "n": 4})
+        self.assertTrue(told["check"]["passed"])
+        self.assertIn("cpu/naive", done.stderr)
+
+
+class Listing(Case):
+    def test_list(self):
+        self.assertIn("matmul", self.passes("list").stdout)
+        text = self.passes("list", "matmul").stdout
+        for part in ("naive", "shared_tiles", "warp_tiles", "runs here", "Ideas"):
+            self.assertIn(part, text)
+
+    def test_devices(self):
+        text = self.passes("devices").stdout
+        self.assertIn("cpu", text)
+        self.assertIn("simt", text)
+        if "cuda is not usable" in text:
+            self.fails(5, "cuda", "matmul", "A.npy", "B.npy", "--device", "cuda")
+            self.fails(5, "cuda", "bench", "matmul", "m=4", "n=4", "k=4", "--device", "cuda")
+
+
+class Benching(Case):
+    def bench(self, *words):
+        return self.passes("bench", "matmul", *words, "--json", "-")
+
+    def test_rows(self):
+        done = self.bench("m=16:32:x2", "n=m", "k=2*m", "--device", "cpu", "--variant", "naive,ordered", "--reps", "5", "--vs", "ordered")
+        told = json.loads(done.stdout)
+        self.assertEqual([(r["dims"]["m"], r["dims"]["k"], r["variant"]) for r in told["rows"]],
+                         [(16, 32, "naive"), (16, 32, "ordered"), (32, 64, "naive"), (32, 64, "ordered")])
+        for row in told["rows"]:
+            self.assertEqual(row["verified"], "ok")
+            self.assertEqual((row["samples"], len(row["seconds"])), (5, 5))
+            self.assertTrue(row["minimum"] <= row["q1"] <= row["median"] <= row["q3"])
+            self.assertAlmostEqual(row["gflops"] * row["median"], 2e-9 * row["dims"]["m"] ** 2 * row["dims"]["k"])
+            self.assertEqual(row["round_trip"], row["median"])
+        naive, ordered = told["rows"][:2]
+        self.assertAlmostEqual(ordered["ratio_serial"], naive["median"] / ordered["median"])
+        self.assertAlmostEqual(ordered["ratio_previous"], ordered["ratio_serial"])
+        self.assertEqual((naive["ratio_serial"], naive["ratio_previous"], ordered["ratio_yardstick"]), (1, None, 1))
+        self.assertIn("mean × serial of the last two sizes", done.stderr)
+
+    def test_serial_rung_comes_along(self):
+        rows = json.loads(self.bench("m=8", "n=8", "k=8", "--device", "simt", "--variant", "per_element", "--reps", "1").stdout)["rows"]
+        self.assertEqual([(r["variant"], r["device"], r["serial"]) for r in rows],
+                         [("naive", "cpu", True), ("per_element", "simt", False)])
+        rows = json.loads(self.bench("m=8", "n=8", "k=8", "--device", "simt", "--variant", "per_element", "--reps", "1", "--no-serial").stdout)["rows"]
+        self.assertEqual([r["variant"] for r in rows], ["per_element"])
+
+    def test_factorial_with_a_cell_that_cannot_run(self):
+        done = self.passes("bench", "matmul", "m=16", "n=16", "k=16", "--device", "simt", "--variant", "coarsened", "--pivot", "tile", "--reps", "1")
+        self.assertIn("tile=16", done.stdout)
+        self.assertIn("n/a", done.stdout)
+        self.assertIn("needs 4096 threads in a block, the most is 1024", done.stdout)
+
+    def test_all_skipped_is_no_success(self):
+        done = run("bench", "matmul", "m=8", "n=8", "k=8", "--device", "simt", "--variant", "ordered")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("runs on cpu, not on simt", done.stdout)
+
+    def test_too_slow_is_na_with_an_estimate(self):
+        done = run("bench", "matmul", "m=1024", "n=m", "k=m", "--device", "cpu", "--variant", "naive", "--time", "0.02", "--json", "-")
+        self.assertEqual(done.returncode, 5)
+        told = json.loads(done.stdout)
+        serial = told["rows"][0]
+        self.assertTrue(serial["serial"] and serial["estimated_seconds"] > 0.02)
+        self.assertIn("--time", serial["reason"])
+        self.assertNotIn("median", serial)
+
+    def test_shards_cover_everything_once(self):
+        sizes = []
+        for shard in ("1/2", "2/2"):
+            rows = json.loads(self.bench("m=2:5:1", "n=m", "k=m", "--device", "cpu", "--variant", "naive", "--reps", "1", "--shard", shard).stdout)["rows"]
+            sizes += [r["dims"]["m"] for r in rows]
+        self.assertEqual(sorted(sizes), [2, 3, 4, 5])
+
+    def test_interrupt(self):
+        words = ["bench", "matmul", "m=4:4000:1", "n=m", "k=m", "--device", "cpu", "--variant", "naive", "--reps", "3", "--json", "part.json"]
+        program = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while not os.path.exists("part.json") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        program.communicate(timeout=60)
+        self.assertEqual(program.returncode, 130)
+        with open("part.json") as file:
+            self.assertGreater(len(json.load(file)["rows"]), 0)
+
+
+class Verifying(Case):
+    def test_verify(self):
+        done = self.passes("verify", "matmul", "--device", "cpu", "--variant", "naive", "--element", "i32", "--quick", "--json", "-")
+        told = json.loads(done.stdout)
+        self.assertEqual([(r["variant"], r["failed"]) for r in told["rows"]], [("naive", 0)])
+        self.assertGreater(told["rows"][0]["passed"], 0)
+        self.assertIn("0 failed", done.stderr)
+
+    def test_nothing_verified_is_no_success(self):
+        done = run("verify", "matmul", "--device", "simt", "--variant", "naive")
+        self.assertNotEqual(done.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
