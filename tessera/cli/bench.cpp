@@ -21,7 +21,8 @@ using Kind = Parameter::Kind;
 
 struct Options {
   std::vector<std::string> positionals;
-  std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1", json, pivot, shard;
+  std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
+              json, pivot, shard;
   bool cold = false, no_verify = false, no_serial = false;
   std::map<std::string, std::string> flags;  // scalars of the signature
   std::map<std::string, bool> optional;      // inputs that are given when asked for
@@ -45,7 +46,8 @@ constexpr const char* about =
 
 void declare(Words& words, Options& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
+  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
+              "WHERE");
   words.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
   words.value("--vs", options.versus, "the variant to compare with", "NAME");
   words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
@@ -63,8 +65,10 @@ void declare(Words& words, Options& options, const Operation* operation) {
   if (operation != nullptr)
     for (const Parameter& p : operation->signature.parameters) {
       if (!p.is_flag()) continue;
-      if (p.is_array()) words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
-      else if (p.kind != Kind::integer) words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
+      if (p.is_array())
+        words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
+      else if (p.kind != Kind::integer)
+        words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
     }
   words.closing(exit_codes);
 }
@@ -72,20 +76,25 @@ void declare(Words& words, Options& options, const Operation* operation) {
 double seconds_named(const std::string& word) {
   double out = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (failed != std::errc() || end != word.data() + word.size() || !(out > 0)) throw Error("--time needs seconds, not '" + word + "'");
+  if (failed != std::errc() || end != word.data() + word.size() || !(out > 0))
+    throw Error("--time needs seconds, not '" + word + "'");
   return out;
 }
 
-std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least, std::int64_t most) {
+std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
+                         std::int64_t most) {
   const std::int64_t out = evaluate(word);
-  if (out < least || out > most) throw Error(flag + " " + word + " is not within " + std::to_string(least) + " to " + std::to_string(most));
+  if (out < least || out > most)
+    throw Error(flag + " " + word + " is not within " + std::to_string(least) + " to " +
+                std::to_string(most));
   return out;
 }
 
 lab::Measuring measuring_of(const Options& options) {
   lab::Measuring out;
   out.effort.seconds = seconds_named(options.time);
-  if (!options.samples.empty()) out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
+  if (!options.samples.empty())
+    out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
   out.cold = options.cold;
   out.verify = !options.no_verify;
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, std::int64_t{1} << 62));
@@ -111,9 +120,11 @@ void keep_shard(std::vector<T>& points, const std::string& shard) {
   if (shard.empty()) return;
   const auto parts = split(shard, '/');
   if (parts.size() != 2) throw Error("--shard needs I/N, not '" + shard + "'");
-  const std::int64_t of = count_named("--shard", parts[1], 1, 1'000'000), which = count_named("--shard", parts[0], 1, of);
+  const std::int64_t of = count_named("--shard", parts[1], 1, 1'000'000),
+                     which = count_named("--shard", parts[0], 1, of);
   std::vector<T> kept;
-  for (auto i = which - 1; i < std::ssize(points); i += of) kept.push_back(points[static_cast<std::size_t>(i)]);
+  for (auto i = which - 1; i < std::ssize(points); i += of)
+    kept.push_back(points[static_cast<std::size_t>(i)]);
   if (kept.empty()) throw Error("--shard " + shard + " leaves no size");
   points = std::move(kept);
 }
@@ -125,11 +136,14 @@ std::vector<std::string> size_names(const Operation& operation) {
 }
 
 std::vector<Point> points_of(const Operation& operation, const Options& options) {
-  std::vector<std::string> words(options.positionals.begin() + 1, options.positionals.end()), names = operation.signature.dimensions();
+  std::vector<std::string> words(options.positionals.begin() + 1, options.positionals.end()),
+      names = operation.signature.dimensions();
   // A whole-number argument is a size that has a default.
   for (const Parameter* p : operation.signature.of(Kind::integer))
-    if (std::ranges::any_of(words, [p](const std::string& w) { return w.starts_with(p->name + "="); })) names.push_back(p->name);
-  if (words.empty() && !names.empty()) throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256:1024:x2");
+    if (std::ranges::any_of(words, [p](const std::string& w) { return w.starts_with(p->name + "="); }))
+      names.push_back(p->name);
+  if (words.empty() && !names.empty())
+    throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256:1024:x2");
   Case problem;
   for (const auto& [name, word] : options.flags)
     if (!word.empty()) problem.words[name] = word;
@@ -156,10 +170,19 @@ std::vector<Point> points_of(const Operation& operation, const Options& options)
 class Bench {
  public:
   Bench(const Operation& operation, const Options& options, const Command& command)
-      : operation_(&operation), options_(&options), measuring_(measuring_of(options)), points_(points_of(operation, options)),
-        candidates_(candidates(operation, selection_of(options))), to_(table_stream(options.json)) {
-    session_ = {command.argv, operation.name, "standard normal, full mantissas; integers: every bit random",
-                options.cold ? "cold" : "hot", lab::now_utc(), measuring_.seed, {}};
+      : operation_(&operation),
+        options_(&options),
+        measuring_(measuring_of(options)),
+        points_(points_of(operation, options)),
+        candidates_(candidates(operation, selection_of(options))),
+        to_(table_stream(options.json)) {
+    session_ = {command.argv,
+                operation.name,
+                "standard normal, full mantissas; integers: every bit random",
+                options.cold ? "cold" : "hot",
+                lab::now_utc(),
+                measuring_.seed,
+                {}};
   }
 
   int run() {
@@ -173,17 +196,21 @@ class Bench {
  private:
   void measure(std::size_t i) {
     const Point& point = points_[i];
-    const std::string title = fmt::format("{} {}, {}", operation_->name, report::to_string(point.problem.dims, size_names(*operation_)),
-                                          name_of(point.element));
+    const std::string title =
+        fmt::format("{} {}, {}", operation_->name,
+                    report::to_string(point.problem.dims, size_names(*operation_)), name_of(point.element));
     {
       Progress progress;
-      measuring_.progress = [&](const std::string& text) { progress.say(fmt::format("[{}/{}] {}: {}", i + 1, points_.size(), title, text)); };
+      measuring_.progress = [&](const std::string& text) {
+        progress.say(fmt::format("[{}/{}] {}: {}", i + 1, points_.size(), title, text));
+      };
       sizes_.push_back(lab::measure(*operation_, point.element, point.problem, candidates_, measuring_));
     }
     auto& rows = sizes_.back();
     lab::fill_ratios(rows, options_->versus);
-    fmt::print(to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
-               options_->pivot.empty() ? report::ladder_table(rows) : report::pivot_table(rows, options_->pivot));
+    fmt::print(
+        to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
+        options_->pivot.empty() ? report::ladder_table(rows) : report::pivot_table(rows, options_->pivot));
     std::fflush(to_);
     session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
     if (options_->json != "-") write_json(options_->json, lab::to_json(session_));
@@ -197,10 +224,12 @@ class Bench {
 
   int exit() const {
     const auto& rows = session_.rows;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; })) return exit_code::wrong;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
+      return exit_code::wrong;
     if (interrupted()) return exit_code::interrupted;
     const bool only_serial = std::ranges::any_of(rows, [](const lab::Row& r) { return !r.serial; });
-    const bool measured = std::ranges::any_of(rows, [&](const lab::Row& r) { return !r.seconds.empty() && !(r.serial && only_serial); });
+    const bool measured = std::ranges::any_of(
+        rows, [&](const lab::Row& r) { return !r.seconds.empty() && !(r.serial && only_serial); });
     return measured ? exit_code::passed : exit_code::no_device;
   }
 

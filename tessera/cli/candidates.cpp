@@ -9,7 +9,8 @@ namespace {
 bool is_serial(const Variant& variant) { return variant.where == Where::cpu && variant.place == 1; }
 
 bool has(const Choice& choice, const std::string& parameter) {
-  return choice.tuning.find(parameter) || std::ranges::find(choice.ranges, parameter, &Range::name) != choice.ranges.end();
+  return choice.tuning.find(parameter) ||
+         std::ranges::find(choice.ranges, parameter, &Range::name) != choice.ranges.end();
 }
 
 // The choice's values under the tuning asked for; nothing where they contradict it.
@@ -18,12 +19,14 @@ std::optional<Tuning> fitted(const Variant& variant, const Choice& choice, const
   for (const auto& [name, value] : wanted) {
     if (const auto fixed = choice.tuning.find(name); fixed && *fixed != value) return std::nullopt;
     if (has(choice, name)) out.set(name, value);
-    else if (std::ranges::any_of(variant.choices, [&n = name](const Choice& c) { return has(c, n); })) return std::nullopt;
+    else if (std::ranges::any_of(variant.choices, [&n = name](const Choice& c) { return has(c, n); }))
+      return std::nullopt;
   }
   return out;
 }
 
-void add_choices(const Variant& variant, const Device& device, const Selection& selection, std::vector<lab::Candidate>& out) {
+void add_choices(const Variant& variant, const Device& device, const Selection& selection,
+                 std::vector<lab::Candidate>& out) {
   const std::size_t before = out.size();
   for (const Choice& choice : variant.choices) {
     const auto tuning = fitted(variant, choice, selection.tuning);
@@ -37,12 +40,14 @@ void add_choices(const Variant& variant, const Device& device, const Selection& 
 }
 
 bool runs_on_one_of(const std::vector<const Variant*>& variants, const std::vector<Device>& devices) {
-  return std::ranges::any_of(devices, [&](const Device& d) { return variant_on(variants, d.where) != nullptr; });
+  return std::ranges::any_of(devices,
+                             [&](const Device& d) { return variant_on(variants, d.where) != nullptr; });
 }
 
 // On each device its own ladder, or those named that it has. A name that none of the devices has
 // keeps a row, which says so, unless it is the serial rung, which comes anyway.
-void add_device(const Operation& operation, const Device& device, const Selection& selection, std::vector<lab::Candidate>& out) {
+void add_device(const Operation& operation, const Device& device, const Selection& selection,
+                std::vector<lab::Candidate>& out) {
   if (selection.variants.empty())
     for (const Variant* variant : ladder_of(operation.name))
       if (variant->where == device.where) add_choices(*variant, device, selection, out);
@@ -51,7 +56,8 @@ void add_device(const Operation& operation, const Device& device, const Selectio
   for (const std::string& name : names) {
     const auto named = variants_named(operation, name);
     const Variant* variant = variant_on(named, device.where);
-    if (variant == nullptr && !runs_on_one_of(named, selection.devices)) variant = selection.serial && is_serial(*named.front()) ? nullptr : named.front();
+    if (variant == nullptr && !runs_on_one_of(named, selection.devices))
+      variant = selection.serial && is_serial(*named.front()) ? nullptr : named.front();
     const bool known = std::ranges::any_of(out, [&](const lab::Candidate& c) {
       return c.plan.variant == variant && lab::label_of(c.plan.device) == lab::label_of(device);
     });
@@ -60,7 +66,9 @@ void add_device(const Operation& operation, const Device& device, const Selectio
 }
 
 void mark_serial(const Operation& operation, std::vector<lab::Candidate>& out) {
-  const auto listed = std::ranges::find_if(out, [&](const lab::Candidate& c) { return is_serial(*c.plan.variant) && c.plan.device.where == Where::cpu; });
+  const auto listed = std::ranges::find_if(out, [&](const lab::Candidate& c) {
+    return is_serial(*c.plan.variant) && c.plan.device.where == Where::cpu;
+  });
   if (listed != out.end()) {
     listed->serial = true;
     return;

@@ -39,7 +39,8 @@ void print_help() {
   for (const Verb& verb : verbs) table.add({verb.name, verb.summary});
   for (const Operation& operation : operations()) table.add({operation.name, operation.summary});
   fmt::print(
-      "Usage: tessera VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera --version tells the version.\n\n{}\n",
+      "Usage: tessera VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera --version tells the "
+      "version.\n\n{}\n",
       table.text(), exit_codes);
 }
 
@@ -53,10 +54,14 @@ void print_version() {
 
 int exit_code_of(Error::Kind kind) {
   switch (kind) {
-    case Error::Kind::user: return exit_code::user;
-    case Error::Kind::no_device: return exit_code::no_device;
-    case Error::Kind::memory: return exit_code::memory;
-    case Error::Kind::internal: break;
+    case Error::Kind::user:
+      return exit_code::user;
+    case Error::Kind::no_device:
+      return exit_code::no_device;
+    case Error::Kind::memory:
+      return exit_code::memory;
+    case Error::Kind::internal:
+      break;
   }
   return exit_code::internal;
 }

@@ -13,14 +13,15 @@ using Align = report::Table::Align;
 
 std::vector<std::string> row_of(const Device& device) {
   const bool gpu = device.where == Where::cuda;
-  return {device.label(),
-          device.name,
-          gpu ? fmt::format("{} multiprocessors", device.processors) : fmt::format("{} threads", device.threads),
-          report::bytes(device.memory_bytes),
-          device.cache_bytes > 0 ? report::bytes(device.cache_bytes) : "",
-          device.where == Where::cpu ? "-" : report::bytes(device.max_shared_bytes),
-          gpu ? fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10) : "-",
-          gpu ? device.driver : "-"};
+  return {
+      device.label(),
+      device.name,
+      gpu ? fmt::format("{} multiprocessors", device.processors) : fmt::format("{} threads", device.threads),
+      report::bytes(device.memory_bytes),
+      device.cache_bytes > 0 ? report::bytes(device.cache_bytes) : "",
+      device.where == Where::cpu ? "-" : report::bytes(device.max_shared_bytes),
+      gpu ? fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10) : "-",
+      gpu ? device.driver : "-"};
 }
 
 }  // namespace
@@ -29,11 +30,18 @@ int devices(const Command& command) {
   Words words("devices", "tessera devices", "What this machine offers to run on.");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
-  report::Table table({{"device", Align::left}, {"name", Align::left}, {"parallel", Align::left}, {"memory"}, {"last cache"},
-                       {"block memory"}, {"capability"}, {"driver", Align::left}});
+  report::Table table({{"device", Align::left},
+                       {"name", Align::left},
+                       {"parallel", Align::left},
+                       {"memory"},
+                       {"last cache"},
+                       {"block memory"},
+                       {"capability"},
+                       {"driver", Align::left}});
   std::string missing;
   for (const Where where : {Where::cpu, Where::simt, Where::cuda}) {
-    if (const Reason reason = unusable(where)) missing += fmt::format("{} is not usable: {}\n", name_of(where), *reason);
+    if (const Reason reason = unusable(where))
+      missing += fmt::format("{} is not usable: {}\n", name_of(where), *reason);
     else
       for (const Device& device : find_backend(where)->devices()) table.add(row_of(device));
   }

@@ -43,7 +43,8 @@ std::string where_it_runs(const Listed& rung) {
   std::string here, reasons;
   for (const Variant* variant : rung.enlisted) {
     const std::string where(name_of(variant->where));
-    if (const Reason reason = reason_of(*variant)) reasons += (reasons.empty() ? "" : "; ") + where + ": " + *reason;
+    if (const Reason reason = reason_of(*variant))
+      reasons += (reasons.empty() ? "" : "; ") + where + ": " + *reason;
     else here += (here.empty() ? "" : ", ") + where;
   }
   if (here.empty()) return "no: " + reasons;
@@ -67,9 +68,14 @@ std::string tunings_of(const Listed& rung) {
 }
 
 void print_ladder(const Operation& operation) {
-  fmt::print("{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name, operation.signature.usage());
-  report::Table table({{"ladder", Align::left}, {"place"}, {"variant", Align::left}, {"elements", Align::left},
-                       {"tuning", Align::left}, {"runs here", Align::left}});
+  fmt::print("{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name,
+             operation.signature.usage());
+  report::Table table({{"ladder", Align::left},
+                       {"place"},
+                       {"variant", Align::left},
+                       {"elements", Align::left},
+                       {"tuning", Align::left},
+                       {"runs here", Align::left}});
   std::string ladder, ideas;
   const auto rungs = rungs_of(operation);
   std::size_t width = 0;
@@ -77,8 +83,10 @@ void print_ladder(const Operation& operation) {
   for (const Listed& rung : rungs) {
     if (!ladder.empty() && ladder != rung.ladder) table.add_rule();
     ladder = rung.ladder;
-    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name, elements_of(rung), tunings_of(rung), where_it_runs(rung)});
-    if (!rung.enlisted.empty()) ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
+    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name, elements_of(rung), tunings_of(rung),
+               where_it_runs(rung)});
+    if (!rung.enlisted.empty())
+      ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
   }
   fmt::print("{}\nIdeas\n{}", table.text(), ideas);
 }
@@ -87,7 +95,8 @@ void print_ladder(const Operation& operation) {
 
 int list(const Command& command) {
   std::vector<std::string> names;
-  Words words("list", "tessera list [OPERATION]", "The operations; or the ladder of one, and whether each rung runs here.");
+  Words words("list", "tessera list [OPERATION]",
+              "The operations; or the ladder of one, and whether each rung runs here.");
   words.positionals("OPERATION", names, "");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;

@@ -10,7 +10,8 @@ int main(int argc, char** argv) {
   namespace cli = tessera::cli;
   try {
     const int code = cli::command({argv, argv + argc});
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw tessera::Error("cannot write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw tessera::Error("cannot write to standard output");
     return code;
   } catch (const tessera::Error& error) {
     std::fprintf(stderr, "tessera: %s\n", error.what());

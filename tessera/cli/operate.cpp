@@ -29,10 +29,14 @@ struct Options {
 
 std::string type_of(const Parameter& p) {
   switch (p.kind) {
-    case Kind::input: return "FILE";
-    case Kind::real: return "NUMBER";
-    case Kind::integer: return "WHOLE_NUMBER";
-    default: break;
+    case Kind::input:
+      return "FILE";
+    case Kind::real:
+      return "NUMBER";
+    case Kind::integer:
+      return "WHOLE_NUMBER";
+    default:
+      break;
   }
   std::string out;
   for (const auto& option : p.options) out += (out.empty() ? "" : "|") + option;
@@ -42,7 +46,8 @@ std::string type_of(const Parameter& p) {
 std::string about(const Operation& operation) {
   std::string out = operation.summary + "\n\nArrays (.npy files)\n";
   for (const Parameter& p : operation.signature.parameters)
-    if (p.is_array() && !p.is_flag()) out += fmt::format("  {:<6}{}{}\n", p.name, p.help, p.kind == Kind::output ? " (output)" : "");
+    if (p.is_array() && !p.is_flag())
+      out += fmt::format("  {:<6}{}{}\n", p.name, p.help, p.kind == Kind::output ? " (output)" : "");
   out += "\nElements:";
   for (const Element element : operation.elements) out += " " + std::string(name_of(element));
   return out;
@@ -53,7 +58,8 @@ void declare(Words& words, const Operation& operation, Options& options) {
   words.values("-o,--output", options.outputs, "where an output goes; once for each", "FILE");
   for (const Parameter& p : operation.signature.parameters)
     if (p.is_flag())
-      words.value("--" + p.flag(), options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"), type_of(p));
+      words.value("--" + p.flag(), options.flags[p.name],
+                  p.help + (p.value.empty() ? "" : " [" + p.value + "]"), type_of(p));
   words.value("--device", options.device, "auto, cpu, simt or cuda[:N]; cpu:threads=N [auto]", "WHERE");
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
@@ -72,7 +78,8 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const Optio
     std::string file = p->is_flag() ? options.flags.at(p->name) : "";
     if (!p->is_flag()) {
       if (next == options.files.size())
-        throw Error("the file for " + p->name + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
+        throw Error("the file for " + p->name + " is missing; usage: tessera " + operation.name + " " +
+                    operation.signature.usage());
       file = options.files[next++];
     }
     if (!file.empty()) out.emplace(p->name, npy::read(file, p->element ? p->element : element));
@@ -81,7 +88,8 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const Optio
   return out;
 }
 
-Arguments arguments_of(const Operation& operation, const Options& options, const std::map<std::string, Array>& arrays) {
+Arguments arguments_of(const Operation& operation, const Options& options,
+                       const std::map<std::string, Array>& arrays) {
   std::map<std::string, ArrayView> views;
   std::optional<Element> first;
   for (const Parameter* p : operation.signature.of(Kind::input))
@@ -92,8 +100,10 @@ Arguments arguments_of(const Operation& operation, const Options& options, const
   const std::string name = first ? std::string(name_of(*first)) : "";
   Arguments::Words words;
   for (const Parameter& p : operation.signature.parameters)
-    if (p.is_flag() && !p.is_array() && !options.flags.at(p.name).empty()) words[p.name] = options.flags.at(p.name);
-  return {operation.signature, element_named(operation, options.element.empty() ? name : options.element), std::move(views), words};
+    if (p.is_flag() && !p.is_array() && !options.flags.at(p.name).empty())
+      words[p.name] = options.flags.at(p.name);
+  return {operation.signature, element_named(operation, options.element.empty() ? name : options.element),
+          std::move(views), words};
 }
 
 Request request_of(const Operation& operation, const Options& options) {
@@ -103,15 +113,18 @@ Request request_of(const Operation& operation, const Options& options) {
     const auto named = variants_named(operation, options.variant);
     request.variant = named.front()->name;
     // A ladder's name may say where: then only that is meant.
-    const bool one_place = std::ranges::all_of(named, [&](const Variant* v) { return v->where == named.front()->where; });
+    const bool one_place =
+        std::ranges::all_of(named, [&](const Variant* v) { return v->where == named.front()->where; });
     if (options.device == "auto" && one_place) request.device = std::string(name_of(named.front()->where));
-    if (const auto where = parse_where(request.device.substr(0, request.device.find(':')))) (void)variant_on(named, *where);
+    if (const auto where = parse_where(request.device.substr(0, request.device.find(':'))))
+      (void)variant_on(named, *where);
   }
   if (!options.tuning.empty()) request.tuning = parse_tuning(options.tuning);
   return request;
 }
 
-nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments, const Outcome& outcome) {
+nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
+                               const Outcome& outcome) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["dims"] = arguments.dims();
@@ -123,23 +136,31 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
   out["check"] = nullptr;
   if (const auto& verdict = outcome.verdict)
-    out["check"] = {{"passed", verdict->passed},
-                    {"method", verdict->method},
-                    {"error_over_bound", std::isfinite(verdict->largest_ratio) ? nlohmann::ordered_json(verdict->largest_ratio) : nullptr},
-                    {"relative_l2", verdict->norm_error ? nlohmann::ordered_json(*verdict->norm_error) : nullptr}};
+    out["check"] = {
+        {"passed", verdict->passed},
+        {"method", verdict->method},
+        {"error_over_bound",
+         std::isfinite(verdict->largest_ratio) ? nlohmann::ordered_json(verdict->largest_ratio) : nullptr},
+        {"relative_l2", verdict->norm_error ? nlohmann::ordered_json(*verdict->norm_error) : nullptr}};
   return out;
 }
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome) {
   using Align = report::Table::Align;
-  report::Table table({{"variant", Align::left}, {"tuning", Align::left}, {"device", Align::left}, {"kernel time"}, {"round trip"}, {"GFLOP/s"}});
+  report::Table table({{"variant", Align::left},
+                       {"tuning", Align::left},
+                       {"device", Align::left},
+                       {"kernel time"},
+                       {"round trip"},
+                       {"GFLOP/s"}});
   const Device& device = outcome.plan.device;
   const double flops = operation.flops ? operation.flops(arguments) : 0;
   const std::string tuning = to_string(outcome.plan.tuning);
-  table.add({outcome.plan.variant->ladder + "/" + outcome.plan.variant->name, tuning.empty() ? "-" : tuning,
-             lab::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),
-             report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
-             flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
+  table.add(
+      {outcome.plan.variant->ladder + "/" + outcome.plan.variant->name, tuning.empty() ? "-" : tuning,
+       lab::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),
+       report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
+       flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
   fmt::print(to, "{}", table.text());
   if (outcome.verdict) {
     const std::string text = describe(*outcome.verdict);
@@ -147,11 +168,13 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   }
 }
 
-void write_outputs(std::FILE* to, const Operation& operation, const Options& options, const Arguments& arguments) {
+void write_outputs(std::FILE* to, const Operation& operation, const Options& options,
+                   const Arguments& arguments) {
   const auto outputs = operation.signature.of(Kind::output);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ArrayView& view = arguments.array(outputs[i]->name);
-    const std::string what = outputs[i]->name + ": " + to_string(view.extents) + " of " + std::string(name_of(view.element));
+    const std::string what =
+        outputs[i]->name + ": " + to_string(view.extents) + " of " + std::string(name_of(view.element));
     if (i < options.outputs.size()) npy::write(options.outputs[i], view);
     if (i < options.outputs.size()) fmt::print(to, "{}, written to {}\n", what, options.outputs[i]);
     else fmt::print(to, "{}; nothing was written: -o FILE writes it\n", what);
@@ -162,7 +185,9 @@ void write_outputs(std::FILE* to, const Operation& operation, const Options& opt
 
 int operate(const Operation& operation, const Command& command) {
   Options options;
-  Words words(operation.name, "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]", about(operation));
+  Words words(operation.name,
+              "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
+              about(operation));
   declare(words, operation, options);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   end_on_interrupt();

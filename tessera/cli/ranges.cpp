@@ -15,10 +15,12 @@ struct Word {
 };
 
 bool multiplies(const std::string& step) {
-  return step.size() > 1 && (step[0] == '*' || (step[0] == 'x' && std::isdigit(static_cast<unsigned char>(step[1])) != 0));
+  return step.size() > 1 &&
+         (step[0] == '*' || (step[0] == 'x' && std::isdigit(static_cast<unsigned char>(step[1])) != 0));
 }
 
-void add_range(const std::string& item, const std::vector<std::string>& parts, const Dims& known, std::vector<std::int64_t>& out) {
+void add_range(const std::string& item, const std::vector<std::string>& parts, const Dims& known,
+               std::vector<std::int64_t>& out) {
   if (parts.size() != 3) throw Error("'" + item + "' is not a range: write first:last:step or first:last:x2");
   const std::int64_t first = evaluate(parts[0], known), last = evaluate(parts[1], known);
   const bool by_factor = multiplies(parts[2]);
@@ -40,7 +42,8 @@ std::vector<std::int64_t> values_of(const Word& word, const Dims& known) {
     else out.push_back(evaluate(item, known));
   }
   if (out.empty()) throw Error(word.name + "= needs a size");
-  if (std::ranges::min(out) < 0) throw Error(word.name + " = " + std::to_string(std::ranges::min(out)) + " is negative");
+  if (std::ranges::min(out) < 0)
+    throw Error(word.name + " = " + std::to_string(std::ranges::min(out)) + " is negative");
   return out;
 }
 
@@ -62,7 +65,8 @@ bool settled(const std::string& text, const Dims& known) {
 void expand(std::vector<Word> open, const Dims& known, std::vector<Dims>& out) {
   if (open.empty()) {
     out.push_back(known);
-    if (out.size() > most_combinations) throw Error("more than " + std::to_string(most_combinations) + " combinations of sizes");
+    if (out.size() > most_combinations)
+      throw Error("more than " + std::to_string(most_combinations) + " combinations of sizes");
     return;
   }
   auto next = std::ranges::find_if(open, [&known](const Word& w) { return settled(w.text, known); });
@@ -85,11 +89,13 @@ std::vector<Dims> combinations(const std::vector<std::string>& words, const std:
     if (equals == std::string::npos) throw Error("'" + word + "' is not a size: write name=size");
     const std::string name = word.substr(0, equals);
     if (std::ranges::find(names, name) == names.end()) unknown("the size", name, names);
-    if (std::ranges::find(open, name, &Word::name) != open.end()) throw Error("the size " + name + " is given twice");
+    if (std::ranges::find(open, name, &Word::name) != open.end())
+      throw Error("the size " + name + " is given twice");
     open.push_back({name, word.substr(equals + 1)});
   }
   for (const std::string& name : names)
-    if (std::ranges::find(open, name, &Word::name) == open.end()) throw Error("the size " + name + " is missing: add " + name + "=…");
+    if (std::ranges::find(open, name, &Word::name) == open.end())
+      throw Error("the size " + name + " is missing: add " + name + "=…");
   std::vector<Dims> out;
   expand(open, {}, out);
   return out;

@@ -37,12 +37,11 @@ TEST(Ranges, EveryCombinationTheFirstSlowest) {
   EXPECT_EQ(all[2], (Dims{{"m", 2}, {"n", 3}, {"k", 5}}));
 }
 
-TEST(Ranges, AFactorIsNotASizeCalledX2) {
-  EXPECT_EQ(combinations({"x2=1:4:x2"}, {"x2"}).size(), 3u);
-}
+TEST(Ranges, AFactorIsNotASizeCalledX2) { EXPECT_EQ(combinations({"x2=1:4:x2"}, {"x2"}).size(), 3u); }
 
 TEST(Ranges, MistakesAreSaid) {
-  for (const char* word : {"m", "m=", "m=4:2:1", "m=0:4:x2", "m=1:4:x1", "m=1:4:-1", "m=1:2", "m=1:2:3:4", "m=-1", "m=1:1000000:1", "m=q", "z=1", "m=1/0"})
+  for (const char* word : {"m", "m=", "m=4:2:1", "m=0:4:x2", "m=1:4:x1", "m=1:4:-1", "m=1:2", "m=1:2:3:4",
+                           "m=-1", "m=1:1000000:1", "m=q", "z=1", "m=1/0"})
     EXPECT_THROW(combinations({word}, {"m"}), Error) << word;
   EXPECT_THROW(combinations({"m=1"}, mnk), Error);
   EXPECT_THROW(combinations({"m=n", "n=m", "k=1"}, mnk), Error);

@@ -13,17 +13,20 @@ Error no_device(const std::string& text) { return Error(Error::Kind::no_device, 
 
 // "cuda:0-3" → each of them.
 std::vector<Device> several(const std::string& item, std::size_t colon, std::size_t dash) {
-  const std::int64_t first = evaluate(item.substr(colon + 1, dash - colon - 1)), last = evaluate(item.substr(dash + 1));
+  const std::int64_t first = evaluate(item.substr(colon + 1, dash - colon - 1)),
+                     last = evaluate(item.substr(dash + 1));
   if (first < 0 || last < first || last - first > 1024) throw Error("'" + item + "' names no device");
   std::vector<Device> out;
-  for (std::int64_t i = first; i <= last; ++i) out.push_back(find_device(item.substr(0, colon + 1) + std::to_string(i)));
+  for (std::int64_t i = first; i <= last; ++i)
+    out.push_back(find_device(item.substr(0, colon + 1) + std::to_string(i)));
   return out;
 }
 
 std::vector<Device> all_usable() {
   std::vector<Device> out;
   for (const Where where : everywhere)
-    if (!unusable(where)) out.insert(out.end(), find_backend(where)->devices().begin(), find_backend(where)->devices().end());
+    if (!unusable(where))
+      out.insert(out.end(), find_backend(where)->devices().begin(), find_backend(where)->devices().end());
   return out;
 }
 
@@ -31,7 +34,8 @@ std::vector<Device> devices_of(const std::string& item) {
   if (item == "all") return all_usable();
   if (item == "auto") return {find_device(unusable(Where::cuda) ? "cpu" : "cuda")};
   const std::size_t colon = item.find(':'), dash = item.find('-');
-  if (colon != std::string::npos && dash != std::string::npos && dash > colon) return several(item, colon, dash);
+  if (colon != std::string::npos && dash != std::string::npos && dash > colon)
+    return several(item, colon, dash);
   return {find_device(item)};
 }
 
@@ -50,11 +54,12 @@ Element element_named(const Operation& operation, const std::string& word) {
   if (element && std::ranges::find(operation.elements, *element) != operation.elements.end()) return *element;
   std::vector<std::string> names;
   for (const Element e : operation.elements) names.emplace_back(name_of(e));
-  if (element) throw Error(operation.name + " does not compute " + word + "; it computes " + [&names] {
-    std::string list;
-    for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-    return list;
-  }());
+  if (element)
+    throw Error(operation.name + " does not compute " + word + "; it computes " + [&names] {
+      std::string list;
+      for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+      return list;
+    }());
   unknown("the element", word, names);
 }
 
@@ -102,7 +107,8 @@ const Variant* variant_on(const std::vector<const Variant*>& candidates, Where w
   for (const Variant* variant : candidates) {
     if (variant->where != where) continue;
     if (found != nullptr)
-      throw Error("'" + variant->name + "' may be " + full_name(*found) + " or " + full_name(*variant) + ": say which");
+      throw Error("'" + variant->name + "' may be " + full_name(*found) + " or " + full_name(*variant) +
+                  ": say which");
     found = variant;
   }
   return found;

@@ -38,8 +38,9 @@ class Findings {
     constexpr std::size_t most = 20;
     if (item.outcome != WalkItem::Outcome::failed) return;
     if (++failures_ <= most)
-      text_ += fmt::format("FAILED: {}/{} {} {} on {}, {}\n{}\n", item.variant->ladder, item.variant->name, to_string(item.tuning),
-                           name_of(item.element), device, to_string(*item.tried), item.text);
+      text_ += fmt::format("FAILED: {}/{} {} {} on {}, {}\n{}\n", item.variant->ladder, item.variant->name,
+                           to_string(item.tuning), name_of(item.element), device, to_string(*item.tried),
+                           item.text);
     if (failures_ == most) text_ += "…\n";
   }
   const std::string& text() const { return text_; }
@@ -67,15 +68,18 @@ Operation quick(Operation operation) {
   return operation;
 }
 
-Walked verify_on(const Operation& operation, const Device& device, const Options& options, Findings& findings) {
+Walked verify_on(const Operation& operation, const Device& device, const Options& options,
+                 Findings& findings) {
   Progress progress;
   std::int64_t done = 0;
   const auto told = [&](const WalkItem& item) {
     findings.take(item, lab::label_of(device));
-    progress.say(fmt::format("[{}] {} {} {}", ++done, lab::label_of(device), item.variant->name, to_string(*item.tried)));
+    progress.say(fmt::format("[{}] {} {} {}", ++done, lab::label_of(device), item.variant->name,
+                             to_string(*item.tried)));
   };
   const Walk asked = walk_of(options, operation, device);
-  Walked out{&operation, device, options.quick ? walk(quick(operation), asked, told) : walk(operation, asked, told)};
+  Walked out{&operation, device,
+             options.quick ? walk(quick(operation), asked, told) : walk(operation, asked, told)};
   std::erase_if(out.totals, [](const WalkTotals& t) { return t.passed + t.skipped + t.failed == 0; });
   return out;
 }
@@ -92,26 +96,39 @@ WalkTotals sum_of(const std::vector<Walked>& all) {
 }
 
 std::string table_of(const std::vector<Walked>& all) {
-  report::Table table({{"operation", Align::left}, {"device", Align::left}, {"variant", Align::left}, {"passed"}, {"skipped"},
-                       {"failed"}, {"largest error/bound"}});
+  report::Table table({{"operation", Align::left},
+                       {"device", Align::left},
+                       {"variant", Align::left},
+                       {"passed"},
+                       {"skipped"},
+                       {"failed"},
+                       {"largest error/bound"}});
   for (const Walked& walked : all)
     for (const WalkTotals& t : walked.totals)
-      table.add({walked.operation->name, lab::label_of(walked.device), t.variant->ladder + "/" + t.variant->name,
-                 std::to_string(t.passed), std::to_string(t.skipped), std::to_string(t.failed),
+      table.add({walked.operation->name, lab::label_of(walked.device),
+                 t.variant->ladder + "/" + t.variant->name, std::to_string(t.passed),
+                 std::to_string(t.skipped), std::to_string(t.failed),
                  t.passed > 0 ? report::number(t.largest_ratio) : ""});
   return table.text();
 }
 
-nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>& all, const Findings& findings) {
+nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>& all,
+                               const Findings& findings) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "verify"}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["rows"] = nlohmann::ordered_json::array();
   for (const Walked& walked : all)
     for (const WalkTotals& t : walked.totals)
-      out["rows"].push_back({{"operation", walked.operation->name}, {"device", lab::label_of(walked.device)},
-                             {"device_name", walked.device.name}, {"ladder", t.variant->ladder}, {"variant", t.variant->name},
-                             {"passed", t.passed}, {"skipped", t.skipped}, {"failed", t.failed},
-                             {"error_over_bound", t.passed > 0 ? nlohmann::ordered_json(t.largest_ratio) : nullptr}});
+      out["rows"].push_back(
+          {{"operation", walked.operation->name},
+           {"device", lab::label_of(walked.device)},
+           {"device_name", walked.device.name},
+           {"ladder", t.variant->ladder},
+           {"variant", t.variant->name},
+           {"passed", t.passed},
+           {"skipped", t.skipped},
+           {"failed", t.failed},
+           {"error_over_bound", t.passed > 0 ? nlohmann::ordered_json(t.largest_ratio) : nullptr}});
   out["findings"] = findings.text();
   return out;
 }
@@ -120,9 +137,11 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
 
 int verify(const Command& command) {
   Options options;
-  Words words("verify", "tessera verify [OPERATION…] [FLAGS]", "Tries every variant, choice, case and element against the reference.");
+  Words words("verify", "tessera verify [OPERATION…] [FLAGS]",
+              "Tries every variant, choice, case and element against the reference.");
   words.positionals("OPERATION", options.operations, "");
-  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
+  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all that are usable",
+              "WHERE");
   words.value("--variant", options.variant, "this one only", "NAME");
   words.value("--element", options.element, "this one only", "TYPE");
   words.flag("--quick", options.quick, "small cases only");
@@ -138,10 +157,11 @@ int verify(const Command& command) {
   Findings findings;
   std::vector<Walked> all;
   for (const Operation* operation : chosen)
-    for (const Device& device : devices_named(options.device)) all.push_back(verify_on(*operation, device, options, findings));
+    for (const Device& device : devices_named(options.device))
+      all.push_back(verify_on(*operation, device, options, findings));
   const WalkTotals sum = sum_of(all);
-  fmt::print(table_stream(options.json), "{}{}{} passed, {} skipped, {} failed\n", table_of(all), findings.text(), sum.passed,
-             sum.skipped, sum.failed);
+  fmt::print(table_stream(options.json), "{}{}{} passed, {} skipped, {} failed\n", table_of(all),
+             findings.text(), sum.passed, sum.skipped, sum.failed);
   write_json(options.json, json_of(command, all, findings));
   if (sum.failed != 0) return exit_code::wrong;
   return sum.passed == 0 ? exit_code::no_device : exit_code::passed;

@@ -14,12 +14,15 @@ namespace {
 constexpr char mark = '\x01';
 
 std::string marked(const std::string& word) {
-  const bool number = word.size() > 1 && word[0] == '-' && word.find_first_not_of("0123456789+-*/(). ") == std::string::npos &&
+  const bool number = word.size() > 1 && word[0] == '-' &&
+                      word.find_first_not_of("0123456789+-*/(). ") == std::string::npos &&
                       word.find_first_of("0123456789") != std::string::npos;
   return number ? mark + word : word;
 }
 
-std::string unmarked(const std::string& word) { return !word.empty() && word[0] == mark ? word.substr(1) : word; }
+std::string unmarked(const std::string& word) {
+  return !word.empty() && word[0] == mark ? word.substr(1) : word;
+}
 
 // "-o,--output" → "output"
 std::string long_name(const std::string& names) { return names.substr(names.find("--") + 2); }
@@ -51,7 +54,8 @@ struct Words::Hidden {
   }
 };
 
-Words::Words(std::string verb, std::string usage, std::string about) : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, {}}) {
+Words::Words(std::string verb, std::string usage, std::string about)
+    : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
@@ -64,11 +68,13 @@ void Words::flag(const std::string& names, bool& into, const std::string& help) 
   hidden_->told(hidden_->app.add_flag(names, into, help), names);
 }
 
-void Words::value(const std::string& names, std::string& into, const std::string& help, const std::string& type) {
+void Words::value(const std::string& names, std::string& into, const std::string& help,
+                  const std::string& type) {
   hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type);
 }
 
-void Words::values(const std::string& names, std::vector<std::string>& into, const std::string& help, const std::string& type) {
+void Words::values(const std::string& names, std::vector<std::string>& into, const std::string& help,
+                   const std::string& type) {
   hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->allow_extra_args(false);
 }
 
@@ -97,7 +103,9 @@ std::string Words::help() const { return hidden_->app.help(); }
 std::string environment_variable(const std::string& flag) {
   std::string out = "TESSERA_";
   for (const char c : flag)
-    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
+    out += std::isalnum(static_cast<unsigned char>(c)) != 0
+               ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+               : '_';
   return out;
 }
 

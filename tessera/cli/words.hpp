@@ -18,7 +18,8 @@ class Words {
   // `names` as in "-o,--output"; `type` is what --help shows for the value.
   void flag(const std::string& names, bool& into, const std::string& help);
   void value(const std::string& names, std::string& into, const std::string& help, const std::string& type);
-  void values(const std::string& names, std::vector<std::string>& into, const std::string& help, const std::string& type);
+  void values(const std::string& names, std::vector<std::string>& into, const std::string& help,
+              const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
   // `text` stands below the flags in --help.
   void closing(const std::string& text);
@@ -37,7 +38,8 @@ class Words {
 std::string environment_variable(const std::string& flag);
 
 // Throws Error "WHAT 'word' is not known", with the nearest candidate or, where none is near, all.
-[[noreturn]] void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates);
+[[noreturn]] void unknown(const std::string& what, const std::string& word,
+                          const std::vector<std::string>& candidates);
 
 std::vector<std::string> split(const std::string& text, char at);  // "a,b" → a, b; "" → nothing
 

@@ -17,10 +17,11 @@ double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
 
 }  // namespace
 
-std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem, const Plan& plan,
-                                       double full_flops, double limit) {
+std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem,
+                                       const Plan& plan, double full_flops, double limit) {
   if (!(full_flops > 0) || problem.dims.empty()) return std::nullopt;
-  const std::int64_t largest = std::ranges::max_element(problem.dims, {}, [](const auto& d) { return d.second; })->second;
+  const std::int64_t largest =
+      std::ranges::max_element(problem.dims, {}, [](const auto& d) { return d.second; })->second;
   std::optional<double> estimate;
   for (std::int64_t side = 64; side < largest; side *= 2) {
     Case small = problem;

@@ -9,7 +9,7 @@ namespace tessera::lab {
 // Runs the problem with every dimension cut to ever larger sizes, until the time grown by the flops is
 // well within `limit` seconds, or what it is extrapolated from takes a fiftieth of that. Nothing where
 // no smaller problem tells.
-std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem, const Plan& plan,
-                                       double full_flops, double limit);
+std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem,
+                                       const Plan& plan, double full_flops, double limit);
 
 }  // namespace tessera::lab

@@ -21,9 +21,7 @@ TEST(Statistics, QuartilesInterpolate) {
   EXPECT_THROW(summarize({}), Error);
 }
 
-TEST(Statistics, OneOutlierMovesNoMedian) {
-  EXPECT_DOUBLE_EQ(summarize({1, 1, 1, 1, 1000}).median, 1);
-}
+TEST(Statistics, OneOutlierMovesNoMedian) { EXPECT_DOUBLE_EQ(summarize({1, 1, 1, 1, 1000}).median, 1); }
 
 TEST(Statistics, ThinningKeepsTheEnds) {
   std::vector<double> all(1000);
@@ -38,7 +36,8 @@ TEST(Statistics, ThinningKeepsTheEnds) {
 TEST(Sampling, GoesInRoundsAndTellsWhenOneIsDone) {
   std::string order;
   const auto says = [&order](char c) {
-    return Contestant{[&order, c] { return order += c, 1.0; }, [&order, c] { order += static_cast<char>(c - 'a' + 'A'); }};
+    return Contestant{[&order, c] { return order += c, 1.0; },
+                      [&order, c] { order += static_cast<char>(c - 'a' + 'A'); }};
   };
   const auto samples = interleave({says('a'), says('b')}, {.seconds = 100, .samples = 3});
   EXPECT_EQ(order, "ababaAbB");
@@ -53,7 +52,8 @@ TEST(Sampling, ASlowOneGetsOneSample) {
 
 TEST(Sampling, AnInterruptKeepsWhatThereIs) {
   int taken = 0;
-  const auto samples = interleave({{[&] { return ++taken, 1.0; }, {}}}, {.seconds = 100, .samples = 50}, [&] { return taken == 3; });
+  const auto samples = interleave({{[&] { return ++taken, 1.0; }, {}}}, {.seconds = 100, .samples = 50},
+                                  [&] { return taken == 3; });
   EXPECT_EQ(samples[0].size(), 3u);
 }
 
@@ -75,7 +75,8 @@ class Ratios : public testing::Test {
     out.yardstick = yardstick;
     return out;
   }
-  const Variant library = variant("library", 0, true), first = variant("first", 1), second = variant("second", 2), third = variant("third", 3);
+  const Variant library = variant("library", 0, true), first = variant("first", 1),
+                second = variant("second", 2), third = variant("third", 3);
 };
 
 TEST_F(Ratios, AreToTheSerialRungTheOneBeforeAndTheYardstick) {

@@ -16,7 +16,11 @@ constexpr double quick_seconds = 0.01;  // a run this short is repeated to warm 
 class Trial {
  public:
   Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row, bool slow)
-      : placed_(plan, inputs.arguments()), inputs_(&inputs), verifier_(&verifier), measuring_(&measuring), row_(&row) {
+      : placed_(plan, inputs.arguments()),
+        inputs_(&inputs),
+        verifier_(&verifier),
+        measuring_(&measuring),
+        row_(&row) {
     placed_.upload();
     if (slow) last_ = measuring.effort.seconds;
   }
@@ -48,7 +52,8 @@ class Trial {
 
  private:
   void tell(const char* doing) const {
-    if (measuring_->progress) measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
+    if (measuring_->progress)
+      measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
   }
 
   void check() {
@@ -99,12 +104,13 @@ Row row_for(const Candidate& candidate, const Operation& operation, const Argume
 
 // Why it cannot be measured: it refuses, or one run would take too long. Returns whether one run is
 // most of the time that it has.
-bool consider(Row& row, const Plan& plan, const Operation& operation, const Case& problem, const Arguments& arguments,
-              const Measuring& measuring) {
+bool consider(Row& row, const Plan& plan, const Operation& operation, const Case& problem,
+              const Arguments& arguments, const Measuring& measuring) {
   if (!row.reason) row.reason = plan.variant->refuses(*plan.choice, arguments, plan.tuning, plan.device);
   if (row.reason) return false;
   if (measuring.progress) measuring.progress(plan.variant->name + ": estimating");
-  row.estimate = estimate_seconds(operation, arguments.element(), problem, plan, row.flops, measuring.effort.seconds);
+  row.estimate =
+      estimate_seconds(operation, arguments.element(), problem, plan, row.flops, measuring.effort.seconds);
   const double expected = row.estimate.value_or(0);
   if (expected > measuring.effort.seconds) row.reason = "one run would take longer than --time allows";
   else row.estimate.reset();
@@ -118,23 +124,29 @@ std::vector<Row> measure(const Operation& operation, Element element, const Case
   Inputs inputs(operation, element, problem, measuring.seed);
   Verifier verifier(operation, inputs.arguments(), {.seed = measuring.seed});
   std::vector<Row> rows;
-  for (const Candidate& candidate : candidates) rows.push_back(row_for(candidate, operation, inputs.arguments()));
+  for (const Candidate& candidate : candidates)
+    rows.push_back(row_for(candidate, operation, inputs.arguments()));
 
   std::vector<std::unique_ptr<Trial>> trials;
   std::vector<Row*> tried;
   std::vector<Contestant> contestants;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (measuring.interrupted && measuring.interrupted()) break;
-    const bool slow = consider(rows[i], candidates[i].plan, operation, problem, inputs.arguments(), measuring);
+    const bool slow =
+        consider(rows[i], candidates[i].plan, operation, problem, inputs.arguments(), measuring);
     if (rows[i].reason) continue;
-    Trial* trial = trials.emplace_back(std::make_unique<Trial>(candidates[i].plan, inputs, verifier, measuring, rows[i], slow)).get();
+    Trial* trial = trials
+                       .emplace_back(std::make_unique<Trial>(candidates[i].plan, inputs, verifier, measuring,
+                                                             rows[i], slow))
+                       .get();
     tried.push_back(&rows[i]);
     contestants.push_back({[trial] { return trial->sample(); }, [trial] { trial->finish(); }});
   }
   const auto samples = interleave(contestants, measuring.effort, measuring.interrupted);
   for (std::size_t i = 0; i < tried.size(); ++i) {
     tried[i]->seconds = samples[i];
-    if (!samples[i].empty() && backend_of(tried[i]->device).shares_host_memory()) tried[i]->round_trip = tried[i]->median();
+    if (!samples[i].empty() && backend_of(tried[i]->device).shares_host_memory())
+      tried[i]->round_trip = tried[i]->median();
   }
   for (Row& row : rows)
     if (row.seconds.empty() && !row.reason) row.reason = "interrupted";

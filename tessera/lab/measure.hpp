@@ -12,7 +12,7 @@ namespace tessera::lab {
 
 struct Measuring {
   Effort effort;
-  bool cold = false;   // flush the caches before each sample
+  bool cold = false;  // flush the caches before each sample
   bool verify = true;
   std::uint64_t seed = 1;
   std::function<bool()> interrupted;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/lab/peak.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "tessera/core/thread.hpp"
@@ -58,8 +59,8 @@ double fma_flops_per_second(Element element, int threads) {
   std::vector<double> rates(static_cast<std::size_t>(std::max(1, threads)));
   parallel(static_cast<int>(rates.size()), [&](int part) {
     const Stopwatch watch;
-    const double flops =
-        element == Element::f32 ? HWY_DYNAMIC_DISPATCH(chain_f32)(steps) : HWY_DYNAMIC_DISPATCH(chain_f64)(steps);
+    const double flops = element == Element::f32 ? HWY_DYNAMIC_DISPATCH(chain_f32)(steps)
+                                                 : HWY_DYNAMIC_DISPATCH(chain_f64)(steps);
     rates[static_cast<std::size_t>(part)] = flops / watch.seconds();
   });
   double total = 0;

@@ -13,22 +13,33 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_samples = 200;
 
 // JSON has no NaN and no infinity: what is not a number is missing.
-Json number(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(nullptr); }
+Json number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
 const char* word_for(Verified verified) {
   switch (verified) {
-    case Verified::ok: return "ok";
-    case Verified::wrong: return "wrong";
-    case Verified::unchecked: break;
+    case Verified::ok:
+      return "ok";
+    case Verified::wrong:
+      return "wrong";
+    case Verified::unchecked:
+      break;
   }
   return "unchecked";
 }
 
 Json row_json(const Row& row) {
-  Json out{{"dims", row.dims}, {"element", std::string(tessera::name_of(row.element))}, {"ladder", row.variant->ladder},
-           {"place", row.variant->place}, {"variant", row.variant->name}, {"tuning", lab::to_json(row.tuning)},
-           {"device", label_of(row.device)}, {"threads", row.device.threads}, {"yardstick", row.variant->yardstick},
+  Json out{{"dims", row.dims},
+           {"element", std::string(tessera::name_of(row.element))},
+           {"ladder", row.variant->ladder},
+           {"place", row.variant->place},
+           {"variant", row.variant->name},
+           {"tuning", lab::to_json(row.tuning)},
+           {"device", label_of(row.device)},
+           {"threads", row.device.threads},
+           {"yardstick", row.variant->yardstick},
            {"serial", row.serial}};
   if (!row.seconds.empty()) {
     const Summary summary = summarize(row.seconds);
@@ -57,7 +68,8 @@ const Row* fastest_yardstick(const std::vector<Row>& rows, const Row& of, const 
   const Row* best = nullptr;
   for (const Row& row : rows) {
     const bool named = versus.empty() ? row.variant->yardstick
-                                      : row.variant->name == versus || row.variant->ladder + "/" + row.variant->name == versus;
+                                      : row.variant->name == versus ||
+                                            row.variant->ladder + "/" + row.variant->name == versus;
     // A yardstick of another device is no opponent unless it is asked for.
     if (!named || !row.counts() || (versus.empty() && label_of(row.device) != label_of(of.device))) continue;
     if (best == nullptr || row.median() < best->median()) best = &row;
@@ -84,14 +96,16 @@ void fill_ratios(std::vector<Row>& rows, const std::string& versus) {
     if (!row.counts()) continue;
     const double median = row.median();
     if (serial != rows.end()) row.ratio_serial = serial->median() / median;
-    if (const Row* yardstick = fastest_yardstick(rows, row, versus)) row.ratio_yardstick = yardstick->median() / median;
+    if (const Row* yardstick = fastest_yardstick(rows, row, versus))
+      row.ratio_yardstick = yardstick->median() / median;
     if (row.variant->yardstick) continue;
     if (current.variant != row.variant || current.device != label_of(row.device)) {
       previous = current;
       current = {row.variant, label_of(row.device), median};
     }
     current.fastest = std::min(current.fastest, median);
-    if (previous.variant != nullptr && previous.variant->ladder == row.variant->ladder && previous.device == current.device)
+    if (previous.variant != nullptr && previous.variant->ladder == row.variant->ladder &&
+        previous.device == current.device)
       row.ratio_previous = previous.fastest / median;
   }
 }
@@ -108,9 +122,14 @@ Json to_json(const Tuning& tuning) {
 }
 
 Json to_json(const Device& device) {
-  return {{"label", label_of(device)}, {"name", device.name}, {"threads", device.threads}, {"processors", device.processors},
-          {"memory_bytes", device.memory_bytes}, {"cache_bytes", device.cache_bytes},
-          {"compute_capability", device.compute_capability}, {"driver", text(device.driver)}};
+  return {{"label", label_of(device)},
+          {"name", device.name},
+          {"threads", device.threads},
+          {"processors", device.processors},
+          {"memory_bytes", device.memory_bytes},
+          {"cache_bytes", device.cache_bytes},
+          {"compute_capability", device.compute_capability},
+          {"driver", text(device.driver)}};
 }
 
 Json provenance(const std::vector<std::string>& argv, const std::string& date) {
@@ -122,8 +141,11 @@ Json provenance(const std::vector<std::string>& argv, const std::string& date) {
           {"git", text(build.git)},
           {"compiler", build.compiler},
           {"flags", text(build.flags)},
-          {"machine", {{"processor", machine.processor}, {"system", machine.system}, {"threads", machine.threads},
-                       {"memory_bytes", machine.memory_bytes}}}};
+          {"machine",
+           {{"processor", machine.processor},
+            {"system", machine.system},
+            {"threads", machine.threads},
+            {"memory_bytes", machine.memory_bytes}}}};
 }
 
 Json to_json(const Session& session) {

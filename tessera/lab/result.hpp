@@ -24,10 +24,10 @@ struct Row {
   bool serial = false;  // the rung that × serial refers to
   double flops = 0;     // what the problem needs
 
-  std::vector<double> seconds;          // of the variant's run; empty: not measured, see reason
-  std::optional<double> round_trip;     // from host arrays to a host result
-  std::optional<double> estimate;       // of one run, when it was too slow to measure
-  Reason reason;                        // why it was not measured
+  std::vector<double> seconds;       // of the variant's run; empty: not measured, see reason
+  std::optional<double> round_trip;  // from host arrays to a host result
+  std::optional<double> estimate;    // of one run, when it was too slow to measure
+  Reason reason;                     // why it was not measured
 
   Verified verified = Verified::unchecked;
   std::string method;  // how it was verified

@@ -12,12 +12,15 @@ using lab::Row;
 using Align = Table::Align;
 
 std::string device_of(const Row& row) {
-  return row.device.where == Where::simt ? lab::label_of(row.device) + " (executor wall time)" : lab::label_of(row.device);
+  return row.device.where == Where::simt ? lab::label_of(row.device) + " (executor wall time)"
+                                         : lab::label_of(row.device);
 }
 
 std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_string(row.tuning); }
 
-std::string name_of(const Row& row) { return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : ""); }
+std::string name_of(const Row& row) {
+  return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : "");
+}
 
 std::string why_not(const Row& row) {
   const std::string reason = row.reason.value_or("not measured");
@@ -47,15 +50,19 @@ std::string findings(const std::vector<Row>& rows) {
   std::string out;
   for (const Row& row : rows)
     if (row.verified == lab::Verified::wrong)
-      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + lab::label_of(row.device) + "\n" + row.finding;
+      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + lab::label_of(row.device) +
+             "\n" + row.finding;
   return out;
 }
 
 std::string verdict(const Row& row) {
   switch (row.verified) {
-    case lab::Verified::ok: return "ok";
-    case lab::Verified::wrong: return "WRONG";
-    case lab::Verified::unchecked: break;
+    case lab::Verified::ok:
+      return "ok";
+    case lab::Verified::wrong:
+      return "WRONG";
+    case lab::Verified::unchecked:
+      break;
   }
   return "-";
 }
@@ -87,14 +94,26 @@ bool uses_executor(const std::vector<Row>& rows) {
 }
 
 constexpr const char* executor_note =
-    "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says nothing of a GPU's.\n";
+    "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says nothing of a "
+    "GPU's.\n";
 
 }  // namespace
 
 std::string ladder_table(const std::vector<Row>& rows) {
-  Table table({{"device", Align::left}, {"variant", Align::left}, {"tuning", Align::left}, {"kernel time"}, {"spread"},
-               {"fastest"}, {"samples"}, {"round trip"}, {"GFLOP/s"}, {"× serial"}, {"× previous"}, {"× yardstick"},
-               {"error/bound"}, {"verified", Align::left}});
+  Table table({{"device", Align::left},
+               {"variant", Align::left},
+               {"tuning", Align::left},
+               {"kernel time"},
+               {"spread"},
+               {"fastest"},
+               {"samples"},
+               {"round trip"},
+               {"GFLOP/s"},
+               {"× serial"},
+               {"× previous"},
+               {"× yardstick"},
+               {"error/bound"},
+               {"verified", Align::left}});
   std::string group;
   for (const Row& row : rows) {
     const std::string its = lab::label_of(row.device) + "/" + row.variant->ladder;
@@ -126,7 +145,9 @@ std::string pivot_table(const std::vector<Row>& rows, const std::string& key) {
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
     cells[{line, column}] = &row;
   }
-  std::ranges::stable_sort(columns, {}, [](const std::string& c) { return c.size() < 10 && std::isdigit(static_cast<unsigned char>(c[0])) != 0 ? std::stol(c) : 0L; });
+  std::ranges::stable_sort(columns, {}, [](const std::string& c) {
+    return c.size() < 10 && std::isdigit(static_cast<unsigned char>(c[0])) != 0 ? std::stol(c) : 0L;
+  });
   std::vector<Table::Column> heads{{"GFLOP/s", Align::left}};
   for (const auto& column : columns) heads.push_back({key == "variant" ? column : key + "=" + column});
   Table table(heads);
@@ -145,9 +166,13 @@ std::string pivot_table(const std::vector<Row>& rows, const std::string& key) {
 std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
   if (sizes.size() < 2) return {};
   const auto same = [](const Row& a, const Row& b) {
-    return a.variant == b.variant && a.tuning == b.tuning && lab::label_of(a.device) == lab::label_of(b.device);
+    return a.variant == b.variant && a.tuning == b.tuning &&
+           lab::label_of(a.device) == lab::label_of(b.device);
   };
-  Table table({{"device", Align::left}, {"variant", Align::left}, {"tuning", Align::left}, {"mean × serial of the last two sizes"}});
+  Table table({{"device", Align::left},
+               {"variant", Align::left},
+               {"tuning", Align::left},
+               {"mean × serial of the last two sizes"}});
   for (const Row& last : sizes.back()) {
     const auto& before = sizes[sizes.size() - 2];
     const auto other = std::ranges::find_if(before, [&](const Row& r) { return same(r, last); });

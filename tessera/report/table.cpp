@@ -85,7 +85,8 @@ std::string bytes(std::int64_t value) {
   double size = static_cast<double>(value);
   std::size_t unit = 0;
   for (; size >= 1024 && unit + 1 < std::size(units); ++unit) size /= 1024;
-  return size == std::floor(size) ? fmt::format("{:.0f} {}", size, units[unit]) : fmt::format("{:.1f} {}", size, units[unit]);
+  return size == std::floor(size) ? fmt::format("{:.0f} {}", size, units[unit])
+                                  : fmt::format("{:.1f} {}", size, units[unit]);
 }
 
 }  // namespace tessera::report
