@@ -8,10 +8,21 @@ install(TARGETS tessera_objects tessera EXPORT tessera-targets
 install(TARGETS tessera_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "cli" EXCLUDE)
-# Typed calls: ops/NAME/*.hpp becomes tessera/ops/*.hpp.
-file(GLOB typed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*/*.hpp)
-install(FILES ${typed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops)
+# Typed calls: tessera/ops/NAME.hpp includes what ops/NAME offers to programs and to writers of kernels.
+file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*)
+foreach(folder ${folders})
+  file(GLOB typed RELATIVE ${PROJECT_SOURCE_DIR}/ops ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp)
+  set(lines "#pragma once\n")
+  foreach(header ${typed})
+    string(APPEND lines "#include \"${header}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ops/${folder}.hpp CONTENT "${lines}" @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/ops/${folder}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/ops/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops
+          FILES_MATCHING PATTERN "*.hpp")
+endforeach()
 
+target_compile_features(tessera INTERFACE cxx_std_20)
 target_include_directories(tessera INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 install(EXPORT tessera-targets NAMESPACE tessera:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)

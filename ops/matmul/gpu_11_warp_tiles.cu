@@ -111,8 +111,8 @@ const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
     Where::cuda,
-    {for_any_layout<two_blocks>(), for_rows<Config{.n = 256, .stages = 4}>(),
-     for_rows<Config{.n = 256, .depth = 8, .stages = 5}>(),
+    {for_rows<Config{.n = 256, .depth = 8, .stages = 5}>(), for_any_layout<two_blocks>(),
+     for_rows<Config{.n = 256, .stages = 4}>(),
      for_rows<Config{.depth = 32, .stages = 3, .blocks = 2}>(),
      for_rows<Config{
          .m = 64, .n = 64, .depth = 16, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 3}>()}};

@@ -106,7 +106,7 @@ Row row_for(const Candidate& candidate, const Operation& operation, const Argume
 // most of the time that it has.
 bool consider(Row& row, const Plan& plan, const Operation& operation, const Case& problem,
               const Arguments& arguments, const Measuring& measuring) {
-  if (!row.reason) row.reason = plan.variant->refuses(*plan.choice, arguments, plan.tuning, plan.device);
+  if (!row.reason) row.reason = refuses(plan, arguments);
   if (row.reason) return false;
   if (measuring.progress) measuring.progress(plan.variant->name + ": estimating");
   row.estimate =

@@ -2,6 +2,7 @@
 #include "tessera/run/choose.hpp"
 #include <algorithm>
 #include "tessera/core/expression.hpp"
+#include "tessera/run/place.hpp"
 
 namespace tessera {
 namespace {
@@ -84,11 +85,10 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
       if (!choice.allows(*request.tuning)) continue;
       for (const auto& [name, value] : *request.tuning) tuning.set(name, value);
     }
-    const Reason reason = variant.refuses(choice, arguments, tuning, plan.device);
+    const Plan tried{&variant, &choice, std::move(tuning), plan.device};
+    const Reason reason = refuses(tried, arguments);
     if (!reason) {
-      plan.variant = &variant;
-      plan.choice = &choice;
-      plan.tuning = std::move(tuning);
+      plan = tried;
       return std::nullopt;
     }
     if (!first_reason) first_reason = reason;
@@ -117,6 +117,10 @@ Error unknown_variant(const std::string& name, const Operation& operation, const
 }
 
 }  // namespace
+
+Reason refuses(const Plan& plan, const Arguments& host) {
+  return plan.variant->refuses(*plan.choice, as_placed(host, plan.device), plan.tuning, plan.device);
+}
 
 Device find_device(const std::string& word) {
   const DeviceWords words = parse_device(word);

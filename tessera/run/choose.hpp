@@ -22,6 +22,9 @@ struct Plan {
   Device device;
 };
 
+// Why the plan cannot run these arguments, which may still lie in host memory; nothing: it can.
+Reason refuses(const Plan& plan, const Arguments& host);
+
 // "cpu:threads=1" or "cuda:1" → the device. Throws Error: of kind no_device where this machine or
 // this build has none, with the reason; of kind user for words that mean nothing.
 Device find_device(const std::string& word);

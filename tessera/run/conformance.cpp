@@ -21,8 +21,7 @@ class Trial {
 
   WalkItem run(const Plan& plan, double& ratio) {
     WalkItem item{plan.variant, plan.tuning, element_, tried_, WalkItem::Outcome::passed, {}};
-    const Arguments& arguments = inputs_.arguments();
-    if (const Reason reason = plan.variant->refuses(*plan.choice, arguments, plan.tuning, plan.device)) {
+    if (const Reason reason = refuses(plan, inputs_.arguments())) {
       item.outcome = WalkItem::Outcome::skipped;
       item.text = *reason;
       return item;
@@ -97,7 +96,9 @@ std::vector<WalkTotals> walk(const Operation& operation, const Walk& walk,
       ++count;
       for (WalkTotals& total : totals)
         for (const Choice& choice : total.variant->choices) {
-          if (&choice != &total.variant->choices[0] && trial.flops() > walk.flops_of_other_choices) continue;
+          if (&choice != &total.variant->choices[0] && walk.device.where == Where::simt &&
+              trial.flops() > walk.flops_of_other_choices)
+            continue;
           for (Tuning& tuning : tunings_of(choice)) {
             const WalkItem item =
                 trial.run({total.variant, &choice, std::move(tuning), walk.device}, total.largest_ratio);

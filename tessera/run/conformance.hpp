@@ -30,7 +30,7 @@ struct Walk {
   Device device;
   std::optional<std::string> variant = {};  // this one only
   std::optional<Element> element = {};      // this one only
-  // The first choice of a variant runs every case, the others those that need at most this.
+  // On the executor the first choice of a variant runs every case, the others those that need at most this.
   double flops_of_other_choices = 6e5;
   std::uint64_t seed = 1;
 };

@@ -44,6 +44,20 @@ void unpack(const void* from, const ArrayView& to) {
   if (to.count() != 0) unpack_dimension(static_cast<const char*>(from), to, 0, static_cast<char*>(to.data));
 }
 
+Arguments as_placed(const Arguments& host, const Device& device) {
+  Arguments out = host;
+  if (backend_of(device).shares_host_memory()) return out;
+  for (const Parameter& p : host.signature().parameters) {
+    if (!p.is_array() || !host.has(p.name)) continue;
+    ArrayView view = host.array(p.name);
+    if (is_output(p) || has_gaps(view)) view.strides = row_major_strides(view.extents);
+    // Not null, for that means absent; aligned as device memory is.
+    view.data = reinterpret_cast<void*>(std::uintptr_t{4096});
+    out.set_array(p.name, view);
+  }
+  return out;
+}
+
 Placed::Placed(const Plan& plan, const Arguments& host)
     : plan_(plan), backend_(&backend_of(plan.device)), host_(host), here_(host) {
   for (const Parameter* p : host.signature().of(Parameter::Kind::output))

@@ -43,6 +43,10 @@ class Placed {
   Run run_;
 };
 
+// The arguments with the strides and the alignment that they will have on the device, and no data:
+// what a variant accepts depends on these.
+Arguments as_placed(const Arguments& host, const Device& device);
+
 // Copies row-major elements in host memory to a view of the same extents in host memory.
 void unpack(const void* from, const ArrayView& to);
 
