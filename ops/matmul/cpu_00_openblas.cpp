@@ -13,20 +13,22 @@ namespace {
 constexpr const char* library = "libopenblas.so.0";
 
 template <class T>
-using CblasGemm = void (*)(int order, int op_a, int op_b, int m, int n, int k, T alpha, const T* a, int lda, const T* b,
-                           int ldb, T beta, T* c, int ldc);
+using CblasGemm = void (*)(int order, int op_a, int op_b, int m, int n, int k, T alpha, const T* a, int lda,
+                           const T* b, int ldb, T beta, T* c, int ldc);
 
 template <class T>
 void call_cblas(const Gemm<T>& g) {
   constexpr int row_major = 101, as_it_is = 111, transpose = 112;
-  static const auto gemm =
-      reinterpret_cast<CblasGemm<T>>(symbol(library, std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm"));
-  static const auto set_threads = reinterpret_cast<void (*)(int)>(symbol(library, "openblas_set_num_threads"));
+  static const auto gemm = reinterpret_cast<CblasGemm<T>>(
+      symbol(library, std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm"));
+  static const auto set_threads =
+      reinterpret_cast<void (*)(int)>(symbol(library, "openblas_set_num_threads"));
   const GemmRequest& r = g.request;
   set_threads(r.threads);
-  gemm(row_major, r.transposed_a ? transpose : as_it_is, r.transposed_b ? transpose : as_it_is, static_cast<int>(r.m),
-       static_cast<int>(r.n), static_cast<int>(r.k), static_cast<T>(r.alpha), g.a, static_cast<int>(g.lda()), g.b,
-       static_cast<int>(g.ldb()), static_cast<T>(r.beta), g.c, static_cast<int>(g.ldc()));
+  gemm(row_major, r.transposed_a ? transpose : as_it_is, r.transposed_b ? transpose : as_it_is,
+       static_cast<int>(r.m), static_cast<int>(r.n), static_cast<int>(r.k), static_cast<T>(r.alpha), g.a,
+       static_cast<int>(g.lda()), g.b, static_cast<int>(g.ldb()), static_cast<T>(r.beta), g.c,
+       static_cast<int>(g.ldc()));
 }
 
 Child& openblas(bool told) {
@@ -34,10 +36,12 @@ Child& openblas(bool told) {
   auto& child = children[told ? 1 : 0];
   if (child == nullptr)
     child = std::make_unique<Child>(
-        sizeof(GemmRequest), [told] { told ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
+        sizeof(GemmRequest),
+        [told] { told ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
         [](const void* request, void* bytes) {
           const auto& r = *static_cast<const GemmRequest*>(request);
-          return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>) : serve_gemm<float>(r, bytes, call_cblas<float>);
+          return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>)
+                       : serve_gemm<float>(r, bytes, call_cblas<float>);
         });
   return *child;
 }

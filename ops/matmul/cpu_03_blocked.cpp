@@ -33,8 +33,8 @@ void compute_strip(const Problem<T>& p, std::int64_t depth_limit, Strip<T>& stri
     copy_block(p, l0, depth, strip);
     for (std::int64_t i = 0; i < p.m(); ++i)
       for (std::int64_t l = 0; l < depth; ++l)
-        add_multiple(strip.sums.data() + i * strip.width, p.a(i, l0 + l), strip.block.data() + l * strip.width, 1,
-                     strip.width);
+        add_multiple(strip.sums.data() + i * strip.width, p.a(i, l0 + l),
+                     strip.block.data() + l * strip.width, 1, strip.width);
   }
   for (std::int64_t i = 0; i < p.m(); ++i)
     for (std::int64_t j = 0; j < strip.width; ++j)

@@ -8,7 +8,8 @@
 // time. Products are fused and blocks along k summed apart: bits differ from the rungs below.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
 #include <hwy/foreach_target.h>
 #include "simd_block-inl.h"
 
@@ -16,7 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {
 namespace HWY_NAMESPACE {
 
-void run_f32(const Product<float>& p, const Block& block, Scratch& scratch) { BlockProduct<float>(p, block, scratch).run(); }
+void run_f32(const Product<float>& p, const Block& block, Scratch& scratch) {
+  BlockProduct<float>(p, block, scratch).run();
+}
 void run_f64(const Product<double>& p, const Block& block, Scratch& scratch) {
   BlockProduct<double>(p, block, scratch).run();
 }
@@ -60,13 +63,28 @@ Strided<T> exchanged(const Strided<T>& matrix) {
 
 template <class T>
 auto product_of(const Problem<T>& p) {
-  using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-  Product<U> product{p.m(),  p.n(), p.k(), strided<const U>(p.a), strided<const U>(p.b), strided<const U>(p.c0),
-                     strided<U>(p.c), static_cast<U>(p.alpha), static_cast<U>(p.beta)};
+  using U =
+      typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  Product<U> product{p.m(),
+                     p.n(),
+                     p.k(),
+                     strided<const U>(p.a),
+                     strided<const U>(p.b),
+                     strided<const U>(p.c0),
+                     strided<U>(p.c),
+                     static_cast<U>(p.alpha),
+                     static_cast<U>(p.beta)};
   // Where it is the rows of C that are adjacent, its transpose is computed: Cᵀ = Bᵀ·Aᵀ.
   if (product.c.col != 1 && product.c.row == 1)
-    product = {p.n(), p.m(), p.k(), exchanged(product.b), exchanged(product.a), exchanged(product.c0),
-               exchanged(product.c), product.alpha, product.beta};
+    product = {p.n(),
+               p.m(),
+               p.k(),
+               exchanged(product.b),
+               exchanged(product.a),
+               exchanged(product.c0),
+               exchanged(product.c),
+               product.alpha,
+               product.beta};
   return product;
 }
 
@@ -76,7 +94,8 @@ template <class T>
 void multiply_simd(const Problem<T>& problem, int threads) {
   constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
   const auto product = product_of(problem);
-  const double work = static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);
+  const double work =
+      static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);
   const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
   const std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
   const Division division = divide(product.m, product.n, useful, 8, lanes);
@@ -91,7 +110,8 @@ template void multiply_simd(const Problem<std::int32_t>&, int);
 namespace {
 const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores",
                 Where::cpu,
-                {choice_of<Problem>([](const auto& p, const Tuning&, Run& run) { multiply_simd(p, run.device->threads); })}};
+                {choice_of<Problem>(
+                    [](const auto& p, const Tuning&, Run& run) { multiply_simd(p, run.device->threads); })}};
 }  // namespace
 
 }  // namespace tessera::matmul

@@ -65,8 +65,9 @@ void check(const Shape& shape, int layout, int threads) {
   multiply_simd(p, threads);
   for (std::int64_t i = 0; i < shape.m; ++i)
     for (std::int64_t j = 0; j < shape.n; ++j) {
-      ASSERT_EQ(c.view(i, j), expected(p, i, j)) << i << ", " << j << " of " << shape.m << " × " << shape.n << " × "
-                                                 << shape.k << ", layout " << layout << ", threads " << threads;
+      ASSERT_EQ(c.view(i, j), expected(p, i, j))
+          << i << ", " << j << " of " << shape.m << " × " << shape.n << " × " << shape.k << ", layout "
+          << layout << ", threads " << threads;
       c.view(i, j) = T{77};
     }
   ASSERT_EQ(c.memory, before) << "wrote between or after the rows of C";

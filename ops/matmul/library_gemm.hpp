@@ -53,10 +53,12 @@ inline Reason library_missing(const std::string& library) {
   static std::map<std::string, Reason> known;
   const auto [at, is_new] = known.try_emplace(library);
   if (!is_new) return at->second;
-  Child child(1, [] {}, [&](const void*, void*) {
-    if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) throw Error(dlerror());
-    return 0.0;
-  });
+  Child child(
+      1, [] {},
+      [&](const void*, void*) {
+        if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) throw Error(dlerror());
+        return 0.0;
+      });
   try {
     child.call('?');
   } catch (const Error&) {
@@ -78,7 +80,8 @@ double serve_gemm(const GemmRequest& request, void* bytes, const Call& call) {
     call(Gemm<T>{request, a, b, out});
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  const double flops = 2.0 * static_cast<double>(request.m) * static_cast<double>(request.n) * static_cast<double>(request.k);
+  const double flops =
+      2.0 * static_cast<double>(request.m) * static_cast<double>(request.n) * static_cast<double>(request.k);
   if (flops < long_work) timed(c + request.m * request.n);
   const double seconds = timed(c);
   if (request.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -103,8 +106,15 @@ void run_gemm(Child& child, const Problem<T>& p, Run& run) {
   T* a = static_cast<T*>(child.memory(sizeof(T) * static_cast<std::size_t>(m * k + k * n + 2 * m * n + 1)));
   T* b = a + m * k;
   T* c = b + k * n;
-  GemmRequest request{m, n, k, copy_operand(p.a, a), copy_operand(p.b, b), static_cast<double>(p.alpha),
-                      static_cast<double>(p.beta), std::is_same_v<T, double>, run.device->threads};
+  GemmRequest request{m,
+                      n,
+                      k,
+                      copy_operand(p.a, a),
+                      copy_operand(p.b, b),
+                      static_cast<double>(p.alpha),
+                      static_cast<double>(p.beta),
+                      std::is_same_v<T, double>,
+                      run.device->threads};
   if (p.beta != T{0}) {
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) c[i * n + j] = p.c0(i, j);
@@ -117,7 +127,8 @@ void run_gemm(Child& child, const Problem<T>& p, Run& run) {
 // Libraries count in 32 bits and leave an empty product to themselves.
 inline Reason gemm_refuses(const Arguments& arguments) {
   for (const auto& [name, extent] : arguments.dims())
-    if (extent > std::numeric_limits<int>::max()) return name + " exceeds the 32 bits of the library's interface";
+    if (extent > std::numeric_limits<int>::max())
+      return name + " exceeds the 32 bits of the library's interface";
   return std::nullopt;
 }
 

@@ -39,7 +39,8 @@ Division divide(std::int64_t m, std::int64_t n, int threads, std::int64_t row_un
     const int across = threads / down;
     const Division tried{down, across, even_part(m, (m + down - 1) / down, row_unit),
                          even_part(n, (n + across - 1) / across, col_unit)};
-    const double cost = static_cast<double>(tried.block_cols) * (static_cast<double>(tried.block_rows) + copy_cost);
+    const double cost =
+        static_cast<double>(tried.block_cols) * (static_cast<double>(tried.block_rows) + copy_cost);
     if (least == 0 || cost < least) {
       best = tried;
       least = cost;

@@ -8,6 +8,7 @@
 #define TESSERA_SIMD_BLOCK_INL_H
 #endif
 
+#include <vector>
 #include "simd_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,20 +19,25 @@ namespace HWY_NAMESPACE {
 template <class T>
 struct Panel {
   const T* data;
-  std::int64_t row;           // from one of its rows to the next
-  std::int64_t col, cols;     // its first column and their number
+  std::int64_t row;        // from one of its rows to the next
+  std::int64_t col, cols;  // its first column and their number
 };
 
 template <class T>
 class BlockProduct {
  public:
   BlockProduct(const Product<T>& product, const Block& block, Scratch& scratch)
-      : p_(product), block_(block), scratch_(scratch), lanes_(static_cast<std::int64_t>(hn::Lanes(d_))),
-        panel_(lanes_ * kTileVectors), limits_(limits_for(cache_sizes(), sizeof(T), kTileRows, panel_)) {}
+      : p_(product),
+        block_(block),
+        scratch_(scratch),
+        lanes_(static_cast<std::int64_t>(hn::Lanes(d_))),
+        panel_(lanes_ * kTileVectors),
+        limits_(limits_for(cache_sizes(), sizeof(T), kTileRows, panel_)) {}
 
   void run() {
     if (block_.first_row >= block_.last_row) return;
-    const std::int64_t depth = even_part(p_.k, limits_.depth, 16), width = even_part(block_.last_col - block_.first_col, limits_.width, panel_);
+    const std::int64_t depth = even_part(p_.k, limits_.depth, 16),
+                       width = even_part(block_.last_col - block_.first_col, limits_.width, panel_);
     for (std::int64_t j = block_.first_col; j < block_.last_col; j += width)
       for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth)
         run_depth(l, std::min(depth, p_.k - l), j, std::min(width, block_.last_col - j));
@@ -48,7 +54,8 @@ class BlockProduct {
     T* to = scratch_.get<T>(static_cast<std::size_t>(depth * (width + panel_) + kRowsCopied * depth));
     for (std::int64_t done = 0; done < width; done += panel_)
       to = add_panel(l, depth, j + done, std::min(panel_, width - done), to);
-    if (p_.a.col == 1) return run_rows(block_.first_row, block_.last_row, p_.a.at(block_.first_row, l), p_.a.row, l, depth);
+    if (p_.a.col == 1)
+      return run_rows(block_.first_row, block_.last_row, p_.a.at(block_.first_row, l), p_.a.row, l, depth);
     for (std::int64_t i = block_.first_row; i < block_.last_row; i += kRowsCopied) {
       const std::int64_t end = std::min(i + kRowsCopied, block_.last_row);
       copy_rows(i, end, l, depth, to);
@@ -80,18 +87,22 @@ class BlockProduct {
     for (std::int64_t i0 = i; i0 < end; i0 += side)
       for (std::int64_t l0 = 0; l0 < depth; l0 += side)
         for (std::int64_t r = i0; r < std::min(i0 + side, end); ++r)
-          for (std::int64_t s = l0; s < std::min(l0 + side, depth); ++s) to[(r - i) * depth + s] = *p_.a.at(r, l + s);
+          for (std::int64_t s = l0; s < std::min(l0 + side, depth); ++s)
+            to[(r - i) * depth + s] = *p_.a.at(r, l + s);
   }
 
   // Strips of A at `a`, whose columns are adjacent, along the panels.
-  void run_rows(std::int64_t first, std::int64_t last, const T* a, std::int64_t a_row, std::int64_t l, std::int64_t depth) {
+  void run_rows(std::int64_t first, std::int64_t last, const T* a, std::int64_t a_row, std::int64_t l,
+                std::int64_t depth) {
     for (std::int64_t i = first; i < last; i += kTileRows) {
       const std::int64_t rows = std::min<std::int64_t>(kTileRows, last - i);
       const T* strip = a + (i - first) * a_row;
       const T* next = i + 2 * kTileRows <= last ? strip + kTileRows * a_row : nullptr;
       for (const Panel<T>& panel : panels_) {
-        const TileInput<T> in{strip, a_row, panel.data, panel.row, depth, &panel == &panels_.front() ? next : nullptr};
-        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0), panel.cols);
+        const TileInput<T> in{strip,     a_row, panel.data,
+                              panel.row, depth, &panel == &panels_.front() ? next : nullptr};
+        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0),
+                                                            panel.cols);
       }
     }
   }

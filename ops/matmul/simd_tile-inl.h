@@ -9,6 +9,7 @@
 #endif
 
 #include <hwy/highway.h>
+#include <utility>
 #include "simd.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,8 +27,8 @@ struct Destination {
   Strided<T> c;         // at the tile's first element
   Strided<const T> c0;  // likewise; no data where β = 0 or this is not the first block along k
   T alpha, beta;
-  bool add;             // to what an earlier block along k left in C
-  bool whole_vectors;   // of adjacent elements of C and C0, so that they may be stored as such
+  bool add;            // to what an earlier block along k left in C
+  bool whole_vectors;  // of adjacent elements of C and C0, so that they may be stored as such
 };
 
 template <class T>
@@ -37,7 +38,7 @@ struct TileInput {
   const T* b;
   std::int64_t b_row;
   std::int64_t depth;
-  const T* next_a;     // rows of the strip that comes next, to be fetched into the second cache, or null
+  const T* next_a;  // rows of the strip that comes next, to be fetched into the second cache, or null
 };
 
 template <class V>
@@ -90,56 +91,54 @@ HWY_NOINLINE void Tile(const TileInput<T>& in, const Destination<T>& out, std::i
   constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
   hn::Vec<decltype(d)> sums[kRows][kVectors];
   SIMT_UNROLL
-  for (int i = 0; i < kRows; ++i)
-    SIMT_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      sums[i][v] = hn::Zero(d);
-      if (out.whole_vectors) __builtin_prefetch(out.c.at(i, v * lanes), 1);
-    }
+  for (int i = 0; i < kRows; ++i) SIMT_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    sums[i][v] = hn::Zero(d);
+    if (out.whole_vectors) __builtin_prefetch(out.c.at(i, v * lanes), 1);
+  }
   const T* HWY_RESTRICT a = in.a;
   const T* HWY_RESTRICT b = in.b;
   std::int64_t l = 0;
   for (; l + line <= in.depth; l += line) {
     if (in.next_a != nullptr)
       for (int i = 0; i < kRows; ++i) __builtin_prefetch(in.next_a + i * in.a_row + l, 0, 2);
-    _Pragma("GCC unroll 4")
-    for (std::int64_t s = 0; s < line; ++s, ++a, b += in.b_row) MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
+    _Pragma("GCC unroll 4") for (std::int64_t s = 0; s < line; ++s, ++a, b += in.b_row)
+        MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
   }
   for (; l < in.depth; ++l, ++a, b += in.b_row) MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
   if (out.whole_vectors && cols == kVectors * lanes) {
     SIMT_UNROLL
-    for (int i = 0; i < kRows; ++i)
-      SIMT_UNROLL
-      for (int v = 0; v < kVectors; ++v) StoreVector(d, sums[i][v], out, i, v * lanes);
+    for (int i = 0; i < kRows; ++i) SIMT_UNROLL
+    for (int v = 0; v < kVectors; ++v) StoreVector(d, sums[i][v], out, i, v * lanes);
     return;
   }
   HWY_ALIGN T buffer[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
   SIMT_UNROLL
-  for (int i = 0; i < kRows; ++i)
-    SIMT_UNROLL
-    for (int v = 0; v < kVectors; ++v) hn::Store(sums[i][v], d, buffer + (i * kVectors + v) * lanes);
+  for (int i = 0; i < kRows; ++i) SIMT_UNROLL
+  for (int v = 0; v < kVectors; ++v) hn::Store(sums[i][v], d, buffer + (i * kVectors + v) * lanes);
   StoreElements(buffer, kVectors * lanes, kRows, cols, out);
 }
 
 template <class T>
 using TileFunction = void (*)(const TileInput<T>&, const Destination<T>&, std::int64_t cols);
 
-template <int kVectors, class T>
-TileFunction<T> TileOfRows(std::int64_t rows) {
-  static constexpr TileFunction<T> few[] = {Tile<1, kVectors, T>, Tile<2, kVectors, T>, Tile<3, kVectors, T>,
-                                            Tile<4, kVectors, T>};
-  if (rows <= 4) return few[rows - 1];
-  if constexpr (kTileRows == 8) {
-    static constexpr TileFunction<T> many[] = {Tile<5, kVectors, T>, Tile<6, kVectors, T>, Tile<7, kVectors, T>,
-                                               Tile<8, kVectors, T>};
-    return many[rows - 5];
-  }
-  return nullptr;
+template <int kVectors, class T, int... kLess>
+TileFunction<T> TileOfRows(std::int64_t rows, std::integer_sequence<int, kLess...>) {
+  static constexpr TileFunction<T> tiles[] = {Tile<kLess + 1, kVectors, T>...};
+  return tiles[rows - 1];
 }
 
 template <class T>
 TileFunction<T> TileOf(std::int64_t rows, std::int64_t vectors) {
-  return vectors == 1 ? TileOfRows<1, T>(rows) : vectors == 2 ? TileOfRows<2, T>(rows) : TileOfRows<3, T>(rows);
+  constexpr std::make_integer_sequence<int, kTileRows> all;
+  switch (vectors) {
+    case 1:
+      return TileOfRows<1, T>(rows, all);
+    case 2:
+      return TileOfRows<2, T>(rows, all);
+    default:
+      return TileOfRows<kTileVectors, T>(rows, all);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

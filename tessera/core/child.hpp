@@ -20,8 +20,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  void* memory(std::size_t bytes);         // shared, at least that much; what it held is lost if it grows
-  double call(const void* request);        // throws Error with the child's words
+  void* memory(std::size_t bytes);   // shared, at least that much; what it held is lost if it grows
+  double call(const void* request);  // throws Error with the child's words
   template <class Request>
   double call(const Request& request) {
     return call(static_cast<const void*>(&request));

@@ -9,12 +9,14 @@ namespace tessera {
 namespace {
 
 TEST(Child, WorksOnSharedMemoryInAnEnvironmentOfItsOwn) {
-  Child child(sizeof(int), [] { setenv("TESSERA_CHILD_TEST", "3", 1); }, [](const void* request, void* bytes) {
-    auto* values = static_cast<double*>(bytes);
-    const int count = *static_cast<const int*>(request);
-    for (int i = 0; i < count; ++i) values[i] *= std::atof(getenv("TESSERA_CHILD_TEST"));
-    return 0.25;
-  });
+  Child child(
+      sizeof(int), [] { setenv("TESSERA_CHILD_TEST", "3", 1); },
+      [](const void* request, void* bytes) {
+        auto* values = static_cast<double*>(bytes);
+        const int count = *static_cast<const int*>(request);
+        for (int i = 0; i < count; ++i) values[i] *= std::atof(getenv("TESSERA_CHILD_TEST"));
+        return 0.25;
+      });
   for (const int count : {10, 100000, 10}) {
     auto* values = static_cast<double*>(child.memory(sizeof(double) * static_cast<std::size_t>(count)));
     for (int i = 0; i < count; ++i) values[i] = i;
@@ -34,16 +36,19 @@ std::string failure_of(Child& child, int request) {
 }
 
 TEST(Child, SaysWhatWentWrongAndGoesOn) {
-  Child child(sizeof(int), [] {}, [](const void* request, void*) -> double {
-    if (*static_cast<const int*>(request) < 0) throw Error("negative");
-    return 1;
-  });
+  Child child(
+      sizeof(int), [] {},
+      [](const void* request, void*) -> double {
+        if (*static_cast<const int*>(request) < 0) throw Error("negative");
+        return 1;
+      });
   EXPECT_EQ(failure_of(child, -1), "negative");
   EXPECT_EQ(failure_of(child, 1), "none");
 }
 
 TEST(Child, ItsDeathIsAnError) {
-  Child child(sizeof(int), [] {}, [](const void*, void*) -> double { _Exit(1); });
+  Child child(
+      sizeof(int), [] {}, [](const void*, void*) -> double { _Exit(1); });
   EXPECT_EQ(failure_of(child, 1), "the child process has died");
   EXPECT_EQ(failure_of(child, 1), "the child process has died");
 }

@@ -48,7 +48,8 @@ class Pool {
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
     run_part(work, parts - 1);
-    for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;) wait_for_change(pending_, left);
+    for (std::uint32_t left; (left = pending_.load(std::memory_order_acquire)) != 0;)
+      wait_for_change(pending_, left);
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
@@ -105,8 +106,7 @@ void parallel(int parts, const std::function<void(int)>& work) {
   static Pool pool;
   if (parts <= 1 || inside)
     for (int part = 0; part < parts; ++part) work(part);
-  else
-    pool.run(parts, work);
+  else pool.run(parts, work);
 }
 
 }  // namespace tessera

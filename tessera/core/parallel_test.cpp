@@ -15,7 +15,8 @@ TEST(Parallel, RunsEveryPartOnce) {
     for (int repeat = 0; repeat < 200; ++repeat) {
       std::array<std::atomic<int>, 5> runs{};
       parallel(parts, [&](int part) { ++runs[static_cast<std::size_t>(part)]; });
-      for (int part = 0; part < 5; ++part) ASSERT_EQ(runs[static_cast<std::size_t>(part)], part < parts ? 1 : 0);
+      for (int part = 0; part < 5; ++part)
+        ASSERT_EQ(runs[static_cast<std::size_t>(part)], part < parts ? 1 : 0);
     }
 }
 
