@@ -2,6 +2,7 @@
 // The bodies of Thread under nvcc. The device pass gives each its intrinsic. nvcc's host pass, which
 // compiles kernels too, never runs one: g++'s build of the same file does that.
 #pragma once
+#include "tessera/core/thread.hpp"
 #include <cstdlib>
 #include <type_traits>
 

@@ -2,6 +2,7 @@
 // The bodies of Thread on the CPU executor. Where a thread stands is read off a thread-local
 // pointer, so that asking costs a load; whatever may have to wait is a call into tessera/simt.
 #pragma once
+#include "tessera/core/thread.hpp"
 #include <cstddef>
 #include <type_traits>
 
