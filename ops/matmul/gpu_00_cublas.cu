@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
-#include "cublas_lt.hpp"
+#include "cublas_lt.cuh"
 #include "matmul.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
