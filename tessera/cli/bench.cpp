@@ -40,6 +40,7 @@ constexpr const char* about =
     "inclusive ranges first:last:step or first:last:x2, which multiplies. Every combination is measured.\n\n"
     "kernel time   median on the device, copies excluded; spread: half the quartiles' distance\n"
     "round trip    from host arrays to a host result, copies included\n"
+    "of FMA        share of what a loop of multiply-adds reaches on as many threads, measured beside it\n"
     "× serial      times as fast as the first rung of the processors' ladder\n"
     "× previous    times as fast as the rung before it (its fastest tuning here)\n"
     "× yardstick   times as fast as --vs NAME, else as the fastest yardstick on the same device";

@@ -3,12 +3,15 @@
 #include <memory>
 #include "tessera/lab/clock.hpp"
 #include "tessera/lab/estimate.hpp"
+#include "tessera/lab/peak.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/verify.hpp"
 
 namespace tessera::lab {
 namespace {
+
+bool has_fma(Element element) { return element == Element::f32 || element == Element::f64; }
 
 constexpr double quick_seconds = 0.01;  // a run this short is repeated to warm the caches
 
@@ -34,6 +37,8 @@ class Trial {
   double sample() {
     tell("timing");
     Backend& backend = backend_of(row_->device);
+    if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element))
+      row_->fma_rates.push_back(fma_flops_per_second(row_->element, row_->device.threads));
     // The very first run may also load, compile and search.
     if (last_ == 0 || (!measuring_->cold && last_ < quick_seconds)) (void)timed();
     placed_.poison();

@@ -52,6 +52,7 @@ Json row_json(const Row& row) {
   }
   out["round_trip"] = number(row.round_trip);
   out["gflops"] = number(row.gflops());
+  out["fma_fraction"] = number(row.fma_fraction());
   out["ratio_serial"] = number(row.ratio_serial);
   out["ratio_previous"] = number(row.ratio_previous);
   out["ratio_yardstick"] = number(row.ratio_yardstick);
@@ -82,6 +83,11 @@ const Row* fastest_yardstick(const std::vector<Row>& rows, const Row& of, const 
 std::optional<double> Row::gflops() const {
   if (!counts() || flops == 0) return std::nullopt;
   return flops / median() * 1e-9;
+}
+
+std::optional<double> Row::fma_fraction() const {
+  if (!gflops() || fma_rates.empty()) return std::nullopt;
+  return *gflops() * 1e9 / summarize(fma_rates).median;
 }
 
 void fill_ratios(std::vector<Row>& rows, const std::string& versus) {

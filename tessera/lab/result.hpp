@@ -25,6 +25,7 @@ struct Row {
   double flops = 0;     // what the problem needs
 
   std::vector<double> seconds;       // of the variant's run; empty: not measured, see reason
+  std::vector<double> fma_rates;     // flop/s that a loop of multiply-adds reached beside each sample
   std::optional<double> round_trip;  // from host arrays to a host result
   std::optional<double> estimate;    // of one run, when it was too slow to measure
   Reason reason;                     // why it was not measured
@@ -39,6 +40,7 @@ struct Row {
   bool counts() const { return !seconds.empty() && verified != Verified::wrong; }
   double median() const { return summarize(seconds).median; }
   std::optional<double> gflops() const;
+  std::optional<double> fma_fraction() const;  // of what that loop reached
 };
 
 // Times over: the serial rung, the rung before it on its ladder (its fastest choice; of those that

@@ -67,6 +67,7 @@ std::string verdict(const Row& row) {
   return "-";
 }
 
+std::string fraction(std::optional<double> value) { return value ? fmt::format("{:.1f} %", 100 * *value) : ""; }
 std::string ratio(std::optional<double> value) { return number(value); }
 
 std::vector<std::string> cells_of(const Row& row) {
@@ -82,6 +83,7 @@ std::vector<std::string> cells_of(const Row& row) {
           when(std::to_string(summary.count)),
           seconds(row.round_trip),
           number(row.gflops()),
+          fraction(row.fma_fraction()),
           ratio(row.ratio_serial),
           ratio(row.ratio_previous),
           ratio(row.ratio_yardstick),
@@ -109,6 +111,7 @@ std::string ladder_table(const std::vector<Row>& rows) {
                {"samples"},
                {"round trip"},
                {"GFLOP/s"},
+               {"of FMA"},
                {"× serial"},
                {"× previous"},
                {"× yardstick"},
