@@ -7,7 +7,9 @@
 #ifndef TESSERA_VERSION
 #define TESSERA_VERSION ""
 #endif
-#ifndef TESSERA_GIT
+#if __has_include("tessera_commit.h")
+#include "tessera_commit.h"
+#else
 #define TESSERA_GIT ""
 #endif
 #ifndef TESSERA_FLAGS

@@ -39,7 +39,7 @@ std::string reasons(const std::vector<Row>& rows) {
     const std::string why = why_not(row);
     const auto same = std::ranges::find(told, why, &std::pair<std::string, std::string>::first);
     if (same == told.end()) told.emplace_back(why, who);
-    else same->second += "; " + who;
+    else if (!same->second.ends_with(who)) same->second += "; " + who;
   }
   std::string out;
   for (const auto& [why, who] : told) out += "n/a: " + who + ": " + why + "\n";
@@ -111,10 +111,10 @@ std::string ladder_table(const std::vector<Row>& rows) {
                {"samples"},
                {"round trip"},
                {"GFLOP/s"},
-               {"of FMA"},
-               {"× serial"},
-               {"× previous"},
-               {"× yardstick"},
+               {"of FMA", Align::right, true},
+               {"× serial", Align::right, true},
+               {"× previous", Align::right, true},
+               {"× yardstick", Align::right, true},
                {"error/bound"},
                {"verified", Align::left}});
   std::string group;
@@ -172,6 +172,7 @@ std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
     return a.variant == b.variant && a.tuning == b.tuning &&
            lab::label_of(a.device) == lab::label_of(b.device);
   };
+  bool any = false;
   Table table({{"device", Align::left},
                {"variant", Align::left},
                {"tuning", Align::left},
@@ -180,10 +181,11 @@ std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
     const auto& before = sizes[sizes.size() - 2];
     const auto other = std::ranges::find_if(before, [&](const Row& r) { return same(r, last); });
     const bool known = other != before.end() && other->ratio_serial && last.ratio_serial;
+    any = any || known;
     table.add({device_of(last), name_of(last), tuning_of(last),
                known ? number((*other->ratio_serial + *last.ratio_serial) / 2) : ""});
   }
-  return table.text();
+  return any ? table.text() : std::string();
 }
 
 std::string to_string(const Dims& dims, const std::vector<std::string>& order) {

@@ -14,7 +14,8 @@ std::string ladder_table(const std::vector<lab::Row>& rows);
 // each combination of the others; the cells are GFLOP/s.
 std::string pivot_table(const std::vector<lab::Row>& rows, const std::string& key);
 
-// × serial of each choice at each size, and its mean over the last two sizes.
+// × serial of each choice at each size, and its mean over the last two sizes; empty where no serial
+// rung was measured.
 std::string mean_table(const std::vector<std::vector<lab::Row>>& sizes);
 
 std::string to_string(const Dims& dims, const std::vector<std::string>& order);  // "m = 4, n = 4"

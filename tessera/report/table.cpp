@@ -9,6 +9,7 @@ namespace tessera::report {
 namespace {
 
 constexpr std::size_t gap = 2;
+constexpr const char* missing = "n/a";
 
 }  // namespace
 
@@ -21,7 +22,7 @@ void Table::add(std::vector<std::string> row) {
   if (row.size() != columns_.size())
     throw Error(Error::Kind::internal, "a table's row has the wrong number of cells");
   for (std::string& cell : row)
-    if (cell.empty()) cell = "n/a";
+    if (cell.empty()) cell = missing;
   rows_.push_back(std::move(row));
 }
 
@@ -48,7 +49,21 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
   return out + "\n";
 }
 
+Table Table::without_empty_columns() const {
+  Table out({});
+  out.rows_.resize(rows_.size());
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const auto has_value = [c](const auto& row) { return !row.empty() && row[c] != missing; };
+    if (columns_[c].optional && std::ranges::none_of(rows_, has_value)) continue;
+    out.columns_.push_back({columns_[c].title, columns_[c].align});
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      if (!rows_[r].empty()) out.rows_[r].push_back(rows_[r][c]);
+  }
+  return out;
+}
+
 std::string Table::text() const {
+  if (std::ranges::any_of(columns_, &Column::optional)) return without_empty_columns().text();
   const auto wide = widths();
   std::vector<std::string> titles;
   std::size_t across = gap * (columns_.size() - 1);

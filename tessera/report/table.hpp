@@ -13,6 +13,7 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::right;
+    bool optional = false;  // left out where every cell is n/a
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -23,6 +24,7 @@ class Table {
   std::string text() const;  // every line ends with '\n', none with a blank
 
  private:
+  Table without_empty_columns() const;
   std::vector<std::size_t> widths() const;
   std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
 

@@ -16,6 +16,18 @@ TEST(Table, AlignsByCharactersNotBytes) {
   EXPECT_THROW(table.add({"one cell"}), Error);
 }
 
+TEST(Table, LeavesOutOptionalColumnsWithoutAValue) {
+  const std::vector<Table::Column> columns{{"a"}, {"b", Table::Align::right, true}, {"c"}};
+  Table without(columns);
+  without.add({"1", "", ""});
+  without.add_rule();
+  EXPECT_EQ(without.text(), "a    c\n------\n1  n/a\n------\n");
+  Table with(columns);
+  with.add({"1", "", "3"});
+  with.add({"1", "2", "3"});
+  EXPECT_EQ(with.text(), "a    b  c\n---------\n1  n/a  3\n1    2  3\n");
+}
+
 TEST(Table, WhatIsMissingIsNeverZero) {
   EXPECT_EQ(number(std::nullopt), "n/a");
   EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "n/a");
