@@ -26,7 +26,7 @@ struct Sums {
   std::int64_t rows, cols;
   std::vector<Wide<T>> sums;
   std::vector<double> magnitudes;          // of |A|·|B|
-  std::vector<char> row_whole, col_whole;  // nothing but whole numbers in this row of A, this column of B
+  std::vector<char> row_whole, col_whole;  // nothing but whole numbers in this row of A, in this column of B
 };
 
 template <class T>
@@ -38,6 +38,13 @@ Sums<T> sum_rows(const Problem<T>& p, std::int64_t first, std::int64_t rows) {
               std::vector<double>(count),
               std::vector<char>(static_cast<std::size_t>(rows), 1),
               std::vector<char>(cols, 1)};
+  bool any_whole = false;  // else nobody asks about the columns
+  for (std::int64_t i = 0; i < rows; ++i) {
+    bool whole = true;
+    for (std::int64_t l = 0; whole && l < p.k(); ++l) whole = is_whole(p.a(first + i, l));
+    out.row_whole[static_cast<std::size_t>(i)] = static_cast<char>(whole);
+    any_whole = any_whole || whole;
+  }
   std::vector<Wide<T>> row(cols);
   std::vector<double> absolute(cols);
   for (std::int64_t l = 0; l < p.k(); ++l) {
@@ -45,13 +52,12 @@ Sums<T> sum_rows(const Problem<T>& p, std::int64_t first, std::int64_t rows) {
       const T b = p.b(l, static_cast<std::int64_t>(j));
       row[j] = b;
       absolute[j] = std::fabs(static_cast<double>(b));
-      out.col_whole[j] = static_cast<char>(out.col_whole[j] & char{is_whole(b)});
+      if (any_whole) out.col_whole[j] = static_cast<char>(out.col_whole[j] & char{is_whole(b)});
     }
     for (std::int64_t i = 0; i < rows; ++i) {
       const T element = p.a(first + i, l);
       const Wide<T> a = element;
       const double a_absolute = std::fabs(static_cast<double>(element));
-      if (!is_whole(element)) out.row_whole[static_cast<std::size_t>(i)] = 0;
       Wide<T>* sums = out.sums.data() + static_cast<std::size_t>(i) * cols;
       double* magnitudes = out.magnitudes.data() + static_cast<std::size_t>(i) * cols;
       for (std::size_t j = 0; j < cols; ++j) sums[j] += a * row[j];

@@ -67,7 +67,9 @@ std::string verdict(const Row& row) {
   return "-";
 }
 
-std::string fraction(std::optional<double> value) { return value ? fmt::format("{:.1f} %", 100 * *value) : ""; }
+std::string fraction(std::optional<double> value) {
+  return value ? fmt::format("{:.1f} %", 100 * *value) : "";
+}
 std::string ratio(std::optional<double> value) { return number(value); }
 
 std::vector<std::string> cells_of(const Row& row) {

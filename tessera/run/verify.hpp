@@ -19,7 +19,7 @@ struct Verdict {
   bool passed = false;
   std::string method;                // "every element", or "randomised, 12 of 700 rows in full"
   double largest_ratio = 0;          // of an element's error to its bound; infinite where one had to be exact
-  std::optional<double> norm_error;  // relative, L2; nothing where not every element was looked at
+  std::optional<double> norm_error;  // relative, L2, over the elements looked at; nothing where one is not finite
   bool norm_failed = false;          // it was demanded, and missed
   double norm_demanded = 0;          // 0: it was not
   std::int64_t wrong = 0;            // elements found wrong
