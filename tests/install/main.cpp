@@ -3,8 +3,11 @@
 #include <cstdio>
 #include <vector>
 #include "tessera/ops/matmul.hpp"
+#include "tessera/tessera.hpp"
 
 int main() {
+  // Rungs enlist themselves, and must survive the linking of a static library.
+  if (tessera::find_operation("matmul") == nullptr || tessera::ladder_of("matmul").empty()) return 2;
   const std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {1, 0, 2, 0, 1, 3};
   std::vector<float> c(4, -1);
   const auto outcome = tessera::matmul::multiply<float>({a.data(), 2, 3}, {b.data(), 3, 2}, {c.data(), 2, 2}, {.check = true});

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program includes that finds operations by their names: arrays, files, the registry, and from
+// a problem to a checked answer. The typed calls of an operation are in tessera/ops/NAME.hpp.
+#pragma once
+#include "tessera/core/array.hpp"
+#include "tessera/core/operation.hpp"
+#include "tessera/io/npy.hpp"
+#include "tessera/run/run.hpp"
