@@ -10,6 +10,8 @@ help:
 	@echo "make yardsticks  install the libraries that the ladders are measured against"
 	@echo "make bench       measure the ladders on this machine"
 	@echo "make tables      write README's tables from results/"
+	@echo "make format      format the sources"
+	@echo "make clean       remove build/"
 
 build:
 	@tools/setup program
@@ -35,6 +37,7 @@ tables:
 	@tools/readme_tables
 
 format:
+	@tools/setup format
 	@git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.h' | xargs clang-format -i
 
 clean:

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds CUDA by itself, also where nvcc is not on the PATH, and leaves it out by itself.
 set(TESSERA_HAS_CUDA FALSE)
+set(why "TESSERA_CUDA is OFF")
 if(TESSERA_CUDA)
   find_program(TESSERA_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_PATH ENV CUDA_HOME
                PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES bin)
+  # A compiler that is there may still be half an installation: it must compile what the rungs include.
+  set(why "there is no nvcc on the PATH or in /usr/local/cuda")
   if(TESSERA_NVCC)
-    set(TESSERA_HAS_CUDA TRUE)
-  elseif(NOT TESSERA_CUDA STREQUAL "AUTO")
-    message(FATAL_ERROR "TESSERA_CUDA is ON, but there is no nvcc on the PATH or in /usr/local/cuda")
+    file(WRITE ${PROJECT_BINARY_DIR}/nvcc_works.cu "#include <cuda_runtime.h>\n#include <cublasLt.h>\n__global__ void f() {}\n")
+    execute_process(COMMAND ${TESSERA_NVCC} -c -o ${PROJECT_BINARY_DIR}/nvcc_works.o ${PROJECT_BINARY_DIR}/nvcc_works.cu
+                    RESULT_VARIABLE failed ERROR_VARIABLE why OUTPUT_VARIABLE why)
+    if(failed EQUAL 0)
+      set(TESSERA_HAS_CUDA TRUE)
+    else()
+      string(STRIP "${TESSERA_NVCC} does not work: ${why}" why)
+    endif()
+  endif()
+  if(NOT TESSERA_HAS_CUDA AND NOT TESSERA_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "tessera: TESSERA_CUDA is ON, but ${why}")
   endif()
 endif()
 
@@ -30,5 +41,5 @@ if(TESSERA_HAS_CUDA)
   find_package(CUDAToolkit REQUIRED)
   message(STATUS "tessera: CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 else()
-  message(STATUS "tessera: without CUDA")
+  message(STATUS "tessera: without CUDA: ${why}")
 endif()

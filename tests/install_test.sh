@@ -12,7 +12,10 @@ if grep -rl "$(dirname "$here")/" "$work/prefix/lib"*/cmake; then
   echo "the installed package names the folder it was built in" >&2
   exit 1
 fi
-cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/log" || { cat "$work/log"; exit 1; }
+# README's program, as it stands there.
+awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$here/../README.md" > "$work/readme.cpp"
+cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/stranger" > "$work/log" || { cat "$work/log"; exit 1; }
 "$work/stranger/stranger"
+"$work/stranger/readme" | grep -q ': right$'
 "$work/prefix/bin/tessera" list

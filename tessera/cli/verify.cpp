@@ -2,6 +2,7 @@
 // `tessera verify`: everything that an operation promises, tried.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <map>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
@@ -31,11 +32,12 @@ struct Walked {
   std::vector<WalkTotals> totals;
 };
 
-// What failed, the first in full.
+// What failed, the first in full; why others were skipped, each reason once.
 class Findings {
  public:
   void take(const WalkItem& item, const std::string& device) {
     constexpr std::size_t most = 20;
+    if (item.outcome == WalkItem::Outcome::skipped) ++skipped_[item.variant->name + ": " + item.text];
     if (item.outcome != WalkItem::Outcome::failed) return;
     if (++failures_ <= most)
       text_ += fmt::format("FAILED: {}/{} {} {} on {}, {}\n{}\n", item.variant->ladder, item.variant->name,
@@ -44,9 +46,11 @@ class Findings {
     if (failures_ == most) text_ += "…\n";
   }
   const std::string& text() const { return text_; }
+  const std::map<std::string, std::int64_t>& skipped() const { return skipped_; }
 
  private:
   std::string text_;
+  std::map<std::string, std::int64_t> skipped_;
   std::size_t failures_ = 0;
 };
 
@@ -129,6 +133,7 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
            {"skipped", t.skipped},
            {"failed", t.failed},
            {"error_over_bound", t.passed > 0 ? nlohmann::ordered_json(t.largest_ratio) : nullptr}});
+  out["skipped"] = findings.skipped();
   out["findings"] = findings.text();
   return out;
 }
@@ -160,8 +165,12 @@ int verify(const Command& command) {
     for (const Device& device : devices_named(options.device))
       all.push_back(verify_on(*operation, device, options, findings));
   const WalkTotals sum = sum_of(all);
-  fmt::print(table_stream(options.json), "{}{}{} passed, {} skipped, {} failed\n", table_of(all),
-             findings.text(), sum.passed, sum.skipped, sum.failed);
+  std::FILE* const to = table_stream(options.json);
+  fmt::print(to, "{}{}", table_of(all), findings.text());
+  for (const auto& [reason, times] : findings.skipped()) fmt::print(to, "skipped {} × {}\n", times, reason);
+  fmt::print(to, "{} passed, {} skipped, {} failed\n", sum.passed, sum.skipped, sum.failed);
+  if (sum.passed + sum.skipped + sum.failed == 0)
+    fmt::print(stderr, "tessera: nothing was tried: no such variant runs on these devices; see tessera list\n");
   write_json(options.json, json_of(command, all, findings));
   if (sum.failed != 0) return exit_code::wrong;
   return sum.passed == 0 ? exit_code::no_device : exit_code::passed;
