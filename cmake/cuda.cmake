@@ -3,7 +3,10 @@
 set(TESSERA_HAS_CUDA FALSE)
 set(why "TESSERA_CUDA is OFF")
 if(TESSERA_CUDA)
-  find_program(TESSERA_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_PATH ENV CUDA_HOME
+  if(DEFINED ENV{CUDACXX})
+    set(TESSERA_NVCC $ENV{CUDACXX} CACHE FILEPATH "nvcc")
+  endif()
+  find_program(TESSERA_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME
                PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES bin)
   # A compiler that is there may still be half an installation: it must compile what the rungs include.
   set(why "there is no nvcc on the PATH or in /usr/local/cuda")
@@ -24,15 +27,18 @@ endif()
 
 if(TESSERA_HAS_CUDA)
   set(CMAKE_CUDA_COMPILER ${TESSERA_NVCC})
-  # A machine's own GPU if it has one; else PTX for every GPU since Turing, and Hopper's code.
+  # A machine's own GPUs if it has any; else PTX for every GPU since Turing, and Hopper's code.
   if(TESSERA_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES ${TESSERA_CUDA_ARCHITECTURES})
   else()
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                     OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE failed)
-    if(failed EQUAL 0 AND capabilities MATCHES "([0-9]+)\\.([0-9])")
-      set(CMAKE_CUDA_ARCHITECTURES "${CMAKE_MATCH_1}${CMAKE_MATCH_2}-real")
-      string(REPLACE "90-real" "90a-real" CMAKE_CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" found "${capabilities}")
+    if(failed EQUAL 0 AND found)
+      list(REMOVE_DUPLICATES found)
+      list(TRANSFORM found REPLACE "\\." "")
+      list(TRANSFORM found REPLACE "^90$" "90a")
+      list(TRANSFORM found APPEND "-real" OUTPUT_VARIABLE CMAKE_CUDA_ARCHITECTURES)
     else()
       set(CMAKE_CUDA_ARCHITECTURES "75-virtual;90a-real")
     endif()

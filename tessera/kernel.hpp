@@ -48,7 +48,8 @@ inline Reason device_refuses(const Launch& launch, std::int64_t shared_bytes, co
   const auto says = [](std::int64_t needed, const char* what, std::int64_t most) {
     return "needs " + std::to_string(needed) + " " + what + ", the most is " + std::to_string(most);
   };
-  if (launch.block.x < 1 || launch.block.y < 1 || launch.block.z < 1) return "a block needs at least one thread";
+  if (launch.block.x < 1 || launch.block.y < 1 || launch.block.z < 1)
+    return "a block needs at least one thread";
   if (launch.threads() > device.max_threads_per_block)
     return says(launch.threads(), "threads in a block", device.max_threads_per_block);
   if (launch.block.z > 64) return says(launch.block.z, "threads along z", 64);
@@ -83,15 +84,17 @@ void run_kernel(const Arguments& arguments, const Tuning& tuning, Run& run) {
   if constexpr (fits_any_gpu<Kernel>()) launch_kernel<Kernel>(launch, problem, run);
 }
 
-template <template <class> class Problem, template <class> class Kernel, class... T>
+// Selected::Of<T> is the kernel.
+template <template <class> class Problem, class Selected, class... T>
 void bind_kernel(Choice& choice, Types<T...>) {
-  using Any = Kernel<float>;
+  using Any = typename Selected::template Of<float>;
   if constexpr (requires { Any::ranges(); }) choice.ranges = Any::ranges();
-  ((choice.run[element_of<T>] = run_kernel<Problem, Kernel<T>, T>), ...);
+  ((choice.run[element_of<T>] = run_kernel<Problem, typename Selected::template Of<T>, T>), ...);
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     Reason reason = "has no kernel for this element";
     ((arguments.element() == element_of<T>
-          ? void(reason = kernel_refuses<Problem, Kernel<T>, T>(arguments, tuning, device))
+          ? void(reason =
+                     kernel_refuses<Problem, typename Selected::template Of<T>, T>(arguments, tuning, device))
           : void()),
      ...);
     return reason;
@@ -99,23 +102,28 @@ void bind_kernel(Choice& choice, Types<T...>) {
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
       std::optional<Owner> owner;  // by element: 16 bytes hold four of one and two of another
-      ((arguments.element() == element_of<T> ? void(owner = Kernel<T>::owner(tuning, index[0], index[1])) : void()),
+      ((arguments.element() == element_of<T>
+            ? void(owner = Selected::template Of<T>::owner(tuning, index[0], index[1]))
+            : void()),
        ...);
       return owner;
     };
 }
 
-// Kernel with its Config settled. Not a member of KernelRung: nvcc's host code names the kernel through
+// Kernel with its Config settled. Not a member of the rung: nvcc's host code names the kernel through
 // it, and a name that spells out every other Config as well.
-template <class Config, template <class, Config> class Kernel, Config config>
+//
+// Local is one of the kernel's types, in this template and the next. Two files may call their kernels
+// alike, each in a namespace of its own file; compilers keep functions made from such a *type* apart,
+// but functions made from a *template* alone they hand to the linker, which keeps the first it meets.
+template <class Local, class Config, template <class, Config> class Kernel, Config config>
 struct With {
-  template <class T> using Of = Kernel<T, config>;
+  template <class T>
+  using Of = Kernel<T, config>;
 };
 
-}  // namespace detail
-
-// One Choice for each Config; the first is the default. The list is the search space.
-template <template <class> class Problem, class Config, template <class, Config> class Kernel, Config... configs>
+template <class Local, template <class> class Problem, class Config, template <class, Config> class Kernel,
+          Config... configs>
 struct KernelRung {
   explicit KernelRung(std::string idea, Here here = Here::current()) {
     Variant variant;
@@ -130,10 +138,21 @@ struct KernelRung {
   static Choice choice() {
     Choice out;
     out.tuning = config.tuning();
-    detail::bind_kernel<Problem, detail::With<Config, Kernel, config>::template Of>(out, typename Problem<float>::Elements{});
+    bind_kernel<Problem, With<Local, Config, Kernel, config>>(out, typename Problem<float>::Elements{});
     return out;
   }
 };
+
+template <auto first, auto...>
+inline constexpr auto first_of = first;
+
+}  // namespace detail
+
+// One Choice for each Config; the first is the default. The list is the search space.
+template <template <class> class Problem, class Config, template <class, Config> class Kernel,
+          Config... configs>
+using KernelRung =
+    detail::KernelRung<Kernel<float, detail::first_of<configs...>>, Problem, Config, Kernel, configs...>;
 
 }  // namespace TESSERA_UNIT
 }  // namespace tessera

@@ -15,6 +15,15 @@ if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu)
 endif()
 
+tessera_test(twins tests/twins/twins_test.cpp)
+foreach(twin gpu_01_left gpu_02_right)
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/twins/${twin}.cpp
+       CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/twins/${twin}.simt.cu\"\n")
+  target_sources(test_twins PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/twins/${twin}.cpp)
+endforeach()
+# Nothing is inlined away: what the linker merges shows.
+target_compile_options(test_twins PRIVATE -O0)
+
 tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER})
