@@ -19,6 +19,7 @@ namespace HWY_NAMESPACE {
 template <class T>
 struct Panel {
   const T* data;
+  T* copy;                 // the same, or null: it is read where B lies
   std::int64_t row;        // from one of its rows to the next
   std::int64_t col, cols;  // its first column and their number
 };
@@ -50,10 +51,9 @@ class BlockProduct {
 
   // All rows of C, columns [j, j + width), products of the depth [l, l + depth).
   void run_depth(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width) {
-    panels_.clear();
     T* to = scratch_.get<T>(static_cast<std::size_t>(depth * (width + panel_) + kRowsCopied * depth));
-    for (std::int64_t done = 0; done < width; done += panel_)
-      to = add_panel(l, depth, j + done, std::min(panel_, width - done), to);
+    to = place_panels(l, depth, j, width, to);
+    copy_panels(l, depth);
     if (p_.a.col == 1)
       return run_rows(block_.first_row, block_.last_row, p_.a.at(block_.first_row, l), p_.a.row, l, depth);
     for (std::int64_t i = block_.first_row; i < block_.last_row; i += kRowsCopied) {
@@ -63,22 +63,46 @@ class BlockProduct {
     }
   }
 
-  // A panel of B: as it lies, where few rows of A would not repay the copy; else copied to `to`.
-  T* add_panel(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t cols, T* to) {
-    const std::int64_t padded = (cols + lanes_ - 1) / lanes_ * lanes_;
-    if (p_.b.col == 1 && cols == padded && (few_rows() || p_.b.row == cols)) {
-      panels_.push_back({p_.b.at(l, j), p_.b.row, j, cols});
-      return to;
-    }
-    panels_.push_back({to, padded, j, cols});
-    for (std::int64_t r = 0; r < depth; ++r, to += padded) {
-      const T* from = p_.b.at(l + r, j);
-      if (p_.b.col == 1 && cols == padded)
-        for (std::int64_t c = 0; c < cols; c += lanes_) hn::StoreU(hn::LoadU(d_, from + c), d_, to + c);
-      else
-        for (std::int64_t c = 0; c < padded; ++c) to[c] = c < cols ? from[c * p_.b.col] : T{0};
+  // A panel of B stays as it lies where few rows of A would not repay a copy, else has room at `to`.
+  T* place_panels(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width, T* to) {
+    panels_.clear();
+    for (std::int64_t done = 0; done < width; done += panel_) {
+      const std::int64_t cols = std::min(panel_, width - done);
+      const std::int64_t padded = (cols + lanes_ - 1) / lanes_ * lanes_;
+      if (p_.b.col == 1 && cols == padded && (few_rows() || p_.b.row == cols)) {
+        panels_.push_back({p_.b.at(l, j + done), nullptr, p_.b.row, j + done, cols});
+        continue;
+      }
+      panels_.push_back({to, to, padded, j + done, cols});
+      to += depth * padded;
     }
     return to;
+  }
+
+  // Row by row along all panels, as B lies in memory, or panel by panel where it lies by columns.
+  void copy_panels(std::int64_t l, std::int64_t depth) const {
+    if (p_.b.col == 1) {
+      for (std::int64_t r = 0; r < depth; ++r)
+        for (const Panel<T>& panel : panels_) copy_row(panel, r, l, depth);
+      return;
+    }
+    for (const Panel<T>& panel : panels_)
+      for (std::int64_t r = 0; r < depth; ++r)
+        for (std::int64_t c = 0; c < panel.row; ++c)
+          panel.copy[r * panel.row + c] = c < panel.cols ? *p_.b.at(l + r, panel.col + c) : T{0};
+  }
+
+  // Rows may be so far apart that the hardware does not foresee the next ones: they are fetched ahead.
+  void copy_row(const Panel<T>& panel, std::int64_t r, std::int64_t l, std::int64_t depth) const {
+    constexpr std::int64_t rows_ahead = 4, line = 64 / sizeof(T);
+    if (panel.copy == nullptr) return;
+    const T* from = p_.b.at(l + r, panel.col);
+    const T* ahead = p_.b.at(l + std::min(r + rows_ahead, depth - 1), panel.col);
+    T* to = panel.copy + r * panel.row;
+    std::int64_t c = 0;
+    for (; c < panel.cols; c += line) __builtin_prefetch(ahead + c);
+    for (c = 0; c + lanes_ <= panel.cols; c += lanes_) hn::StoreU(hn::LoadU(d_, from + c), d_, to + c);
+    for (; c < panel.row; ++c) to[c] = c < panel.cols ? from[c] : T{0};
   }
 
   // Rows [i, end) of A, made row-major. Square by square: both sides then stay in the first cache.
@@ -91,16 +115,23 @@ class BlockProduct {
             to[(r - i) * depth + s] = *p_.a.at(r, l + s);
   }
 
-  // Strips of A at `a`, whose columns are adjacent, along the panels.
+  // Strips of A at `a`, whose columns are adjacent, along the panels. Each panel's tile fetches its share
+  // of the next strip.
   void run_rows(std::int64_t first, std::int64_t last, const T* a, std::int64_t a_row, std::int64_t l,
                 std::int64_t depth) {
+    const int panels = static_cast<int>(panels_.size());
     for (std::int64_t i = first; i < last; i += kTileRows) {
       const std::int64_t rows = std::min<std::int64_t>(kTileRows, last - i);
       const T* strip = a + (i - first) * a_row;
-      const T* next = i + 2 * kTileRows <= last ? strip + kTileRows * a_row : nullptr;
-      for (const Panel<T>& panel : panels_) {
-        const TileInput<T> in{strip,     a_row, panel.data,
-                              panel.row, depth, &panel == &panels_.front() ? next : nullptr};
+      const bool has_next = i + 2 * kTileRows <= last;
+      for (int n = 0; n < panels; ++n) {
+        const Panel<T>& panel = panels_[static_cast<std::size_t>(n)];
+        const int from = kTileRows * n / panels, to = kTileRows * (n + 1) / panels;
+        TileInput<T> in{strip, a_row, panel.data, panel.row, depth, nullptr, 0};
+        if (has_next) {
+          in.next_a = strip + (kTileRows + from) * a_row;
+          in.next_rows = to - from;
+        }
         TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0),
                                                             panel.cols);
       }

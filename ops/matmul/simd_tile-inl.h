@@ -38,7 +38,8 @@ struct TileInput {
   const T* b;
   std::int64_t b_row;
   std::int64_t depth;
-  const T* next_a;  // rows of the strip that comes next, to be fetched into the second cache, or null
+  const T* next_a;  // rows of the strip that comes next, to be fetched into the second cache
+  int next_rows;    // their number, or 0
 };
 
 template <class V>
@@ -84,24 +85,33 @@ HWY_INLINE void MultiplyStep(D d, const T* HWY_RESTRICT a, std::int64_t a_row, c
   }
 }
 
+// Fetches what is needed after line `step` of the sums, a little at each step: the loads of B would have
+// to wait behind many that go to memory at once.
+template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void FetchStep(D d, const TileInput<T>& in, const Destination<T>& out, std::int64_t step) {
+  constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
+  for (int i = 0; i < in.next_rows; ++i) __builtin_prefetch(in.next_a + i * in.a_row + step * line, 0, 2);
+  if (!out.whole_vectors) return;
+  const std::int64_t rows = in.depth >= kRows * line ? 1 : kRows;
+  for (std::int64_t i = step * rows; i < std::min<std::int64_t>((step + 1) * rows, kRows); ++i) SIMT_UNROLL
+  for (int v = 0; v < kVectors; ++v)
+    __builtin_prefetch(out.c.at(i, v * static_cast<std::int64_t>(hn::Lanes(d))), 1);
+}
+
 template <int kRows, int kVectors, class T>
 HWY_NOINLINE void Tile(const TileInput<T>& in, const Destination<T>& out, std::int64_t cols) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
+  constexpr std::int64_t line = 64 / sizeof(T);
   hn::Vec<decltype(d)> sums[kRows][kVectors];
   SIMT_UNROLL
   for (int i = 0; i < kRows; ++i) SIMT_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    sums[i][v] = hn::Zero(d);
-    if (out.whole_vectors) __builtin_prefetch(out.c.at(i, v * lanes), 1);
-  }
+  for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
   const T* HWY_RESTRICT a = in.a;
   const T* HWY_RESTRICT b = in.b;
   std::int64_t l = 0;
   for (; l + line <= in.depth; l += line) {
-    if (in.next_a != nullptr)
-      for (int i = 0; i < kRows; ++i) __builtin_prefetch(in.next_a + i * in.a_row + l, 0, 2);
+    FetchStep<kRows, kVectors>(d, in, out, l / line);
     _Pragma("GCC unroll 4") for (std::int64_t s = 0; s < line; ++s, ++a, b += in.b_row)
         MultiplyStep<kRows, kVectors>(d, a, in.a_row, b, sums);
   }
