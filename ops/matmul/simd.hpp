@@ -54,18 +54,16 @@ struct CacheSizes {
 };
 CacheSizes cache_sizes();
 
-// The largest block of B that is packed at a time.
-struct Limits {
-  std::int64_t depth, width;
-};
+// How deep a block of B should be: a strip of A, `rows` × depth, takes little more than half of the first
+// cache, where it serves every panel of B. Deeper blocks load and store C less often, but push the strip out.
+inline std::int64_t wanted_depth(const CacheSizes& cache, std::int64_t size, std::int64_t rows) {
+  return std::clamp<std::int64_t>(cache.l1 * 6 / 11 / (rows * size), 64, 1024);
+}
 
-// Deep blocks load and store C less often: a strip of A, `rows` × depth, takes two thirds of the first
-// cache, where it serves every panel of B. The block of B takes little more than half of the second
-// cache, which also sees A and C.
-inline Limits limits_for(const CacheSizes& cache, std::int64_t size, std::int64_t rows, std::int64_t panel) {
-  const std::int64_t depth = std::clamp<std::int64_t>(cache.l1 * 2 / 3 / (rows * size) / 64 * 64, 64, 1024);
-  const std::int64_t width = std::max(panel, cache.l2 * 9 / 16 / (depth * size) / panel * panel);
-  return {depth, width};
+// How many panels wide: the block takes little more than half of the second cache, which also sees A and C.
+inline std::int64_t panels_limit(const CacheSizes& cache, std::int64_t size, std::int64_t depth,
+                                 std::int64_t panel) {
+  return std::max<std::int64_t>(1, cache.l2 * 9 / 16 / (depth * size * panel));
 }
 
 // The smallest equal parts of a length that are multiples of `unit` and at most `limit`.
@@ -73,6 +71,12 @@ inline std::int64_t even_part(std::int64_t length, std::int64_t limit, std::int6
   if (length == 0) return unit;
   const std::int64_t parts = (length + limit - 1) / limit;
   return std::max(unit, ((length + parts - 1) / parts + unit - 1) / unit * unit);
+}
+
+// Equal parts of a length, multiples of `unit`, as many as bring them nearest to the size wanted.
+inline std::int64_t near_part(std::int64_t length, std::int64_t wanted, std::int64_t unit) {
+  const std::int64_t parts = std::max<std::int64_t>(1, (length + wanted / 2) / wanted);
+  return even_part(length, std::max<std::int64_t>(1, (length + parts - 1) / parts), unit);
 }
 
 // C divided into a grid of blocks, one a thread.

@@ -32,16 +32,22 @@ class BlockProduct {
         block_(block),
         scratch_(scratch),
         lanes_(static_cast<std::int64_t>(hn::Lanes(d_))),
-        panel_(lanes_ * kTileVectors),
-        limits_(limits_for(cache_sizes(), sizeof(T), kTileRows, panel_)) {}
+        panel_(lanes_ * kTileVectors) {}
 
   void run() {
     if (block_.first_row >= block_.last_row) return;
-    const std::int64_t depth = even_part(p_.k, limits_.depth, 16),
-                       width = even_part(block_.last_col - block_.first_col, limits_.width, panel_);
-    for (std::int64_t j = block_.first_col; j < block_.last_col; j += width)
+    const CacheSizes cache = cache_sizes();
+    const std::int64_t depth = near_part(p_.k, wanted_depth(cache, sizeof(T), kTileRows), 16),
+                       most = panels_limit(cache, sizeof(T), depth, panel_),
+                       panels = (block_.last_col - block_.first_col + panel_ - 1) / panel_,
+                       parts = (panels + most - 1) / most;
+    // Parts alike: all of A passes along each of them, which a narrow one would not repay.
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t j = block_.first_col + part * panels / parts * panel_,
+                         end = block_.first_col + (part + 1) * panels / parts * panel_;
       for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth)
-        run_depth(l, std::min(depth, p_.k - l), j, std::min(width, block_.last_col - j));
+        run_depth(l, std::min(depth, p_.k - l), j, std::min(end, block_.last_col) - j);
+    }
   }
 
  private:
@@ -155,7 +161,6 @@ class BlockProduct {
   const Block block_;
   Scratch& scratch_;
   const std::int64_t lanes_, panel_;
-  const Limits limits_;
   std::vector<Panel<T>> panels_;
 };
 

@@ -90,7 +90,13 @@ HWY_INLINE void MultiplyStep(D d, const T* HWY_RESTRICT a, std::int64_t a_row, c
 template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
 HWY_INLINE void FetchStep(D d, const TileInput<T>& in, const Destination<T>& out, std::int64_t step) {
   constexpr std::int64_t line = 64 / sizeof(T);  // elements in a cache line
-  for (int i = 0; i < in.next_rows; ++i) __builtin_prefetch(in.next_a + i * in.a_row + step * line, 0, 2);
+  const T* next = in.next_a + step * line;
+  if (in.next_rows == kRows) {
+    SIMT_UNROLL
+    for (int i = 0; i < kRows; ++i) __builtin_prefetch(next + i * in.a_row, 0, 2);
+  } else {
+    for (int i = 0; i < in.next_rows; ++i) __builtin_prefetch(next + i * in.a_row, 0, 2);
+  }
   if (!out.whole_vectors) return;
   const std::int64_t rows = in.depth >= kRows * line ? 1 : kRows;
   for (std::int64_t i = step * rows; i < std::min<std::int64_t>((step + 1) * rows, kRows); ++i) SIMT_UNROLL
