@@ -117,9 +117,9 @@ TEST_F(EveryTarget, EveryLayout) {
 TEST_F(EveryTarget, SeveralBlocksEachWay) {
   each([] {
     for (const int threads : {1, 2}) {
-      check<float>({11, 170, 1100}, 16, threads);
-      check<double>({70, 170, 600}, 1, threads);
-      check<std::int32_t>({11, 170, 1100}, 18, threads);
+      check<float>({11, 170, 2100}, 16, threads);
+      check<double>({70, 170, 1100}, 1, threads);
+      check<std::int32_t>({11, 170, 2100}, 18, threads);
     }
   });
 }
@@ -146,6 +146,16 @@ TEST_F(EveryTarget, InfinityStaysInItsRow) {
         else EXPECT_EQ(c.view(i, j), i == 4 ? std::numeric_limits<float>::infinity() : 10.0f);
       }
   });
+}
+
+TEST(Division, DepthsAreNearTheOneWanted) {
+  for (const std::int64_t wanted : {64, 418, 1024})
+    for (std::int64_t k = 1; k < 5000; k += 7) {
+      const std::int64_t depth = near_part(k, wanted, 16), parts = (k + depth - 1) / depth;
+      EXPECT_EQ(depth % 16, 0);
+      EXPECT_LT(depth, wanted * 3 / 2 + 16);
+      EXPECT_TRUE(parts == 1 || depth > wanted * 2 / 3);
+    }
 }
 
 TEST(Division, EveryElementOfCBelongsToOneBlock) {
