@@ -71,7 +71,7 @@ class Words(Case):
         for part in ("verify", "bench", "matmul", "Exit codes", "130  interrupted", "TESSERA_SOME_FLAG"):
             self.assertIn(part, text)
         self.assertTrue(self.passes("--version").stdout.startswith("tessera "))
-        for verb in ("list", "devices", "verify", "bench", "matmul"):
+        for verb in ("list", "devices", "verify", "bench", "report", "matmul"):
             self.assertIn("Exit codes", self.passes(verb, "--help").stdout, verb)
 
     def test_help_comes_from_the_signature(self):

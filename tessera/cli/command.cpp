@@ -27,11 +27,12 @@ struct Verb {
   int (*run)(const Command&);
 };
 
-constexpr std::array<Verb, 4> verbs{{
+constexpr std::array<Verb, 5> verbs{{
     {"list", "operations; or the ladder of one, and whether each rung runs here", list},
     {"devices", "what this machine offers", devices},
     {"verify", "every variant, choice, case and element against the reference", verify},
     {"bench", "times variants in turn, and checks their results", bench},
+    {"report", "results as one HTML page, or a chart of it as SVG or PNG", report},
 }};
 
 void print_help() {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to try next. Every piece of advice is a rule over numbers that the files hold, and shows them;
+// where the numbers say nothing, nothing is said.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/report/document.hpp"
+
+namespace tessera::report {
+
+struct Advice {
+  int urgency = 0;  // higher comes first: 100 wrong, 90 unsafe, … 10 worth a look
+  std::string title, evidence, action;
+};
+
+std::vector<Advice> advice_for(const std::vector<Document>& documents);  // the most urgent first
+
+}  // namespace tessera::report

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/report/document.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include "tessera/core/error.hpp"
+#include "tessera/report/fields.hpp"
+#include "tessera/report/scale.hpp"
+
+namespace tessera::report {
+namespace {
+
+constexpr int known_schema = 1;
+constexpr std::array known_kinds{"bench", "sweep", "tune", "trace", "verify", "compare"};
+
+std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
+
+Counters counters_of(const Json& json) {
+  Counters out;
+  for (const auto& [name, value] : json.items())
+    if (value.is_number() && name != "line") out.emplace_back(name, value.get<double>());
+  return out;
+}
+
+void read_trace(const std::string& file, const Fields& fields, Entry& out) {
+  if (const Json* counters = fields.object("counters")) out.counters = counters_of(*counters);
+  const Json& lines = fields.array("lines");
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Fields line(file, fields.place(at("lines", i)), lines[i]);
+    const Json* counters = line.object("counters");
+    out.lines.push_back({line.text("file"), line.text("text"), line.whole("line"),
+                         counters_of(counters != nullptr ? *counters : lines[i])});
+  }
+  const Json& findings = fields.array("findings");
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Fields finding(file, fields.place(at("findings", i)), findings[i]);
+    out.findings.push_back(
+        {finding.text("kind"), finding.text("file"), finding.text("text"), finding.whole("line")});
+  }
+}
+
+void read_split(const std::string& file, const Fields& fields, Entry& out) {
+  const Json& parts = fields.array("split");
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Fields part(file, fields.place(at("split", i)), parts[i]);
+    out.split.push_back(
+        {part.needed_text("device"), part.number("share"), part.number("seconds"), part.number("gflops")});
+  }
+}
+
+Entry entry_of(const std::string& file, const Fields& fields) {
+  Entry out;
+  out.dims = fields.dims("dims");
+  out.element = fields.text("element");
+  out.ladder = fields.text("ladder");
+  out.variant = fields.needed_text("variant");
+  out.place = fields.whole("place");
+  out.tuning = fields.tuning("tuning");
+  out.device = fields.text("device");
+  out.verified = fields.text("verified");
+  out.method = fields.text("method");
+  out.ceiling = fields.text("ceiling");
+  out.mode = fields.text("mode");
+  out.reason = fields.text("reason");
+  out.yardstick = fields.flag("yardstick");
+  out.serial = fields.flag("serial");
+  const std::pair<const char*, Number Entry::*> numbers[] = {{"median", &Entry::median},
+                                                             {"q1", &Entry::q1},
+                                                             {"q3", &Entry::q3},
+                                                             {"minimum", &Entry::minimum},
+                                                             {"samples", &Entry::samples},
+                                                             {"estimated_seconds", &Entry::estimate},
+                                                             {"round_trip", &Entry::round_trip},
+                                                             {"gflops", &Entry::gflops},
+                                                             {"gbps", &Entry::gbps},
+                                                             {"bytes", &Entry::bytes},
+                                                             {"roofline", &Entry::roofline},
+                                                             {"fma_fraction", &Entry::fma_fraction},
+                                                             {"clock_mhz", &Entry::clock_mhz},
+                                                             {"power_w", &Entry::power_w},
+                                                             {"joules", &Entry::joules},
+                                                             {"throttled", &Entry::throttled},
+                                                             {"occupancy", &Entry::occupancy},
+                                                             {"ratio_serial", &Entry::ratio_serial},
+                                                             {"ratio_previous", &Entry::ratio_previous},
+                                                             {"ratio_yardstick", &Entry::ratio_yardstick},
+                                                             {"error_over_bound", &Entry::error_over_bound},
+                                                             {"relative_l2", &Entry::relative_l2}};
+  for (const auto& [name, member] : numbers) out.*member = fields.number(name);
+  if (out.median && !(*out.median > 0)) fields.fail("median", "is not a time");
+  read_trace(file, fields, out);
+  read_split(file, fields, out);
+  return out;
+}
+
+DeviceFacts device_of(const std::string& file, const Fields& fields) {
+  DeviceFacts out{fields.needed_text("label"), fields.text("name"), fields.text("driver"), {}, {}};
+  if (const Json* json = fields.object("ceilings")) {
+    const Fields ceilings(file, fields.place("ceilings"), *json);
+    out.memory_gbps = ceilings.number("memory_gbps");
+    if (const Json* by_element = ceilings.object("gflops")) {
+      const Fields rates(file, ceilings.place("gflops"), *by_element);
+      for (const auto& [element, value] : by_element->items())
+        if (const Number rate = rates.number(element.c_str())) out.gflops[element] = *rate;
+    }
+  }
+  return out;
+}
+
+std::string command_of(const Json& argv) {
+  std::string out;
+  for (const Json& word : argv)
+    if (word.is_string()) out += (out.empty() ? "" : " ") + word.get<std::string>();
+  return out;
+}
+
+void read_provenance(const std::string& file, const Fields& fields, Document& out) {
+  const auto add = [&out](const char* name, const std::string& value) {
+    if (!value.empty()) out.provenance.emplace_back(name, value);
+  };
+  add("file", out.path);
+  add("command", command_of(fields.array("argv")));
+  add("date", fields.text("date"));
+  std::string version = fields.text("version");
+  if (const std::string git = fields.text("git"); !git.empty()) version += " (" + git + ")";
+  add("Tessera", version);
+  add("compiler", fields.text("compiler"));
+  add("flags", fields.text("flags"));
+  for (const DeviceFacts& device : out.devices)
+    add(device.label.c_str(), device.name + (device.driver.empty() ? "" : ", " + device.driver));
+  if (const Json* json = fields.object("machine")) {
+    const Fields machine(file, "machine", *json);
+    add("processor", machine.text("processor"));
+    if (const Number threads = machine.number("threads")) add("threads", figure(*threads));
+    add("system", machine.text("system"));
+  }
+  add("inputs", fields.text("distribution"));
+  if (const Number seed = fields.number("seed")) add("seed", fmt::format("{:.0f}", *seed));
+  add("caches", fields.text("caches"));
+}
+
+Cell cell_of(const Json& value) {
+  if (value.is_string()) return {value.get<std::string>()};
+  if (value.is_number_integer()) return {value.dump(), value.get<double>()};
+  if (value.is_number()) return {figure(value.get<double>()), value.get<double>()};
+  if (value.is_boolean()) return {value.get<bool>() ? "yes" : "no"};
+  return {};
+}
+
+// Kinds without rungs to draw: the fields that are single values, in the order of their appearance.
+void read_cells(const std::string& file, const Json& rows, Document& out) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const auto& [name, value] : Fields(file, at("rows", i), rows[i]).json().items())
+      if (!value.is_structured() && std::ranges::find(out.columns, name) == out.columns.end())
+        out.columns.push_back(name);
+  for (const Json& row : rows) {
+    auto& cells = out.cells.emplace_back();
+    for (const std::string& name : out.columns)
+      cells.push_back(row.contains(name) ? cell_of(row[name]) : Cell());
+  }
+}
+
+}  // namespace
+
+Number Entry::flops() const {
+  if (!gflops || !median) return std::nullopt;
+  return *gflops * 1e9 * *median;
+}
+
+Number Entry::intensity() const {
+  const Number work = flops();
+  if (!work || !bytes || !(*bytes > 0) || !(*work > 0)) return std::nullopt;
+  return *work / *bytes;
+}
+
+Number Entry::spread() const {
+  if (!median || !q1 || !q3 || !(samples.value_or(0) > 1)) return std::nullopt;
+  return (*q3 - *q1) / 2 / *median;
+}
+
+Number Entry::counter(const std::string& name) const {
+  const auto found = std::ranges::find(counters, name, &std::pair<std::string, double>::first);
+  return found == counters.end() ? Number() : Number(found->second);
+}
+
+std::string Entry::rung() const { return fmt::format("{:02} {}", place, variant); }
+
+const DeviceFacts* Document::device(const std::string& label) const {
+  const auto found = std::ranges::find(devices, label, &DeviceFacts::label);
+  return found == devices.end() ? nullptr : &*found;
+}
+
+Document parse_document(const std::string& path, const std::string& text) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    fail_file(path, error.what());
+  }
+  const Fields fields(path, "", json);
+  Document out;
+  out.path = path;
+  if (!fields.number("schema")) fail_file(path, "schema is missing");
+  if (fields.whole("schema") != known_schema)
+    fail_file(path, fmt::format("its schema is {}, and this program reads {}", fields.whole("schema"),
+                                known_schema));
+  out.kind = fields.needed_text("kind");
+  if (std::ranges::find(known_kinds, out.kind) == known_kinds.end())
+    fail_file(path, "its kind '" + out.kind + "' is not one that a report can show");
+  out.operation = fields.text("operation");
+  const Json& devices = fields.array("devices");
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    out.devices.push_back(device_of(path, Fields(path, at("devices", i), devices[i])));
+  read_provenance(path, fields, out);
+  if (!json.contains("rows")) fail_file(path, "rows are missing");
+  const Json& rows = fields.array("rows");
+  if (out.kind == "verify" || out.kind == "compare") return read_cells(path, rows, out), out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.rows.push_back(entry_of(path, Fields(path, at("rows", i), rows[i])));
+  return out;
+}
+
+Document read_document(const std::string& path) {
+  const auto refuse = [&path](const std::string& reason) {
+    throw Error("cannot read '" + path + "': " + reason);
+  };
+  if (std::filesystem::is_directory(path)) refuse("it is a folder");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) refuse(std::strerror(errno));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) refuse(std::strerror(errno));
+  return parse_document(path, text);
+}
+
+std::string to_string(const Dims& dims) {
+  std::string out;
+  std::vector<std::string> told;
+  // Sizes that agree are named together; m, n, k in the order in which products are spoken of.
+  std::vector<std::string> names;
+  for (const auto& [name, value] : dims) names.push_back(name);
+  std::ranges::stable_sort(names, {}, [](const std::string& n) {
+    return n == "k" ? 2 : n == "n" ? 1 : n == "m" ? 0 : 3;
+  });
+  for (const auto& name : names) {
+    if (std::ranges::find(told, name) != told.end()) continue;
+    out += out.empty() ? "" : ", ";
+    for (const auto& other : names)
+      if (dims.at(other) == dims.at(name)) {
+        out += other + " = ";
+        told.push_back(other);
+      }
+    out += std::to_string(dims.at(name));
+  }
+  return out;
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A result file as a report reads it: every field checked, every missing number absent. A file that
+// is damaged or of another kind ends in an Error that names it, the place in it and the reason.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+#include "tessera/core/expression.hpp"
+#include "tessera/core/tuning.hpp"
+
+namespace tessera::report {
+
+using Number = std::optional<double>;
+// What a table holds: text, and a number to sort by where there is one.
+struct Cell {
+  std::string text;  // empty: n/a
+  Number value;
+  std::string classes;  // "code", "words"
+  Cell(std::string t = {}, Number v = {}, std::string c = {})
+      : text(std::move(t)), value(v), classes(std::move(c)) {}
+};
+
+using Counters = std::vector<std::pair<std::string, double>>;  // in the file's order
+
+struct SourceLine {
+  std::string file, text;
+  int line = 0;
+  Counters counters;
+};
+
+struct Finding {
+  std::string kind, file, text;
+  int line = 0;
+};
+
+// What one of several devices did of a row that they shared.
+struct Part {
+  std::string device;
+  Number share, seconds, gflops;
+};
+
+// One choice on one problem, on one device.
+struct Entry {
+  Dims dims;
+  std::string element, ladder, variant, device, verified, method, ceiling, mode, reason;
+  int place = 0;
+  Tuning tuning;
+  bool yardstick = false, serial = false;
+  Number median, q1, q3, minimum, samples, estimate, round_trip;
+  Number gflops, gbps, bytes, roofline, fma_fraction, clock_mhz, power_w, joules, throttled, occupancy;
+  Number ratio_serial, ratio_previous, ratio_yardstick, error_over_bound, relative_l2;
+  Counters counters;
+  std::vector<SourceLine> lines;
+  std::vector<Finding> findings;
+  std::vector<Part> split;
+
+  bool wrong() const { return verified == "wrong"; }
+  bool counts() const { return median.has_value() && !wrong(); }
+  Number flops() const;      // that the problem needs
+  Number intensity() const;  // flops for each byte that the problem needs
+  Number spread() const;     // half the quartiles' distance, as a fraction
+  Number counter(const std::string& name) const;
+  std::string rung() const;  // "05 shared_tiles"
+};
+
+struct DeviceFacts {
+  std::string label, name, driver;
+  Number memory_gbps;                    // measured copy bandwidth
+  std::map<std::string, double> gflops;  // measured arithmetic, by element
+};
+
+struct Document {
+  std::string path, kind, operation;
+  std::vector<std::pair<std::string, std::string>> provenance;  // what is known, in reading order
+  std::vector<DeviceFacts> devices;
+  std::vector<Entry> rows;
+  // Rows of kinds that are shown as they are (verify, compare): titles, then cells by column.
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> cells;
+
+  const DeviceFacts* device(const std::string& label) const;
+};
+
+Document read_document(const std::string& path);
+Document parse_document(const std::string& path, const std::string& text);  // `path` only for messages
+
+std::string to_string(const Dims& dims);  // "m = n = 4096, k = 64"
+
+}  // namespace tessera::report

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One drawing as SVG, built from few shapes. Colours are classes: the page's style sheet gives them
+// in light and dark, and an exported drawing carries its own.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::report {
+
+class Svg {
+ public:
+  enum class Anchor { start, middle, end };
+  using Point = std::pair<double, double>;
+
+  // `id` must be unique on its page; the title and the description are what a screen reader says.
+  Svg(double width, double height, std::string id, const std::string& title, const std::string& description);
+
+  // `tip`: what hovering shows; the shape is then a mark of the data. Coordinates that are not finite
+  // throw Error: a chart with a hole is worse than none.
+  void rect(double x, double y, double width, double height, const std::string& classes,
+            const std::string& tip = {}, double radius = 0);
+  void line(Point from, Point to, const std::string& classes);
+  void path(const std::vector<Point>& points, const std::string& classes, bool closed = false);
+  void circle(Point centre, double radius, const std::string& classes, const std::string& tip = {});
+  void text(Point at, const std::string& text, const std::string& classes, Anchor anchor = Anchor::start);
+
+  double width() const { return width_; }
+  double height() const { return height_; }
+
+  std::string inline_text(const std::string& classes) const;  // for a page that has the style sheet
+  std::string standalone() const;                             // a file of its own, in light colours
+
+ private:
+  void shape(const std::string& element, const std::string& classes, const std::string& tip);
+  std::string opening(const std::string& attributes) const;
+
+  double width_, height_;
+  std::string id_, title_, description_, body_;
+};
+
+}  // namespace tessera::report
