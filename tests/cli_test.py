@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The program from outside: exit codes, messages, streams, files.   cli_test.py PROGRAM"""
+import csv
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+from xml.etree import ElementTree
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "build/tessera"
 
@@ -39,6 +41,7 @@ class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
+        os.environ["XDG_CACHE_HOME"] = os.path.join(cls.folder.name, "cache")
         os.chdir(cls.folder.name)
         save("A.npy", 5, 3, lambda i, j: i + 2 * j)
         save("B.npy", 3, 4, lambda i, j: i - j)
@@ -71,7 +74,7 @@ class Words(Case):
         for part in ("verify", "bench", "matmul", "Exit codes", "130  interrupted", "TESSERA_SOME_FLAG"):
             self.assertIn(part, text)
         self.assertTrue(self.passes("--version").stdout.startswith("tessera "))
-        for verb in ("list", "devices", "verify", "bench", "report", "matmul"):
+        for verb in ("list", "devices", "verify", "bench", "compare", "report", "matmul"):
             self.assertIn("Exit codes", self.passes(verb, "--help").stdout, verb)
 
     def test_help_comes_from_the_signature(self):
@@ -161,6 +164,15 @@ class Listing(Case):
         for part in ("naive", "shared_tiles", "warp_tiles", "runs here", "Ideas"):
             self.assertIn(part, text)
 
+    def test_ceilings_are_measured_and_remembered(self):
+        self.assertEqual(json.loads(self.passes("devices", "--json", "-", XDG_CACHE_HOME="/nowhere/at/all").stdout)["rows"][0]["ceilings"], None)
+        self.passes("devices", "--measure")
+        told = json.loads(self.passes("devices", "--json", "-").stdout)
+        self.assertEqual((told["kind"], told["rows"][0]["label"]), ("devices", "cpu"))
+        self.assertGreater(told["rows"][0]["ceilings"]["gflops"]["f32"], 0)
+        self.assertIsNone(told["rows"][1]["ceilings"])
+        self.assertIn("GB/s", self.passes("devices").stdout)
+
     def test_devices(self):
         text = self.passes("devices").stdout
         self.assertIn("cpu", text)
@@ -204,6 +216,17 @@ class Benching(Case):
         self.assertIn("n/a", done.stdout)
         self.assertIn("needs 4096 threads in a block, the most is 1024", done.stdout)
 
+    def test_a_roofline_and_a_closing_sentence(self):
+        done = self.bench("m=64", "n=m", "k=m", "--device", "cpu", "--variant", "naive,ordered", "--reps", "5")
+        told = json.loads(done.stdout)
+        self.assertGreater(told["devices"][0]["ceilings"]["memory_gbps"], 0)
+        row = told["rows"][0]
+        self.assertEqual((row["bytes"], row["mode"]), (3 * 4 * 64 * 64, "burst"))
+        self.assertIn(row["ceiling"], ("memory", "arithmetic"))
+        self.assertTrue(0 < row["roofline"])
+        self.assertAlmostEqual(row["gbps"] * row["median"], 1e-9 * row["bytes"])
+        self.assertRegex(done.stderr, r"ordered ran [\d.]+ ± [\d.]+ times faster than naive on cpu\.")
+
     def test_all_skipped_is_no_success(self):
         done = run("bench", "matmul", "m=8", "n=8", "k=8", "--device", "simt", "--variant", "ordered")
         self.assertEqual(done.returncode, 5)
@@ -236,6 +259,60 @@ class Benching(Case):
         self.assertEqual(program.returncode, 130)
         with open("part.json") as file:
             self.assertGreater(len(json.load(file)["rows"]), 0)
+
+
+class Comparing(Case):
+    def result(self, path, factor=1.0, **changes):
+        """A result as bench writes it, its times multiplied."""
+        document = {"schema": 1, "kind": "bench", "operation": "matmul", "machine": {"processor": "p"}, "caches": "hot",
+                    "devices": [{"label": "cpu", "name": "p", "driver": None}], **changes}
+        document["rows"] = [{"dims": {"m": 4}, "element": "f32", "ladder": "cpu", "variant": name, "tuning": {}, "device": "cpu",
+                             "threads": 1, "verified": "ok", "seconds": [factor * (1 + i / 1000) for i in range(9)]}
+                            for name in ("naive", "ordered")]
+        with open(path, "w") as file:
+            json.dump(document, file)
+
+    def test_verdicts_and_exit_codes(self):
+        self.result("old.json")
+        self.result("slow.json", 1.2)
+        self.result("fast.json", 0.8)
+        done = self.passes("compare", "old.json", "old.json")
+        self.assertIn("2 same", done.stdout)
+        self.assertIn("2 faster", self.passes("compare", "old.json", "fast.json").stdout)
+        self.assertIn("2 same", self.passes("compare", "old.json", "slow.json", "--threshold", "30").stdout)
+        done = run("compare", "old.json", "slow.json", "--json", "-", "--junit", "slow.xml")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual((told["kind"], [r["verdict"] for r in told["rows"]]), ("compare", ["slower"] * 2))
+        with open("slow.xml") as file:
+            self.assertIn('failures="2"', file.read())
+
+    def test_other_machines_are_refused(self):
+        self.result("old.json")
+        self.result("other.json", machine={"processor": "q"})
+        self.fails(2, "processor differs", "compare", "old.json", "other.json")
+        done = self.passes("compare", "old.json", "other.json", "--force")
+        self.assertIn("processor differs", done.stderr)
+        with open("none.json", "w") as file:
+            file.write("{}")
+        self.fails(2, "holds no results", "compare", "old.json", "none.json")
+        self.fails(2, "which two", "compare", "old.json")
+        self.fails(2, "absent.json", "compare", "old.json", "absent.json")
+
+    def test_what_bench_writes_can_be_compared(self):
+        for name in ("one", "two"):
+            self.passes("bench", "matmul", "m=32", "n=m", "k=m", "--device", "cpu", "--variant", "naive,ordered", "--reps", "5",
+                        "--json", name + ".json", "--csv", name + ".csv", "--junit", name + ".xml")
+        done = run("compare", "one.json", "two.json", "--threshold", "900")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 same", done.stdout)
+        with open("one.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([r["variant"] for r in rows], ["naive", "ordered"])
+        self.assertEqual(rows[0]["problem"], "k=32 m=32 n=32")
+        self.assertEqual(rows[0]["power_w"], "n/a")
+        self.assertTrue(0 < float(rows[0]["roofline"]))
+        self.assertEqual(ElementTree.parse("one.xml").getroot().attrib["failures"], "0")
 
 
 class Verifying(Case):

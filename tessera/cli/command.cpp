@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/command.hpp"
 #include <fmt/format.h>
-#include <array>
 #include <cstdio>
 #include "tessera/cli/words.hpp"
 #include "tessera/lab/machine.hpp"
@@ -14,6 +13,7 @@ const char* const exit_codes =
     "    0  all that was asked was done and passed\n"
     "    1  a wrong result\n"
     "    2  the user's mistake: words, files, disks\n"
+    "    3  something became slower\n"
     "    4  a kernel broke the rules of memory or barriers\n"
     "    5  a device was asked for and none is usable, or everything was skipped\n"
     "    6  the program's own fault\n"
@@ -27,13 +27,14 @@ struct Verb {
   int (*run)(const Command&);
 };
 
-constexpr std::array<Verb, 5> verbs{{
+constexpr Verb verbs[] = {
     {"list", "operations; or the ladder of one, and whether each rung runs here", list},
-    {"devices", "what this machine offers", devices},
+    {"devices", "what this machine offers, and how fast it is at most", devices},
     {"verify", "every variant, choice, case and element against the reference", verify},
     {"bench", "times variants in turn, and checks their results", bench},
+    {"compare", "two results of bench: what became faster or slower", compare},
     {"report", "results as one HTML page, or a chart of it as SVG or PNG", report},
-}};
+};
 
 void print_help() {
   report::Table table({{"verb", report::Table::Align::left}, {"", report::Table::Align::left}});

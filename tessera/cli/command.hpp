@@ -9,7 +9,7 @@ namespace tessera::cli {
 
 // What the program tells its caller; --help prints it.
 namespace exit_code {
-inline constexpr int passed = 0, wrong = 1, user = 2, memory = 4, no_device = 5, internal = 6,
+inline constexpr int passed = 0, wrong = 1, user = 2, regression = 3, memory = 4, no_device = 5, internal = 6,
                      interrupted = 130;
 }
 
@@ -26,6 +26,7 @@ int devices(const Command& command);
 int verify(const Command& command);
 int bench(const Command& command);
 int report(const Command& command);
+int compare(const Command& command);
 int operate(const Operation& operation, const Command& command);
 
 extern const char* const exit_codes;  // the table that --help prints

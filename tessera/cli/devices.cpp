@@ -1,17 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera devices`: what this machine offers, and why something is missing.
+// `tessera devices`: what this machine offers, how fast it is at most, and why something is missing.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/lab/ceilings.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
 namespace {
 
 using Align = report::Table::Align;
+using Json = nlohmann::ordered_json;
 
-std::vector<std::string> row_of(const Device& device) {
+constexpr const char* about =
+    "What this machine offers to run on.\n\n"
+    "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
+    "the\n"
+    "               first bench, and remembered for its name and driver";
+
+struct Found {
+  Device device;
+  std::optional<Ceilings> ceilings;
+};
+
+std::vector<Found> found(bool measure) {
+  std::vector<Found> out;
+  for (const Where where : {Where::cpu, Where::simt, Where::cuda}) {
+    if (unusable(where)) continue;
+    for (const Device& device : find_backend(where)->devices()) {
+      if (measure)
+        if (const Ceilings ceilings = lab::measure_ceilings(device); !ceilings.empty())
+          if (const std::string why = lab::remember(device, ceilings); !why.empty())
+            warn({"what was measured cannot be remembered: " + why});
+      out.push_back({device, lab::known_ceilings(device)});
+    }
+  }
+  return out;
+}
+
+std::string rate(const std::optional<Ceilings>& ceilings, Element element) {
+  if (!ceilings || !ceilings->flops_per_second.contains(element)) return {};
+  return report::number(ceilings->flops_per_second.at(element) * 1e-9);
+}
+
+std::vector<std::string> row_of(const Found& found) {
+  const auto& [device, ceilings] = found;
   const bool gpu = device.where == Where::cuda;
   return {
       device.label(),
@@ -21,15 +59,14 @@ std::vector<std::string> row_of(const Device& device) {
       device.cache_bytes > 0 ? report::bytes(device.cache_bytes) : "",
       device.where == Where::cpu ? "-" : report::bytes(device.max_shared_bytes),
       gpu ? fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10) : "-",
+      ceilings && ceilings->bytes_per_second ? report::number(*ceilings->bytes_per_second * 1e-9) : "",
+      rate(ceilings, Element::f32),
+      rate(ceilings, Element::f64),
+      rate(ceilings, Element::i32),
       gpu ? device.driver : "-"};
 }
 
-}  // namespace
-
-int devices(const Command& command) {
-  Words words("devices", "tessera devices", "What this machine offers to run on.");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+std::string table_of(const std::vector<Found>& all) {
   report::Table table({{"device", Align::left},
                        {"name", Align::left},
                        {"parallel", Align::left},
@@ -37,16 +74,43 @@ int devices(const Command& command) {
                        {"last cache"},
                        {"block memory"},
                        {"capability"},
+                       {"copy, GB/s", Align::right, true},
+                       {"f32, GFLOP/s", Align::right, true},
+                       {"f64", Align::right, true},
+                       {"i32", Align::right, true},
                        {"driver", Align::left}});
+  for (const Found& one : all) table.add(row_of(one));
+  return table.text();
+}
+
+Json json_of(const Command& command, const std::vector<Found>& all) {
+  Json out{{"schema", 1}, {"kind", "devices"}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["rows"] = Json::array();
+  for (const auto& [device, ceilings] : all) {
+    out["rows"].push_back(lab::to_json(device));
+    out["rows"].back()["ceilings"] = ceilings ? lab::to_json(*ceilings) : Json(nullptr);
+  }
+  return out;
+}
+
+}  // namespace
+
+int devices(const Command& command) {
+  bool measure = false;
+  std::string json;
+  Words words("devices", "tessera devices [FLAGS]", about);
+  words.flag("--measure", measure, "measure what each can do at most, and remember it");
+  words.value("--json", json, "the devices; - is standard output", "FILE");
+  words.closing(exit_codes);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  const std::vector<Found> all = found(measure);
   std::string missing;
-  for (const Where where : {Where::cpu, Where::simt, Where::cuda}) {
+  for (const Where where : {Where::cpu, Where::simt, Where::cuda})
     if (const Reason reason = unusable(where))
       missing += fmt::format("{} is not usable: {}\n", name_of(where), *reason);
-    else
-      for (const Device& device : find_backend(where)->devices()) table.add(row_of(device));
-  }
-  fmt::print("{}", table.text());
-  if (!missing.empty()) fmt::print("\n{}", missing);
+  fmt::print(table_stream(json), "{}{}{}", table_of(all), missing.empty() ? "" : "\n", missing);
+  write_json(json, json_of(command, all));
   return exit_code::passed;
 }
 

@@ -2,6 +2,7 @@
 #include "tessera/core/device.hpp"
 #include <sched.h>
 #include <unistd.h>
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -25,6 +26,7 @@ std::string processor_name() {
 
 class CpuBackend final : public HostBackend {
  public:
+  std::string silence(const Device&) override { return "a processor's clock and power are not read"; }
   Where where() const override { return Where::cpu; }
   const std::vector<Device>& devices() override { return devices_; }
 
@@ -60,9 +62,9 @@ Backend& enlist_backend(std::unique_ptr<Backend> backend) {
 }
 
 Backend* find_backend(Where where) {
-  for (const auto& backend : backends())
-    if (backend->where() == where) return backend.get();
-  return nullptr;
+  const auto found = std::find_if(backends().rbegin(), backends().rend(),
+                                  [where](const auto& backend) { return backend->where() == where; });
+  return found == backends().rend() ? nullptr : found->get();
 }
 
 Backend& backend_of(const Device& device) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,21 @@ struct Run {
   double own_seconds = -1;    // what a variant that works in another process says of its time
 };
 
+// A timing, and what the device told of itself meanwhile; what it does not tell is missing.
+struct Reading {
+  double seconds = 0;
+  std::optional<double> clock_mhz = {}, power_w = {};
+  bool gave_up = false;  // no time was taken: the work waits for the device, so nothing can hide its launches
+};
+
+// What a device does at most, measured on it; what could not be measured is missing.
+struct Ceilings {
+  std::optional<double> bytes_per_second;      // of a copy: what is read and what is written
+  std::map<Element, double> flops_per_second;  // of multiply-adds, which count as two
+
+  bool empty() const { return !bytes_per_second && flops_per_second.empty(); }
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -63,10 +79,21 @@ class Backend {
   virtual void flush_caches(const Run& run) = 0;  // so that the next run finds its inputs cold
   // The time that `work`, which may only enqueue, takes on the device, in seconds.
   virtual double seconds(const Run& run, const std::function<void()>& work) = 0;
+  // Likewise, with what can be told beside it. `hide_launches`: nothing of the work starts before all of it
+  // is enqueued, where the backend can do that.
+  virtual Reading read(const Run& run, const std::function<void()>& work, bool hide_launches) {
+    (void)hide_launches;
+    return {.seconds = seconds(run, work)};
+  }
+  // The energy that the device has used since some moment, in joules; nothing: it does not tell.
+  virtual std::optional<double> joules(const Device&) { return std::nullopt; }
+  virtual std::string silence(const Device&) { return {}; }  // why clock, power or energy are missing
+  // Takes less than a second or so. Empty: this backend's time says nothing of a device.
+  virtual Ceilings measure_ceilings(const Device&) { return {}; }
 };
 
 Backend& enlist_backend(std::unique_ptr<Backend> backend);
-Backend* find_backend(Where where);      // null: this build has none
+Backend* find_backend(Where where);      // the last enlisted; null: this build has none
 Backend& backend_of(const Device& device);
 
 // Processors of this machine that the process may use.

@@ -6,8 +6,10 @@
 #include <string>
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/ceilings.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
+#include "tessera/cuda/probe.hpp"
 #include "tessera/cuda/staging.hpp"
 #include "tessera/cuda/stream.hpp"
 
@@ -45,8 +47,9 @@ class CudaMemory : public Memory {
 
 // What one device keeps for all runs, made when first needed.
 struct Spare {
-  std::once_flag staging_made, flush_made;
+  std::once_flag staging_made, flush_made, probe_made;
   std::unique_ptr<Staging> staging;
+  std::unique_ptr<Probe> probe;
   DeviceBuffer flush;
 };
 
@@ -142,6 +145,14 @@ class CudaBackend : public Backend {
     return end.seconds_since(begin);
   }
 
+  Reading read(const Run& run, const std::function<void()>& work, bool hide_launches) override {
+    const OnDevice on_device(run.device->index);
+    return probe(*run.device).read(stream_of(run), work, hide_launches);
+  }
+  std::optional<double> joules(const Device& device) override { return probe(device).nvml().joules(); }
+  std::string silence(const Device& device) override { return probe(device).nvml().silence(); }
+  Ceilings measure_ceilings(const Device& device) override { return cuda::measure_ceilings(device); }
+
  private:
   const Found& found() {
     std::call_once(looked_, [this] {
@@ -154,9 +165,18 @@ class CudaBackend : public Backend {
     return found_;
   }
 
-  Spare& spare_of(const Run& run) {
+  Spare& spare_of(const Device& device) {
     (void)found();
-    return *spares_.at(static_cast<std::size_t>(run.device->index));
+    return *spares_.at(static_cast<std::size_t>(device.index));
+  }
+  Spare& spare_of(const Run& run) { return spare_of(*run.device); }
+  Probe& probe(const Device& device) {
+    Spare& spare = spare_of(device);
+    std::call_once(spare.probe_made, [&] {
+      const OnDevice on_device(device.index);
+      spare.probe = std::make_unique<Probe>(device);
+    });
+    return *spare.probe;
   }
   Staging& staging(const Run& run) {
     Spare& spare = spare_of(run);

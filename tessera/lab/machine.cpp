@@ -32,7 +32,12 @@ Build this_build() {
 #else
   const std::string compiler = "g++ " __VERSION__;
 #endif
-  return {TESSERA_VERSION, TESSERA_GIT, compiler, TESSERA_FLAGS};
+#if defined(__OPTIMIZE__)
+  constexpr bool optimised = true;
+#else
+  constexpr bool optimised = false;
+#endif
+  return {TESSERA_VERSION, TESSERA_GIT, compiler, TESSERA_FLAGS, optimised};
 }
 
 std::string now_utc() {

@@ -14,6 +14,7 @@ struct Machine {
 
 struct Build {
   std::string version, git, compiler, flags;  // empty: not known
+  bool optimised = false;
 };
 
 Machine this_machine();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/measure.hpp"
 #include <memory>
+#include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/clock.hpp"
 #include "tessera/lab/estimate.hpp"
 #include "tessera/lab/peak.hpp"
@@ -11,7 +12,9 @@
 namespace tessera::lab {
 namespace {
 
-bool has_fma(Element element) { return element == Element::f32 || element == Element::f64; }
+bool has_fma(Element element) {
+  return element == Element::f32 || element == Element::f64 || element == Element::i32;
+}
 
 constexpr double quick_seconds = 0.01;  // a run this short is repeated to warm the caches
 
@@ -94,15 +97,19 @@ class Trial {
   double last_ = 0;
 };
 
-Row row_for(const Candidate& candidate, const Operation& operation, const Arguments& arguments) {
+Row row_for(const Candidate& candidate, const Operation& operation, const Case& problem,
+            const Arguments& arguments) {
   Row row;
   row.dims = arguments.dims();
+  row.words = problem.words;
+  row.optional_inputs = problem.optional_inputs;
   row.element = arguments.element();
   row.variant = candidate.plan.variant;
   row.tuning = candidate.plan.tuning;
   row.device = candidate.plan.device;
   row.serial = candidate.serial;
   row.flops = operation.flops ? operation.flops(arguments) : 0;
+  row.bytes = operation.bytes(arguments);
   row.reason = candidate.absent;
   return row;
 }
@@ -126,11 +133,14 @@ bool consider(Row& row, const Plan& plan, const Operation& operation, const Case
 
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring) {
+  if (measuring.progress) measuring.progress("preparing");
   Inputs inputs(operation, element, problem, measuring.seed);
   Verifier verifier(operation, inputs.arguments(), {.seed = measuring.seed});
   std::vector<Row> rows;
   for (const Candidate& candidate : candidates)
-    rows.push_back(row_for(candidate, operation, inputs.arguments()));
+    rows.push_back(row_for(candidate, operation, problem, inputs.arguments()));
+  if (measuring.ceilings)
+    for (Row& row : rows) row.ceilings = ceilings_of(row.device);
 
   std::vector<std::unique_ptr<Trial>> trials;
   std::vector<Row*> tried;

@@ -14,6 +14,7 @@ struct Measuring {
   Effort effort;
   bool cold = false;  // flush the caches before each sample
   bool verify = true;
+  bool ceilings = true;  // measure those of the devices, where they are not known yet
   std::uint64_t seed = 1;
   std::function<bool()> interrupted;
   std::function<void(const std::string&)> progress;  // told what is being done

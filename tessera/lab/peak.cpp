@@ -12,18 +12,24 @@ namespace tessera::lab {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <class V>
+HWY_INLINE V multiply_add(V x, V a, V b) {
+  if constexpr (hwy::IsFloat<hn::TFromV<V>>()) return hn::MulAdd(x, a, b);
+  else return hn::Add(hn::Mul(x, a), b);
+}
+
 // Enough chains to hide the latency of two units, few enough for 16 registers. Returns the flops done.
 template <class T>
 HWY_NOINLINE double chain_fmas(long steps) {
   constexpr int chains = 12;
   const hn::ScalableTag<T> d;
-  volatile T factor = T(0.5), term = T(1), sink;  // unknown to the compiler
+  volatile T factor = hwy::IsFloat<T>() ? T(0.5) : T(3), term = T(1), sink;  // unknown to the compiler
   const auto a = hn::Set(d, factor), b = hn::Set(d, term);
   hn::Vec<decltype(d)> sums[chains];
   for (int c = 0; c < chains; ++c) sums[c] = hn::Set(d, static_cast<T>(c));
   for (long s = 0; s < steps; ++s) {
     SIMT_UNROLL
-    for (int c = 0; c < chains; ++c) sums[c] = hn::MulAdd(sums[c], a, b);
+    for (int c = 0; c < chains; ++c) sums[c] = multiply_add(sums[c], a, b);
   }
   auto total = sums[0];
   SIMT_UNROLL
@@ -35,6 +41,7 @@ HWY_NOINLINE double chain_fmas(long steps) {
 
 double chain_f32(long steps) { return chain_fmas<float>(steps); }
 double chain_f64(long steps) { return chain_fmas<double>(steps); }
+double chain_i32(long steps) { return chain_fmas<std::int32_t>(steps); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tessera::lab
@@ -51,16 +58,31 @@ namespace tessera::lab {
 
 HWY_EXPORT(chain_f32);
 HWY_EXPORT(chain_f64);
+HWY_EXPORT(chain_i32);
+
+namespace {
+
+double chain(Element element, long steps) {
+  switch (element) {
+    case Element::f32:
+      return HWY_DYNAMIC_DISPATCH(chain_f32)(steps);
+    case Element::f64:
+      return HWY_DYNAMIC_DISPATCH(chain_f64)(steps);
+    case Element::i32:
+      return HWY_DYNAMIC_DISPATCH(chain_i32)(steps);
+    default:
+      throw Error(Error::Kind::internal, "no loop of multiply-adds of " + std::string(name_of(element)));
+  }
+}
+
+}  // namespace
 
 double fma_flops_per_second(Element element, int threads) {
   constexpr long steps = 400000;
-  if (element != Element::f32 && element != Element::f64)
-    throw Error(Error::Kind::internal, "no fused multiply-add of " + std::string(name_of(element)));
   std::vector<double> rates(static_cast<std::size_t>(std::max(1, threads)));
   parallel(static_cast<int>(rates.size()), [&](int part) {
     const Stopwatch watch;
-    const double flops = element == Element::f32 ? HWY_DYNAMIC_DISPATCH(chain_f32)(steps)
-                                                 : HWY_DYNAMIC_DISPATCH(chain_f64)(steps);
+    const double flops = chain(element, steps);
     rates[static_cast<std::size_t>(part)] = flops / watch.seconds();
   });
   double total = 0;

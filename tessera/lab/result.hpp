@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 #include "tessera/core/operation.hpp"
 #include "tessera/lab/statistics.hpp"
@@ -14,21 +15,39 @@ namespace tessera::lab {
 
 enum class Verified { unchecked, ok, wrong };
 
+// In turn with the others, with rests between; or alone, run after run for seconds, which shows what
+// heat and power allow.
+enum class Mode { burst, sustained };
+std::string_view name_of(Mode mode);
+
+// What share of the ceiling that binds a run reached.
+struct Roofline {
+  double fraction = 0;
+  bool memory = false;  // the copy's ceiling binds, else the arithmetic's
+};
+
 // One choice on one problem, on one device.
 struct Row {
   Dims dims;
+  Arguments::Words words;                    // scalars that were given
+  std::vector<std::string> optional_inputs;  // those that were given
   Element element = Element::f32;
   const Variant* variant = nullptr;
   Tuning tuning;
   Device device;
-  bool serial = false;  // the rung that × serial refers to
-  double flops = 0;     // what the problem needs
+  bool serial = false;          // the rung that × serial refers to
+  double flops = 0, bytes = 0;  // what the problem needs
+  Mode mode = Mode::burst;
 
-  std::vector<double> seconds;       // of the variant's run; empty: not measured, see reason
-  std::vector<double> fma_rates;     // flop/s that a loop of multiply-adds reached beside each sample
-  std::optional<double> round_trip;  // from host arrays to a host result
-  std::optional<double> estimate;    // of one run, when it was too slow to measure
-  Reason reason;                     // why it was not measured
+  std::vector<double> seconds;               // of the variant's run; empty: not measured, see reason
+  std::vector<double> fma_rates;             // flop/s that a loop of multiply-adds reached beside each sample
+  std::vector<double> clocks_mhz, powers_w;  // beside each sample; empty: the device does not tell
+  std::size_t throttled = 0;                 // samples dropped because the clock had fallen
+  std::optional<double> joules;              // of one run
+  Ceilings ceilings;                         // of the device
+  std::optional<double> round_trip;          // from host arrays to a host result
+  std::optional<double> estimate;            // of one run, when it was too slow to measure
+  Reason reason;                             // why it was not measured
 
   Verified verified = Verified::unchecked;
   std::string method;  // how it was verified
@@ -39,13 +58,16 @@ struct Row {
 
   bool counts() const { return !seconds.empty() && verified != Verified::wrong; }
   double median() const { return summarize(seconds).median; }
-  std::optional<double> gflops() const;
+  std::optional<double> gflops() const, gbps() const;
+  std::optional<Roofline> roofline() const;
+  std::optional<double> clock_mhz() const, power_w() const;  // medians
+  std::optional<double> picojoules_per_flop() const;
   std::optional<double> fma_fraction() const;  // of what that loop reached
 };
 
 // Times over: the serial rung, the rung before it on its ladder (its fastest choice; of those that
 // were measured), and the yardstick called `versus` ("": the fastest yardstick on that device). All
-// rows are of one problem, in the order of their ladders.
+// rows are of one problem, in the order of their ladders; each is compared within its mode.
 void fill_ratios(std::vector<Row>& rows, const std::string& versus);
 
 struct Session {
@@ -58,6 +80,7 @@ struct Session {
 nlohmann::ordered_json to_json(const Session& session);
 nlohmann::ordered_json provenance(const std::vector<std::string>& argv, const std::string& date);
 nlohmann::ordered_json to_json(const Device& device);
+nlohmann::ordered_json to_json(const Ceilings& ceilings);
 std::string label_of(const Device& device);  // "cuda:0", "cpu:threads=1" where that is not all of them
 nlohmann::ordered_json to_json(const Tuning& tuning);
 

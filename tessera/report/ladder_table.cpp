@@ -67,9 +67,14 @@ std::string verdict(const Row& row) {
   return "-";
 }
 
-std::string fraction(std::optional<double> value) {
-  return value ? fmt::format("{:.1f} %", 100 * *value) : "";
+std::string roofline_of(const Row& row) {
+  const auto roofline = row.roofline();
+  return roofline
+             ? fmt::format("{:.1f} % of {}", 100 * roofline->fraction, roofline->memory ? "copy" : "arith.")
+             : "";
 }
+
+std::string rounded(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 std::string ratio(std::optional<double> value) { return number(value); }
 
 std::vector<std::string> cells_of(const Row& row) {
@@ -79,13 +84,16 @@ std::vector<std::string> cells_of(const Row& row) {
   return {device_of(row),
           name_of(row),
           tuning_of(row),
+          row.mode == lab::Mode::burst ? "" : std::string(name_of(row.mode)),
           when(seconds(summary.median)),
           summary.count > 1 ? fmt::format("±{:.1f} %", 100 * summary.spread()) : "",
-          when(seconds(summary.minimum)),
-          when(std::to_string(summary.count)),
           seconds(row.round_trip),
           number(row.gflops()),
-          fraction(row.fma_fraction()),
+          number(row.gbps()),
+          roofline_of(row),
+          rounded(row.clock_mhz()),
+          rounded(row.power_w()),
+          number(row.picojoules_per_flop()),
           ratio(row.ratio_serial),
           ratio(row.ratio_previous),
           ratio(row.ratio_yardstick),
@@ -107,13 +115,16 @@ std::string ladder_table(const std::vector<Row>& rows) {
   Table table({{"device", Align::left},
                {"variant", Align::left},
                {"tuning", Align::left},
+               {"mode", Align::left, true},
                {"kernel time"},
                {"spread"},
-               {"fastest"},
-               {"samples"},
                {"round trip"},
                {"GFLOP/s"},
-               {"of FMA", Align::right, true},
+               {"GB/s"},
+               {"roofline", Align::right, true},
+               {"MHz", Align::right, true},
+               {"W", Align::right, true},
+               {"pJ/flop", Align::right, true},
                {"× serial", Align::right, true},
                {"× previous", Align::right, true},
                {"× yardstick", Align::right, true},
@@ -121,7 +132,8 @@ std::string ladder_table(const std::vector<Row>& rows) {
                {"verified", Align::left}});
   std::string group;
   for (const Row& row : rows) {
-    const std::string its = lab::label_of(row.device) + "/" + row.variant->ladder;
+    const std::string its =
+        lab::label_of(row.device) + "/" + row.variant->ladder + std::string(name_of(row.mode));
     if (!group.empty() && group != its) table.add_rule();
     group = its;
     table.add(cells_of(row));

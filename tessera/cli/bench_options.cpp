@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/bench_options.hpp"
+#include <algorithm>
+#include <charconv>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/ranges.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/cli/terminal.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Kind = Parameter::Kind;
+
+double seconds_named(const std::string& word) {
+  double out = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out);
+  if (failed != std::errc() || end != word.data() + word.size() || !(out > 0))
+    throw Error("--time needs seconds, not '" + word + "'");
+  return out;
+}
+
+std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
+                         std::int64_t most) {
+  const std::int64_t out = evaluate(word);
+  if (out < least || out > most)
+    throw Error(flag + " " + word + " is not within " + std::to_string(least) + " to " +
+                std::to_string(most));
+  return out;
+}
+
+// "2/3" keeps every third point, from the second.
+template <class T>
+void keep_shard(std::vector<T>& points, const std::string& shard) {
+  if (shard.empty()) return;
+  const auto parts = split(shard, '/');
+  if (parts.size() != 2) throw Error("--shard needs I/N, not '" + shard + "'");
+  const std::int64_t of = count_named("--shard", parts[1], 1, 1'000'000),
+                     which = count_named("--shard", parts[0], 1, of);
+  std::vector<T> kept;
+  for (auto i = which - 1; i < std::ssize(points); i += of)
+    kept.push_back(points[static_cast<std::size_t>(i)]);
+  if (kept.empty()) throw Error("--shard " + shard + " leaves no size");
+  points = std::move(kept);
+}
+
+}  // namespace
+
+const char* const about_bench =
+    "Times variants of an operation in turn on random data, and verifies what they computed.\n\n"
+    "Sizes are words such as m=256:1024:x2 n=m k=64,128: lists of expressions over the other sizes, and\n"
+    "inclusive ranges first:last:step or first:last:x2, which multiplies. Every combination is measured.\n\n"
+    "kernel time   median on the device, copies excluded; spread: half the quartiles' distance\n"
+    "round trip    from host arrays to a host result, copies included\n"
+    "GFLOP/s, GB/s what the problem needs, however a variant computes it; each array counts once\n"
+    "roofline      share of what the device reaches in a copy, or in multiply-adds, whichever binds; both "
+    "are\n"
+    "              measured on it (tessera devices)\n"
+    "× serial      times as fast as the first rung of the processors' ladder\n"
+    "× previous    times as fast as the rung before it (its fastest tuning here)\n"
+    "× yardstick   times as fast as --vs NAME, else as the fastest yardstick on the same device";
+
+void declare(Words& words, BenchOptions& options, const Operation* operation) {
+  words.positionals("OPERATION SIZES", options.positionals, "");
+  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
+              "WHERE");
+  words.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
+  words.value("--vs", options.versus, "the variant to compare with", "NAME");
+  words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
+  words.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
+  words.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
+  words.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
+  words.value("--time", options.time, "the most that a candidate may take at one size [10]", "SECONDS");
+  words.value("--reps", options.samples, "samples of each [9 to 200, until 0.3 s are spent]", "N");
+  words.flag("--cold", options.cold, "flush the caches before each sample");
+  words.flag("--no-verify", options.no_verify, "leave the results unverified");
+  words.flag("--no-serial", options.no_serial, "do without the serial rung");
+  words.value("--seed", options.seed, "of the random data [1]", "N");
+  words.value("--shard", options.shard, "the i-th of n parts of the sizes, from 1", "I/N");
+  words.value("--json", options.json, "the results, rewritten after each size; - is standard output", "FILE");
+  words.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
+  words.value("--junit", options.junit,
+              "a test case for each choice: wrong fails, what cannot run is skipped", "FILE");
+  if (operation != nullptr)
+    for (const Parameter& p : operation->signature.parameters) {
+      if (!p.is_flag()) continue;
+      if (p.is_array())
+        words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
+      else if (p.kind != Kind::integer)
+        words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
+    }
+  words.closing(exit_codes);
+}
+
+lab::Measuring measuring_of(const BenchOptions& options) {
+  lab::Measuring out;
+  out.effort.seconds = seconds_named(options.time);
+  if (!options.samples.empty())
+    out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
+  out.cold = options.cold;
+  out.verify = !options.no_verify;
+  out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, std::int64_t{1} << 62));
+  out.interrupted = interrupted;
+  return out;
+}
+
+Selection selection_of(const BenchOptions& options) {
+  Selection out;
+  out.devices = devices_named(options.device);
+  out.variants = split(options.variants, ',');
+  out.versus = options.versus;
+  out.tuning = parse_tuning(options.tuning);
+  if (!options.tunings.empty() && options.tunings != "all") unknown("--tunings", options.tunings, {"all"});
+  out.all_tunings = options.tunings == "all" || !options.pivot.empty();
+  out.serial = !options.no_serial;
+  return out;
+}
+
+std::vector<std::string> size_names(const Operation& operation) {
+  auto out = operation.signature.dimensions();
+  for (const Parameter* p : operation.signature.of(Kind::integer)) out.push_back(p->name);
+  return out;
+}
+
+std::vector<Point> points_of(const Operation& operation, const BenchOptions& options) {
+  std::vector<std::string> words(options.positionals.begin() + 1, options.positionals.end()),
+      names = operation.signature.dimensions();
+  // A whole-number argument is a size that has a default.
+  for (const Parameter* p : operation.signature.of(Kind::integer))
+    if (std::ranges::any_of(words, [p](const std::string& w) { return w.starts_with(p->name + "="); }))
+      names.push_back(p->name);
+  if (words.empty() && !names.empty())
+    throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256:1024:x2");
+  Case problem;
+  for (const auto& [name, word] : options.flags)
+    if (!word.empty()) problem.words[name] = word;
+  for (const auto& [name, given] : options.optional)
+    if (given) problem.optional_inputs.push_back(name);
+  auto elements = split(options.element, ',');
+  if (elements.empty()) elements.emplace_back();
+  std::vector<Point> out;
+  for (const std::string& element : elements)
+    for (const Dims& dims : combinations(words, names)) {
+      Point point{element_named(operation, element), problem};
+      for (const auto& [name, size] : dims) {
+        const Parameter* p = operation.signature.find(name);
+        if (p != nullptr) point.problem.words[name] = std::to_string(size);
+        else point.problem.dims[name] = size;
+      }
+      out.push_back(std::move(point));
+    }
+  keep_shard(out, options.shard);
+  return out;
+}
+
+}  // namespace tessera::cli

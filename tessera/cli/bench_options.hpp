@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `bench` was asked: its flags, and the sizes, candidates and effort that they mean.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+#include "tessera/cli/candidates.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/lab/measure.hpp"
+
+namespace tessera::cli {
+
+struct BenchOptions {
+  std::vector<std::string> positionals;
+  std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
+              json, csv, junit, pivot, shard;
+  bool cold = false, no_verify = false, no_serial = false;
+  std::map<std::string, std::string> flags;  // scalars of the signature
+  std::map<std::string, bool> optional;      // inputs that are given when asked for
+};
+
+// What one table is made of.
+struct Point {
+  Element element;
+  Case problem;
+};
+
+// `operation`: adds its own flags; null: not known yet.
+void declare(Words& words, BenchOptions& options, const Operation* operation);
+extern const char* const about_bench;
+
+lab::Measuring measuring_of(const BenchOptions& options);
+Selection selection_of(const BenchOptions& options);
+std::vector<Point> points_of(const Operation& operation, const BenchOptions& options);
+std::vector<std::string> size_names(const Operation& operation);  // in the order of their titles
+
+}  // namespace tessera::cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera compare`: what became faster or slower between two results of `bench`.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <charconv>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/lab/compare.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
+#include "tessera/report/compare_table.hpp"
+#include "tessera/report/junit.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* about =
+    "Sets the times of two results of `tessera bench --json` against each other.\n\n"
+    "same        the medians differ by no more than --threshold\n"
+    "faster      by more, the intervals from the minimum to the upper quartile lie apart, and so they do in\n"
+    "slower      clock cycles where the device told its clock. Anything slower: exit code 3\n"
+    "ambiguous   by more, but the samples do not settle it\n"
+    "gone, added measured in one of the two only\n\n"
+    "Rows meet by problem, element, variant, tuning, mode, device name and threads.";
+
+double threshold_named(const std::string& word) {
+  double percent = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), percent);
+  if (failed != std::errc() || end != word.data() + word.size() || !(percent >= 0 && percent < 1000))
+    throw Error("--threshold needs a percentage, not '" + word + "'");
+  return percent / 100;
+}
+
+Json number(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
+
+Json median(const lab::Record* record) {
+  return record == nullptr || record->seconds.empty() ? Json(nullptr)
+                                                      : Json(lab::summarize(record->seconds).median);
+}
+
+Json to_json(const lab::Pair& pair) {
+  const lab::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
+  return {{"problem", record.problem},
+          {"element", record.element},
+          {"variant", record.variant},
+          {"tuning", record.tuning},
+          {"mode", record.mode},
+          {"device", record.device},
+          {"device_name", record.device_name},
+          {"median_before", median(pair.before)},
+          {"median", median(pair.now)},
+          {"times_faster", number(pair.times_faster)},
+          {"times_fewer_cycles", number(pair.times_fewer_cycles)},
+          {"verdict", std::string(name_of(pair.change))},
+          {"why", pair.why.empty() ? Json(nullptr) : Json(pair.why)}};
+}
+
+Json to_json(const Command& command, const lab::Document& before, const std::vector<lab::Pair>& pairs,
+             const lab::Judging& judging) {
+  Json out{{"schema", 1}, {"kind", "compare"}, {"operation", before.operation}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["threshold"] = judging.threshold;
+  out["rows"] = Json::array();
+  for (const lab::Pair& pair : pairs) out["rows"].push_back(to_json(pair));
+  return out;
+}
+
+int exit_of(const std::vector<lab::Pair>& pairs) {
+  const auto any = [&](lab::Change change) {
+    return std::ranges::find(pairs, change, &lab::Pair::change) != pairs.end();
+  };
+  if (any(lab::Change::wrong)) return exit_code::wrong;
+  return any(lab::Change::slower) ? exit_code::regression : exit_code::passed;
+}
+
+// Documents of different builds are what one compares; but a reader must know.
+void warn_of_builds(const lab::Document& before, const lab::Document& now) {
+  if (before.compiler != now.compiler)
+    warn({"the compilers differ: " + before.compiler + ", " + now.compiler});
+  if (before.flags != now.flags) warn({"the flags differ: " + before.flags + ", " + now.flags});
+}
+
+}  // namespace
+
+int compare(const Command& command) {
+  std::vector<std::string> files;
+  std::string threshold = "0.5", json, junit;
+  bool force = false;
+  Words words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about);
+  words.positionals("OLD NEW", files, "");
+  words.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
+  words.flag("--force", force, "compare what different machines, drivers, data or cache states gave");
+  words.value("--json", json, "the pairs with their verdicts; - is standard output", "FILE");
+  words.value("--junit", junit, "a test case for each pair", "FILE");
+  words.closing(exit_codes);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
+  const lab::Judging judging{.threshold = threshold_named(threshold)};
+  const lab::Document before = lab::read_document(read_json(files[0]), files[0]),
+                      now = lab::read_document(read_json(files[1]), files[1]);
+  if (const auto why = lab::incomparable(before, now)) {
+    if (!force) throw Error(*why + "; --force compares nevertheless");
+    warn({*why});
+  }
+  warn_of_builds(before, now);
+  const auto pairs = lab::compare(before, now, judging);
+  if (std::ranges::none_of(pairs, [](const lab::Pair& p) { return p.before != nullptr && p.now != nullptr; }))
+    throw Error(files[0] + " and " + files[1] + " have no row in common");
+  fmt::print(table_stream(json), "{}", report::compare_table(pairs));
+  write_json(json, to_json(command, before, pairs, judging));
+  write_text(junit, junit.empty() ? "" : report::junit("tessera compare", report::test_cases(pairs)));
+  return exit_of(pairs);
+}
+
+}  // namespace tessera::cli

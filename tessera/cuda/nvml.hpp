@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver's management library tells of a GPU: clock, power, energy. Loaded when it is first
+// asked, through declarations of our own, so that neither the build nor the start of the program needs it.
+#pragma once
+#include <optional>
+#include <string>
+
+namespace tessera::cuda {
+
+// Of one GPU, named by its PCI bus, which the library and the runtime number alike.
+class Nvml {
+ public:
+  explicit Nvml(const std::string& pci_bus);
+
+  const std::string& silence() const { return silence_; }  // why it tells nothing; "" when it does
+  std::optional<double> clock_mhz() const;                 // of the multiprocessors, now
+  std::optional<double> power_w() const;  // now; where the driver is too old for that, a mean of a second
+  std::optional<double> joules() const;   // since the driver was loaded; its last step may be 0.1 s old
+
+ private:
+  void* device_ = nullptr;
+  std::string silence_;
+};
+
+}  // namespace tessera::cuda

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/lab/compare.hpp"
+#include <fmt/format.h>
+#include <cmath>
+#include <map>
+#include "tessera/lab/statistics.hpp"
+
+namespace tessera::lab {
+namespace {
+
+struct Side {
+  double low = 0, centre = 0, high = 0;
+};
+
+Side side_of(const std::vector<double>& samples) {
+  const Summary summary = summarize(samples);
+  return {summary.minimum, summary.median, summary.q3};
+}
+
+std::vector<double> cycles(const Record& record) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < record.clocks_mhz.size(); ++i)
+    out.push_back(record.seconds[i] * record.clocks_mhz[i]);
+  return out;
+}
+
+// `ambiguous` stands for a difference that the intervals do not carry.
+Change change_of(const Side& before, const Side& now, double threshold) {
+  const double ratio = now.centre / before.centre;
+  if (std::abs(ratio - 1) <= threshold) return Change::same;
+  if (ratio < 1 && now.high < before.low) return Change::faster;
+  if (ratio > 1 && before.high < now.low) return Change::slower;
+  return Change::ambiguous;
+}
+
+// A time may differ because the clock did. Then the cycles tell.
+void confirm_in_cycles(Pair& pair, const Judging& judging) {
+  if (pair.before->clocks_mhz.empty() || pair.now->clocks_mhz.empty()) return;
+  const Side before = side_of(cycles(*pair.before)), now = side_of(cycles(*pair.now));
+  pair.times_fewer_cycles = before.centre / now.centre;
+  if (pair.change != Change::faster && pair.change != Change::slower) return;
+  if (change_of(before, now, judging.threshold) == pair.change) return;
+  pair.change = Change::ambiguous;
+  pair.why = "the clock changed: its cycles do not confirm it";
+}
+
+bool measured(const Record& record) { return !record.seconds.empty(); }
+
+Pair missing(const Record* before, const Record* now) {
+  Pair out{.before = before,
+           .now = now,
+           .change = now != nullptr && measured(*now) ? Change::added : Change::gone};
+  if (now != nullptr && now->verified == "wrong") out.change = Change::wrong;
+  const Record* silent = out.change == Change::added ? before : now;
+  out.why = out.change == Change::wrong ? "its result is wrong"
+            : silent == nullptr         ? "has no row"
+            : silent->reason.empty()    ? "was not measured"
+                                        : silent->reason;
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Change change) {
+  switch (change) {
+    case Change::same:
+      return "same";
+    case Change::faster:
+      return "faster";
+    case Change::slower:
+      return "slower";
+    case Change::ambiguous:
+      return "ambiguous";
+    case Change::gone:
+      return "gone";
+    case Change::added:
+      return "added";
+    case Change::wrong:
+      break;
+  }
+  return "wrong";
+}
+
+Pair judge(const Record& before, const Record& now, const Judging& judging) {
+  Pair out{.before = &before, .now = &now};
+  if (now.verified == "wrong" || !measured(before) || !measured(now)) return missing(&before, &now);
+  const Side old_side = side_of(before.seconds), new_side = side_of(now.seconds);
+  out.times_faster = old_side.centre / new_side.centre;
+  out.change = change_of(old_side, new_side, judging.threshold);
+  if (out.change == Change::ambiguous) out.why = "the intervals overlap";
+  const std::size_t fewest = std::min(before.seconds.size(), now.seconds.size());
+  if (fewest < judging.fewest) {
+    out.change = Change::ambiguous;
+    out.why = fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest);
+  }
+  confirm_in_cycles(out, judging);
+  return out;
+}
+
+std::vector<Pair> compare(const Document& before, const Document& now, const Judging& judging) {
+  std::multimap<std::string, const Record*> open;
+  for (const Record& record : before.records) open.emplace(record.key(), &record);
+  std::vector<Pair> out;
+  for (const Record& record : now.records) {
+    const auto same = open.lower_bound(record.key());
+    if (same == open.end() || same->first != record.key()) {
+      if (measured(record)) out.push_back(missing(nullptr, &record));
+      continue;
+    }
+    const Record& old = *same->second;
+    open.erase(same);
+    if (measured(old) || measured(record)) out.push_back(judge(old, record, judging));
+  }
+  // In the order of their document, which the map has lost.
+  for (const Record& record : before.records)
+    for (const auto& [key, left] : open)
+      if (left == &record && measured(record)) out.push_back(missing(&record, nullptr));
+  return out;
+}
+
+std::optional<std::string> incomparable(const Document& before, const Document& now) {
+  const auto differ = [](const char* what, const std::string& a, const std::string& b) {
+    return fmt::format("{} differs: {} then, {} now", what, a.empty() ? "unknown" : a,
+                       b.empty() ? "unknown" : b);
+  };
+  if (before.operation != now.operation) return differ("the operation", before.operation, now.operation);
+  if (before.processor != now.processor)
+    return differ("the machine's processor", before.processor, now.processor);
+  const std::map<std::string, std::string> drivers(before.drivers.begin(), before.drivers.end());
+  bool any = before.drivers.empty() || now.drivers.empty();
+  for (const auto& [name, driver] : now.drivers) {
+    const auto found = drivers.find(name);
+    any = any || found != drivers.end();
+    if (found != drivers.end() && found->second != driver) return differ("the driver", found->second, driver);
+  }
+  if (!any) return differ("the device", before.drivers.front().first, now.drivers.front().first);
+  if (before.caches != now.caches) return differ("the caches' state", before.caches, now.caches);
+  if (before.distribution != now.distribution)
+    return differ("the data's distribution", before.distribution, now.distribution);
+  return std::nullopt;
+}
+
+}  // namespace tessera::lab

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results read back from their JSON, perhaps of another machine or of another version's ladder: so a
+// record holds names where a Row holds the variant itself.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::lab {
+
+struct Record {
+  std::string problem;                         // "k=64 m=64 n=64 op-a=transpose"
+  std::string element, variant, tuning, mode;  // "f32", "gpu/shared_tiles", "tile=16", "burst"
+  std::string device, device_name;             // "cuda:0" and as its maker calls it
+  int threads = 1;
+  std::vector<double> seconds, clocks_mhz;  // as many clocks as seconds, or none
+  std::string verified, reason;
+
+  // What makes it the same measurement in two documents.
+  std::string key() const;
+};
+
+struct Document {
+  std::string operation, caches, distribution, date, git, compiler, flags;
+  std::string processor;  // of the machine that measured
+  std::string seed;
+  std::vector<std::pair<std::string, std::string>> drivers;  // of each device's name
+  std::vector<Record> records;
+};
+
+// `name` is what messages call it. Throws Error where it is no results of `bench`.
+Document read_document(const nlohmann::ordered_json& json, const std::string& name);
+
+}  // namespace tessera::lab

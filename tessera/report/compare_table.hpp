@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two documents' times side by side, with the verdicts.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/lab/compare.hpp"
+
+namespace tessera::report {
+
+// One line a pair, below it how many there are of each verdict.
+std::string compare_table(const std::vector<lab::Pair>& pairs);
+
+}  // namespace tessera::report

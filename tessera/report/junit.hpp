@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a continuous integration shows: each measured choice, or compared pair, as a test case.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/lab/compare.hpp"
+#include "tessera/lab/result.hpp"
+
+namespace tessera::report {
+
+struct TestCase {
+  enum class Outcome { passed, failed, skipped };
+  std::string group, name;
+  double seconds = 0;
+  Outcome outcome = Outcome::passed;
+  std::string text = {};  // why it failed or was skipped
+};
+
+std::string junit(const std::string& suite, const std::vector<TestCase>& cases);
+
+// A wrong result, or samples that were all throttled, fail; what cannot run here is skipped.
+std::vector<TestCase> test_cases(const lab::Session& session);
+// Slower and wrong fail; what one side lacks is skipped.
+std::vector<TestCase> test_cases(const std::vector<lab::Pair>& pairs);
+
+}  // namespace tessera::report
