@@ -21,7 +21,7 @@ class Browser:
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.write = os.pipe()
         self.read, from_browser = os.pipe()
-        words = [path, "--headless", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+        words = [path, "--headless", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe", "--no-first-run",
                  f"--user-data-dir={self.profile.name}", "about:blank"]
         if os.geteuid() == 0:
             words.insert(1, "--no-sandbox")

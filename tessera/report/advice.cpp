@@ -15,13 +15,18 @@ constexpr double near_ceiling = 0.85, far_from_ceiling = 0.5, noisy = 0.05, clea
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
 void wrong_results(const Group& group, std::vector<Advice>& out) {
-  for (const Entry* row : group.rows)
-    if (row->wrong())
-      out.push_back(
-          {100, row->variant + " computes a wrong result",
-           fmt::format("{} {} at {}, {}.", row->rung(), tessera::to_string(row->tuning), to_string(row->dims),
-                       where(group)),
-           "Nothing else counts until it is right: run verify on this rung alone, then trace it for races."});
+  Entries told;
+  for (const Entry* row : group.rows) {
+    if (!row->wrong() || std::ranges::any_of(told, [&](const Entry* t) { return same_rung(*t, *row); }))
+      continue;
+    told.push_back(row);
+    const auto times = std::ranges::count_if(choices_of(group.rows, *row), &Entry::wrong);
+    out.push_back(
+        {100, row->variant + " computes a wrong result",
+         fmt::format("{} {} at {}{}, {}.", row->rung(), tessera::to_string(row->tuning), to_string(row->dims),
+                     times > 1 ? fmt::format(" and {} more", times - 1) : "", where(group)),
+         "Nothing else counts until it is right: run verify on this rung alone, then trace it for races."});
+  }
 }
 
 void unsteady(const Group& group, std::vector<Advice>& out) {

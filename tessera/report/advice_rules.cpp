@@ -53,14 +53,17 @@ void findings(const Entry& row, std::vector<Advice>& out) {
 void coalescing(const Entry& row, const std::string& access, std::vector<Advice>& out) {
   const Number sectors = quotient(row, access + ".sectors", access + ".requests"),
                size = bytes_of(row.element);
-  if (!sectors || !size) return;
-  const double needed = threads_of_a_warp * *size / bytes_of_a_sector;
-  if (*sectors <= 1.5 * needed) return;
+  // A trace that counted what the addresses need at least says it better than the element does.
+  Number needed = quotient(row, access + ".ideal_sectors", access + ".requests");
+  const bool counted = needed.has_value();
+  if (!needed && size) needed = threads_of_a_warp * *size / bytes_of_a_sector;
+  if (!sectors || !needed || *sectors <= 1.5 * *needed) return;
   const bool load = access == "global_load";
   out.push_back({70, fmt::format("Coalesce the {} of {}", load ? "loads" : "stores", row.variant),
-                 fmt::format("{} sectors per request, where {} hold a whole warp's {} side by side; {}.{}",
-                             figure(*sectors), figure(needed), row.element, name_of_row(row),
-                             place_of(row, access + ".sectors")),
+                 fmt::format("{} sectors per request, where {} {}; {}.{}", figure(*sectors), figure(*needed),
+                             counted ? "would hold what was asked for"
+                                     : "hold a whole warp's " + row.element + " side by side",
+                             name_of_row(row), place_of(row, access + ".sectors")),
                  "Let neighbouring threads of a warp take neighbouring elements: exchange the thread's x and "
                  "y, or go through shared memory."});
 }

@@ -14,7 +14,9 @@ using Anchor = Svg::Anchor;
 // Letters are measured generously: the reader's font is not known here.
 constexpr double letter = 7.6, small_letter = 6.9, code_letter = 7.0;
 
-std::size_t fitting(double room, double each) { return static_cast<std::size_t>(std::max(room / each, 4.0)); }
+std::size_t fitting(double room, double each) {
+  return static_cast<std::size_t>(std::max(room / each + 0.01, 4.0));
+}
 
 // Where things lie: labels beside their bars, or above them where the page is narrow.
 struct Place {
@@ -27,10 +29,10 @@ struct Place {
       letters = std::max({letters, label * (code ? code_letter : letter), detail * small_letter});
       details = details || !bar.detail.empty();
     }
-    left = small ? 2 : std::clamp(letters, 90.0, code ? 470.0 : 300.0) + 16;
+    left = small ? 2 : std::clamp(letters, 90.0, code ? 470.0 : 330.0) + 16;
     right = small ? width - 6 : width - 74;
     step = small ? 42 : code ? 26 : details ? 40 : 32;
-    top = bars.reference ? 40 : small ? 12 : 20;
+    top = bars.reference ? small ? 28 : 40 : small ? 12 : 20;
     bottom = top + step * static_cast<double>(bars.bars.size()) + 4;
   }
   double height() const { return small ? 13 : 18; }
@@ -116,10 +118,10 @@ void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
   const double room = place.left - 16;
   if (place.code) return svg.text({2, y + 13}, shortened(bar.label, fitting(room, code_letter)), "code");
   const std::string weight = bar.classes == "best" ? "strong" : "";
-  svg.text({room + 4, y + (bar.detail.empty() ? 13.5 : 6.5)}, shortened(bar.label, fitting(room, letter)),
+  svg.text({room + 4, y + (bar.detail.empty() ? 13.5 : 5.5)}, shortened(bar.label, fitting(room, letter)),
            weight, Anchor::end);
   if (!bar.detail.empty())
-    svg.text({room + 4, y + 21}, shortened(bar.detail, fitting(room, small_letter)), "small muted",
+    svg.text({room + 4, y + 21.5}, shortened(bar.detail, fitting(room, small_letter)), "small muted",
              Anchor::end);
 }
 
@@ -139,9 +141,13 @@ Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart
   }
   if (bars.reference) {
     const double x = scale.at(*bars.reference);
-    svg.line({x, place.top - 8}, {x, place.bottom}, "opponent");
+    // Above narrow bars stand their values: the line leaves those alone.
+    if (!place.small) svg.line({x, place.top - 8}, {x, place.bottom}, "opponent");
+    else
+      for (std::size_t i = 0; i < bars.bars.size(); ++i)
+        svg.line({x, place.bar_y(i) - 2}, {x, place.bar_y(i) + place.height() + 2}, "opponent");
     const bool right = x > (place.left + place.right) / 2;
-    svg.text({x, place.top - 14}, bars.reference_name, "small mark-text",
+    svg.text({x, place.small ? 13 : place.top - 14}, bars.reference_name, "small mark-text",
              right ? Anchor::end : Anchor::start);
   }
   return svg;

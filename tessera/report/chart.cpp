@@ -10,6 +10,8 @@
 namespace tessera::report {
 namespace {
 
+constexpr std::size_t long_text = 40;  // a cell that had better wrap
+
 bool says_something(const DataTable& table, std::size_t column) {
   return !table.columns[column].optional ||
          std::ranges::any_of(table.lines, [=](const auto& line) { return !line.cells[column].text.empty(); });
@@ -18,6 +20,7 @@ bool says_something(const DataTable& table, std::size_t column) {
 std::string cell_html(const Cell& cell, bool head, bool left) {
   std::string classes = cell.classes;
   if (left) classes += " left";
+  if (left && display_width(cell.text) > long_text && cell.classes.empty()) classes += " words";
   if (cell.text.empty()) classes += " none";
   if (classes.starts_with(' ')) classes.erase(0, 1);
   const bool sorts = cell.value && std::isfinite(*cell.value);

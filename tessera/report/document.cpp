@@ -20,11 +20,30 @@ constexpr std::array known_kinds{"bench", "sweep", "tune", "trace", "verify", "c
 
 std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
 
-Counters counters_of(const Json& json) {
+// With `kind`, such as "global_load", a line's own names are parts of its kind.
+Counters counters_of(const Json& json, const std::string& kind = {}) {
   Counters out;
   for (const auto& [name, value] : json.items())
-    if (value.is_number() && name != "line") out.emplace_back(name, value.get<double>());
+    if (value.is_number() && name != "line" && name != "width")
+      out.emplace_back(kind.empty() ? name : kind + "." + name, value.get<double>());
   return out;
+}
+
+bool is_ratio(const std::string& counter) {
+  return counter.ends_with("_per_request") || counter.ends_with("efficiency");
+}
+
+// Of one line that loads and stores, or loads twice, the counts are added; a ratio of two is none.
+void add_line(std::vector<SourceLine>& lines, SourceLine more) {
+  const auto known = std::ranges::find_if(
+      lines, [&](const SourceLine& l) { return l.line == more.line && l.file == more.file; });
+  if (known == lines.end()) return lines.push_back(std::move(more));
+  for (const auto& [name, value] : more.counters) {
+    const auto same = std::ranges::find(known->counters, name, &std::pair<std::string, double>::first);
+    if (same == known->counters.end()) known->counters.emplace_back(name, value);
+    else if (is_ratio(name)) known->counters.erase(same);
+    else same->second += value;
+  }
 }
 
 void read_trace(const std::string& file, const Fields& fields, Entry& out) {
@@ -33,8 +52,8 @@ void read_trace(const std::string& file, const Fields& fields, Entry& out) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Fields line(file, fields.place(at("lines", i)), lines[i]);
     const Json* counters = line.object("counters");
-    out.lines.push_back({line.text("file"), line.text("text"), line.whole("line"),
-                         counters_of(counters != nullptr ? *counters : lines[i])});
+    add_line(out.lines, {line.text("file"), line.text("text"), line.whole("line"),
+                         counters_of(counters != nullptr ? *counters : lines[i], line.text("kind"))});
   }
   const Json& findings = fields.array("findings");
   for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -79,6 +98,7 @@ Entry entry_of(const std::string& file, const Fields& fields) {
                                                              {"gflops", &Entry::gflops},
                                                              {"gbps", &Entry::gbps},
                                                              {"bytes", &Entry::bytes},
+                                                             {"flops", &Entry::flops},
                                                              {"roofline", &Entry::roofline},
                                                              {"fma_fraction", &Entry::fma_fraction},
                                                              {"clock_mhz", &Entry::clock_mhz},
@@ -86,6 +106,8 @@ Entry entry_of(const std::string& file, const Fields& fields) {
                                                              {"joules", &Entry::joules},
                                                              {"throttled", &Entry::throttled},
                                                              {"occupancy", &Entry::occupancy},
+                                                             {"blocks", &Entry::blocks},
+                                                             {"blocks_traced", &Entry::blocks_traced},
                                                              {"ratio_serial", &Entry::ratio_serial},
                                                              {"ratio_previous", &Entry::ratio_previous},
                                                              {"ratio_yardstick", &Entry::ratio_yardstick},
@@ -102,11 +124,11 @@ DeviceFacts device_of(const std::string& file, const Fields& fields) {
   DeviceFacts out{fields.needed_text("label"), fields.text("name"), fields.text("driver"), {}, {}};
   if (const Json* json = fields.object("ceilings")) {
     const Fields ceilings(file, fields.place("ceilings"), *json);
-    out.memory_gbps = ceilings.number("memory_gbps");
-    if (const Json* by_element = ceilings.object("gflops")) {
-      const Fields rates(file, ceilings.place("gflops"), *by_element);
+    out.memory = ceilings.number("bytes_per_second");
+    if (const Json* by_element = ceilings.object("flops_per_second")) {
+      const Fields rates(file, ceilings.place("flops_per_second"), *by_element);
       for (const auto& [element, value] : by_element->items())
-        if (const Number rate = rates.number(element.c_str())) out.gflops[element] = *rate;
+        if (const Number rate = rates.number(element.c_str())) out.arithmetic[element] = *rate;
     }
   }
   return out;
@@ -136,7 +158,7 @@ void read_provenance(const std::string& file, const Fields& fields, Document& ou
   if (const Json* json = fields.object("machine")) {
     const Fields machine(file, "machine", *json);
     add("processor", machine.text("processor"));
-    if (const Number threads = machine.number("threads")) add("threads", figure(*threads));
+    if (const Number threads = machine.number("threads")) add("threads", count(*threads));
     add("system", machine.text("system"));
   }
   add("inputs", fields.text("distribution"));
@@ -167,15 +189,16 @@ void read_cells(const std::string& file, const Json& rows, Document& out) {
 
 }  // namespace
 
-Number Entry::flops() const {
+Number Entry::work() const {
+  if (flops) return flops;
   if (!gflops || !median) return std::nullopt;
   return *gflops * 1e9 * *median;
 }
 
 Number Entry::intensity() const {
-  const Number work = flops();
-  if (!work || !bytes || !(*bytes > 0) || !(*work > 0)) return std::nullopt;
-  return *work / *bytes;
+  const Number needed = work();
+  if (!needed || !bytes || !(*bytes > 0) || !(*needed > 0)) return std::nullopt;
+  return *needed / *bytes;
 }
 
 Number Entry::spread() const {

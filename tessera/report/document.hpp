@@ -50,7 +50,8 @@ struct Entry {
   Tuning tuning;
   bool yardstick = false, serial = false;
   Number median, q1, q3, minimum, samples, estimate, round_trip;
-  Number gflops, gbps, bytes, roofline, fma_fraction, clock_mhz, power_w, joules, throttled, occupancy;
+  Number gflops, gbps, flops, bytes, roofline, fma_fraction, clock_mhz, power_w, joules, throttled, occupancy;
+  Number blocks, blocks_traced;
   Number ratio_serial, ratio_previous, ratio_yardstick, error_over_bound, relative_l2;
   Counters counters;
   std::vector<SourceLine> lines;
@@ -59,7 +60,7 @@ struct Entry {
 
   bool wrong() const { return verified == "wrong"; }
   bool counts() const { return median.has_value() && !wrong(); }
-  Number flops() const;      // that the problem needs
+  Number work() const;       // floating-point operations that the problem needs
   Number intensity() const;  // flops for each byte that the problem needs
   Number spread() const;     // half the quartiles' distance, as a fraction
   Number counter(const std::string& name) const;
@@ -68,8 +69,8 @@ struct Entry {
 
 struct DeviceFacts {
   std::string label, name, driver;
-  Number memory_gbps;                    // measured copy bandwidth
-  std::map<std::string, double> gflops;  // measured arithmetic, by element
+  Number memory;                             // bytes per second, as measured
+  std::map<std::string, double> arithmetic;  // flop per second, as measured, by element
 };
 
 struct Document {

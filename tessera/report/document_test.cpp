@@ -29,7 +29,7 @@ TEST(Document, ReadsWhatBenchWrites) {
   EXPECT_EQ(row.rung(), "05 tiles");
   EXPECT_EQ(to_string(row.dims), "m = n = 4, k = 8");
   EXPECT_EQ(row.tuning["tile"], 16);
-  EXPECT_DOUBLE_EQ(*row.flops(), 1e9);
+  EXPECT_DOUBLE_EQ(*row.work(), 1e9);
   EXPECT_DOUBLE_EQ(*row.intensity(), 2);
   EXPECT_NEAR(*row.spread(), 0.2, 1e-12);
   EXPECT_FALSE(row.ratio_previous);
@@ -50,12 +50,24 @@ TEST(Document, ReadsWhatTraceWrites) {
   EXPECT_FALSE(row.counts());
 }
 
+TEST(Document, ALineThatDoesSeveralThingsIsOneLine) {
+  const Document read = parse_document("some.json", file(R"({"variant": "tiles", "lines": [
+    {"file": "k.cu", "line": 3, "text": "x", "kind": "global_load", "width": 4, "requests": 8, "sectors": 32, "sectors_per_request": 4},
+    {"file": "k.cu", "line": 3, "text": "x", "kind": "global_load", "width": 4, "requests": 8, "sectors": 8, "sectors_per_request": 1},
+    {"file": "k.cu", "line": 3, "text": "x", "kind": "shared_store", "width": 4, "requests": 8}]})",
+                                                         "trace"));
+  ASSERT_EQ(read.rows.at(0).lines.size(), 1u);
+  EXPECT_EQ(
+      read.rows.at(0).lines[0].counters,
+      (Counters{{"global_load.requests", 16}, {"global_load.sectors", 40}, {"shared_store.requests", 8}}));
+}
+
 TEST(Document, CeilingsComeFromTheDevice) {
   const Document read = parse_document("some.json", R"({"schema": 1, "kind": "bench", "rows": [],
-    "devices": [{"label": "cuda:0", "ceilings": {"memory_gbps": 4000, "gflops": {"f32": 60000}}}]})");
+    "devices": [{"label": "cuda:0", "ceilings": {"bytes_per_second": 4e12, "flops_per_second": {"f32": 6e13}}}]})");
   ASSERT_NE(read.device("cuda:0"), nullptr);
-  EXPECT_EQ(read.device("cuda:0")->memory_gbps, 4000);
-  EXPECT_EQ(read.device("cuda:0")->gflops.at("f32"), 60000);
+  EXPECT_EQ(read.device("cuda:0")->memory, 4e12);
+  EXPECT_EQ(read.device("cuda:0")->arithmetic.at("f32"), 6e13);
   EXPECT_EQ(read.device("cuda:1"), nullptr);
 }
 

@@ -20,10 +20,11 @@ bool Group::executor() const { return device.starts_with("simt"); }
 std::vector<Group> groups_of(const Document& document) {
   std::vector<Group> out;
   for (const Entry& row : document.rows) {
-    const auto same = std::ranges::find_if(
-        out, [&](const Group& g) { return g.element == row.element && g.device == row.device; });
+    const auto same = std::ranges::find_if(out, [&](const Group& g) {
+      return g.element == row.element && g.device == row.device && g.mode == row.mode;
+    });
     Group& group =
-        same == out.end() ? out.emplace_back(Group{&document, row.element, row.device, {}}) : *same;
+        same == out.end() ? out.emplace_back(Group{&document, row.element, row.device, row.mode, {}}) : *same;
     group.rows.push_back(&row);
   }
   return out;
@@ -135,7 +136,8 @@ Entries best_choices(const Entries& rows, const Metric& metric) {
 }
 
 std::string where(const Group& group) {
-  return (group.element.empty() ? "" : group.element + " on ") + group.device_name();
+  return (group.element.empty() ? "" : group.element + " on ") + group.device_name() +
+         (group.mode.empty() || group.mode == "burst" ? "" : ", " + group.mode);
 }
 
 std::string tip_of(const Entry& entry, const Metric& metric) {

@@ -12,7 +12,7 @@ using Entries = std::vector<const Entry*>;
 
 struct Group {
   const Document* document = nullptr;
-  std::string element, device;
+  std::string element, device, mode;  // bursts are not compared with sustained runs
   Entries rows;
 
   std::string device_name() const;  // "NVIDIA H200", or the label

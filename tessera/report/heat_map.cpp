@@ -54,7 +54,7 @@ struct Place {
     left = std::clamp(6.7 * static_cast<double>(longest) + 14, 44.0, small ? 118.0 : 250.0);
     const auto columns = static_cast<double>(map.columns.size());
     const double least = std::max(small ? 44.0 : 52.0, 6.6 * static_cast<double>(widest) + 6);
-    cell = std::clamp((across - left - 4) / columns, least, std::max(least, 92.0));
+    cell = std::clamp((across - left - 4) / columns, least, std::max(least, 104.0));
     line = small ? 32 : 34;
     width = std::max(left + columns * cell + 4, 330.0);
     bottom = top + line * static_cast<double>(map.lines.size());

@@ -40,9 +40,9 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
                  {metric.unit},
                  {"time"},
                  {"±", false, true},
-                 {"× previous", false, true},
-                 {"× yardstick", false, true},
-                 {"of roofline", false, true},
+                 {"× previous", false, true},
+                 {"× yardstick", false, true},
+                 {"of roofline", false, true},
                  {"energy", false, true},
                  {"error/bound", false, true},
                  {"verified", true, true}};

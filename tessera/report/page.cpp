@@ -78,14 +78,13 @@ std::string provenance_html(const std::vector<Document>& documents) {
       "<section id=\"provenance\" aria-labelledby=\"provenance-title\">\n<h2 id=\"provenance-title\">Where "
       "this comes from</h2>\n";
   for (const Document& document : documents) {
-    out += fmt::format("<div class=\"scroll\"><table class=\"provenance\"><caption>{}{}</caption><tbody>\n",
-                       escaped(document.kind),
-                       document.operation.empty() ? "" : " of " + escaped(document.operation));
+    const std::string of = document.operation.empty() ? "" : " of " + document.operation;
+    out += fmt::format("<details{}><summary>{}</summary>", documents.size() > 2 ? "" : " open",
+                       escaped(document.kind + of + ": " + document.path));
+    out += "<div class=\"scroll\"><table class=\"provenance\"><tbody>\n";
     for (const auto& [name, value] : document.provenance)
-      out += fmt::format("<tr><th scope=\"row\">{}</th><td{}>{}</td></tr>\n", escaped(name),
-                         name == "command" || name == "flags" || name == "file" ? " class=\"path\"" : "",
-                         escaped(value));
-    out += "</tbody></table></div>\n";
+      out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(name), escaped(value));
+    out += "</tbody></table></div></details>\n";
   }
   return out + "</section>\n";
 }

@@ -61,9 +61,10 @@ void add_facts(Section& out, const Group& group, const Entry& best, const Metric
   if (best.roofline)
     out.facts.emplace_back("of the roofline",
                            fmt::format("{:.0f} %\n{}", 100 * *best.roofline, best.ceiling));
-  const auto rows = group.rows;
-  const auto ok = std::ranges::count_if(rows, [](const Entry* row) { return row->verified == "ok"; });
-  out.facts.emplace_back("verified", fmt::format("{} of {}\nrows", ok, rows.size()));
+  const auto measured =
+      std::ranges::count_if(group.rows, [](const Entry* row) { return row->median.has_value(); });
+  const auto ok = std::ranges::count(group.rows, "ok", &Entry::verified);
+  out.facts.emplace_back("verified", fmt::format("{} of {}\nmeasured rows", ok, measured));
 }
 
 void add_measured(Section& out, const Group& group) {
@@ -94,11 +95,17 @@ void add_measured(Section& out, const Group& group) {
 void add_trace(Section& out, const Group& group) {
   append(out.charts, counter_charts(group));
   append(out.charts, line_charts(group));
+  const auto sampled = std::ranges::count_if(group.rows, [](const Entry* row) {
+    return row->blocks && row->blocks_traced && *row->blocks_traced < *row->blocks;
+  });
   if (DataTable findings = findings_table(group); !findings.lines.empty()) {
     out.lede = fmt::format("The trace found {} break{} of the rules of memory or barriers.",
                            findings.lines.size(), findings.lines.size() == 1 ? "" : "s");
     out.alarm = std::move(findings);
   }
+  if (sampled > 0)
+    out.lede += fmt::format("{}Of {} of {} rows a sample of the blocks was traced.",
+                            out.lede.empty() ? "" : " ", sampled, group.rows.size());
 }
 
 std::string kind_of(const Document& document) {

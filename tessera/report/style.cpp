@@ -138,16 +138,18 @@ th,td{padding:.36rem .8rem .36rem 0;text-align:right;white-space:nowrap;border-b
 th:last-child,td:last-child{padding-right:.2rem}
 th{font-weight:600;color:$muted;font-size:.8125rem;vertical-align:bottom}
 thead th{white-space:normal;min-width:3.4rem;line-height:1.3}
-tbody th{color:$ink;font-size:.875rem}
+tbody th{color:$ink;font-size:.875rem;vertical-align:baseline}
+.scroll th:first-child{position:sticky;left:0;background:$page}
+figure .scroll th:first-child{background:$paper}
 .left{text-align:left}
 .words{white-space:normal;min-width:16rem;overflow-wrap:anywhere}
 td.none{color:$muted}
 tr.best td,tr.best th{font-weight:650}
 tr.wrong td,tr.wrong th{color:$bad}
-th button{all:unset;cursor:pointer}
+th button{all:unset;cursor:pointer;position:relative}
 th button:hover{color:$ink}
 th button:focus-visible{outline:2px solid $mark}
-th button::after{content:"";display:inline-block;width:.9em;text-align:right;color:$accent}
+th button::after{content:"";position:absolute;left:calc(100% + .1em);bottom:0;color:$accent}
 th[aria-sort=ascending] button::after{content:"↑"}
 th[aria-sort=descending] button::after{content:"↓"}
 code,.code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:.84em}

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <tuple>
 #include "tessera/report/charts.hpp"
 #include "tessera/report/escape.hpp"
 #include "tessera/report/scale.hpp"
@@ -63,7 +65,7 @@ Chart counter_chart(const Group& group, const Shown& shown) {
       bar.value = value;
       bar.value_text = figure(*value);
     } else {
-      bar.missing = value ? "none" : "not counted";
+      bar.missing = value ? "none" : row->reason.empty() ? "not counted" : row->reason;
     }
     bar.tip =
         bar.label + "\n" + bar.detail + "\n" + (value ? figure(*value) + " " + bars.unit : "not counted");
@@ -106,15 +108,32 @@ std::string spoken(std::string name) {
   return name;
 }
 
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? std::string() : text.substr(first);
+}
+
+bool several_files(const Entry& row) {
+  return std::ranges::any_of(row.lines,
+                             [&](const SourceLine& l) { return l.file != row.lines.front().file; });
+}
+
+// "kernel.cu:31" where lines are of several files, else the number alone.
+std::string place_of(const SourceLine& line, bool several) {
+  return several ? fmt::format("{}:{}", std::filesystem::path(line.file).filename().string(), line.line)
+                 : fmt::format("{:>3}", line.line);
+}
+
 DataTable source_table(const Entry& row, const std::string& caption) {
   DataTable out;
   out.caption = caption;
   out.source = true;
   out.columns = {{"line"}, {"source", true}};
   const auto names = counters_in(row);
+  const bool several = several_files(row);
   for (const auto& name : names) out.columns.push_back({spoken(name)});
   for (const SourceLine& line : row.lines) {
-    DataTable::Line cells{{Cell(std::to_string(line.line), line.line), Cell(line.text, {}, "code")}, ""};
+    DataTable::Line cells{{Cell(place_of(line, several), line.line), Cell(line.text, {}, "code")}, ""};
     for (const auto& name : names) {
       const auto found = std::ranges::find(line.counters, name, &std::pair<std::string, double>::first);
       cells.cells.push_back(found == line.counters.end() ? Cell()
@@ -126,9 +145,9 @@ DataTable source_table(const Entry& row, const std::string& caption) {
   return out;
 }
 
-Bar line_bar(const SourceLine& line, double largest) {
+Bar line_bar(const SourceLine& line, double largest, bool several) {
   Bar out;
-  out.label = fmt::format("{:>3}  {}", line.line, line.text);
+  out.label = place_of(line, several) + "  " + (several ? trimmed(line.text) : line.text);
   out.tip = fmt::format("{}:{}", line.file, line.line);
   for (const auto& [name, value] : line.counters)
     if (value != 0) out.tip += "\n" + spoken(name) + " " + count(value);
@@ -145,9 +164,8 @@ Chart line_chart(const Entry& row) {
   Chart out;
   out.name = "lines-" + row.variant;
   out.title = fmt::format("{}, line by line at {}", row.rung(), to_string(row.dims));
-  out.description =
-      fmt::format("{}: how many sectors of global memory and wavefronts of shared memory each line asks for.",
-                  row.lines.front().file);
+  out.description = (several_files(row) ? "" : row.lines.front().file + ": ") +
+                    "sectors of global memory and wavefronts of shared memory that each line asks for.";
   out.table = source_table(row, out.title);
   std::vector<const SourceLine*> lines;
   for (const SourceLine& line : row.lines) lines.push_back(&line);
@@ -160,9 +178,9 @@ Chart line_chart(const Entry& row) {
     out.note = fmt::format("The costliest of {} lines; the table holds all.", row.lines.size());
     lines.resize(std::min(lines.size(), most));
   }
-  std::ranges::stable_sort(lines, {}, &SourceLine::line);
+  std::ranges::stable_sort(lines, {}, [](const SourceLine* l) { return std::tie(l->file, l->line); });
   Bars bars{"sectors + wavefronts", {}, {}, {}, true};
-  for (const SourceLine* line : lines) bars.bars.push_back(line_bar(*line, largest));
+  for (const SourceLine* line : lines) bars.bars.push_back(line_bar(*line, largest, several_files(row)));
   out.draw = [bars](const Chart& words, double width, const std::string& id) {
     return draw_bars(bars, width, id, words);
   };
@@ -174,6 +192,8 @@ Chart line_chart(const Entry& row) {
 std::vector<Chart> counter_charts(const Group& group) {
   std::vector<Chart> out;
   for (const Shown& shown : by_rung) out.push_back(counter_chart(group, shown));
+  // Two beside each other leave no gap for one that is left out.
+  std::ranges::stable_partition(out, [](const Chart& chart) { return !chart.missing; });
   return out;
 }
 
