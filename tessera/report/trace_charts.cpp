@@ -47,6 +47,13 @@ Number value_of(const Entry& row, const std::string& counter) {
   return *above / *below;
 }
 
+// A ratio over no requests is no ratio: that says something of the rung, not of the trace.
+std::string why_missing(const Entry& row, const std::string& counter) {
+  const Number requests = row.counter(counter.substr(0, counter.find('.')) + ".requests");
+  if (requests == 0.0) return "it makes none";
+  return row.reason.empty() ? "not counted" : row.reason;
+}
+
 Chart counter_chart(const Group& group, const Shown& shown) {
   Bars bars{unit_of(shown), {}, {}, {}};
   Chart out;
@@ -65,7 +72,7 @@ Chart counter_chart(const Group& group, const Shown& shown) {
       bar.value = value;
       bar.value_text = figure(*value);
     } else {
-      bar.missing = value ? "none" : row->reason.empty() ? "not counted" : row->reason;
+      bar.missing = why_missing(*row, shown.counter);
     }
     bar.tip =
         bar.label + "\n" + bar.detail + "\n" + (value ? figure(*value) + " " + bars.unit : "not counted");
