@@ -127,9 +127,9 @@ void copies(const Group& group, const Entry& best, std::vector<Advice>& out) {
 void ladder_advice(const Group& group, std::vector<Advice>& out) {
   wrong_results(group, out);
   unsteady(group, out);
-  const auto problems = problems_of(without_serial(group.rows));
+  const auto problems = problems_of(group.rows);
   if (problems.empty()) return;
-  const Entries rows = without_serial(at_problem(group.rows, problems.back()));
+  const Entries rows = at_problem(group.rows, problems.back());
   const Metric metric = metric_for(rows);
   const Entries rungs = best_choices(rows, metric);
   if (!group.executor()) steps_back(group, rungs, out);

@@ -97,12 +97,6 @@ Entries at_problem(const Entries& rows, const Dims& dims) {
   return out;
 }
 
-Entries without_serial(const Entries& rows) {
-  Entries out;
-  std::ranges::copy_if(rows, std::back_inserter(out), [](const Entry* row) { return !row->serial; });
-  return out.empty() ? rows : out;
-}
-
 bool same_rung(const Entry& a, const Entry& b) {
   return std::tie(a.ladder, a.place, a.variant) == std::tie(b.ladder, b.place, b.variant);
 }

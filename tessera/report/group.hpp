@@ -37,7 +37,6 @@ Metric metric_for(const Entries& rows);
 
 std::vector<Dims> problems_of(const Entries& rows);  // ascending by work
 Entries at_problem(const Entries& rows, const Dims& dims);
-Entries without_serial(const Entries& rows);  // the serial rung belongs to another device's ladder
 
 // One for each rung, in the ladder's order: its best choice, or its first where none counts.
 Entries best_choices(const Entries& rows, const Metric& metric);

@@ -67,7 +67,7 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
 }  // namespace
 
 Chart ladder_chart(const Group& group, const Dims& problem) {
-  const Entries rows = without_serial(at_problem(group.rows, problem));
+  const Entries rows = at_problem(group.rows, problem);
   const Metric metric = metric_for(rows);
   const Entries rungs = best_choices(rows, metric);
   Chart out;

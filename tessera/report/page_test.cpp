@@ -83,6 +83,18 @@ TEST(Page, ChartsHaveNamesOfTheirOwn) {
   EXPECT_THROW(chart_named(sections, "nothing"), Error);
 }
 
+TEST(Page, TheSerialRungIsARungOfItsOwnDeviceOnly) {
+  const std::string serial =
+      R"({"variant": "first", "device": "cpu", "dims": {"m": 64}, "element": "f32", "median": 9,
+    "serial": true, "verified": "ok"})";
+  const std::vector<Document> apart{document(serial + "," + row("a", 0.1) + "," + row("b", 0.2))};
+  ASSERT_EQ(sections_of(apart).size(), 1u);
+  EXPECT_EQ(sections_of(apart)[0].charts.at(0).table.lines.size(), 2u);
+  const std::vector<Document> together{
+      document(row("first", 9, R"(, "serial": true)") + "," + row("b", 0.2))};
+  EXPECT_EQ(sections_of(together).at(0).charts.at(0).table.lines.size(), 2u);
+}
+
 TEST(Page, NothingMeasuredIsSaid) {
   EXPECT_NE(page({document("")}).find("The file holds no rows."), std::string::npos);
   const std::string text = page({document(R"({"variant": "a"}, {"variant": "b"})")});

@@ -153,7 +153,7 @@ DataTable table_of(const std::vector<Spot>& spots, const Roof& roof, const std::
 }  // namespace
 
 Chart roofline_chart(const Group& group, const Dims& problem) {
-  const Entries rows = without_serial(at_problem(group.rows, problem));
+  const Entries rows = at_problem(group.rows, problem);
   const Metric metric{"arithmetic", "GFLOP/s", &Entry::gflops, 1, true};
   const Roof roof = roof_of(group);
   std::vector<Spot> spots;

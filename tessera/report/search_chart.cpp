@@ -60,7 +60,7 @@ Svg draw_search(const std::vector<Trial>& trials, const Metric& metric, double w
 }  // namespace
 
 Chart search_chart(const Group& group, const Dims& problem) {
-  const Entries rows = without_serial(at_problem(group.rows, problem));
+  const Entries rows = at_problem(group.rows, problem);
   const Metric metric = metric_for(rows);
   std::vector<Trial> trials;
   for (const Entry* row : rows) trials.push_back({row, metric.of(*row)});

@@ -68,7 +68,7 @@ void add_facts(Section& out, const Group& group, const Entry& best, const Metric
 }
 
 void add_measured(Section& out, const Group& group) {
-  const Entries all = without_serial(group.rows);
+  const Entries all = group.rows;
   const auto problems = problems_of(all);
   if (problems.empty()) return;
   const Dims& problem = problems.back();
@@ -161,6 +161,9 @@ Section plain_section(const Document& document) {
   return out;
 }
 
+// The serial rung of another device's ladder: what its ratios refer to, no ladder of its own.
+bool only_serial(const Group& group) { return std::ranges::all_of(group.rows, &Entry::serial); }
+
 // Two ladders on one page need two names: ladder, ladder-2.
 void name_uniquely(std::vector<Section>& sections) {
   std::set<std::string> taken;
@@ -180,7 +183,9 @@ std::vector<Section> sections_of(const std::vector<Document>& documents) {
   std::vector<Section> out;
   for (const Document& document : documents) {
     if (document.rows.empty()) out.push_back(plain_section(document));
-    for (const Group& group : groups_of(document)) out.push_back(section_of(group));
+    const auto groups = groups_of(document);
+    for (const Group& group : groups)
+      if (groups.size() == 1 || !only_serial(group)) out.push_back(section_of(group));
   }
   name_uniquely(out);
   return out;

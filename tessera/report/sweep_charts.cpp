@@ -187,7 +187,7 @@ Chart one_tuning_chart(const Group& group, const Entries& rows, const std::vecto
 }  // namespace
 
 Chart sizes_chart(const Group& group) {
-  const Entries rows = without_serial(group.rows);
+  const Entries rows = group.rows;
   const auto problems = problems_of(rows);
   const Metric metric = metric_for(rows);
   const Entries rungs = best_choices(rows, metric);
