@@ -241,6 +241,30 @@ class Benching(Case):
         self.assertIn("--time", serial["reason"])
         self.assertNotIn("median", serial)
 
+    def test_sustained_is_told_apart(self):
+        done = self.bench("m=64", "n=m", "k=m", "--device", "cpu", "--variant", "ordered", "--no-serial", "--reps", "5", "--sustained", "0.05")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([r["mode"] for r in rows], ["burst", "sustained"])
+        self.assertEqual([r["verified"] for r in rows], ["ok", "ok"])
+        self.assertIn("sustained", done.stderr)
+        self.fails(2, "--sustained needs seconds", "bench", "matmul", "m=4", "n=4", "k=4", "--sustained=soon")
+
+    def test_resume_measures_only_what_is_missing(self):
+        words = ["bench", "matmul", "n=m", "k=m", "--device", "cpu", "--no-serial", "--reps", "5", "--json", "kept.json", "--resume"]
+        self.passes(*words, "m=8", "--variant", "naive")
+        with open("kept.json") as file:
+            first = json.load(file)["rows"]
+        self.passes(*words, "m=8,9", "--variant", "naive,ordered")
+        self.passes(*words, "m=7", "--variant", "naive")
+        with open("kept.json") as file:
+            told = json.load(file)["rows"]
+        self.assertEqual(sorted((r["dims"]["m"], r["variant"]) for r in told),
+                         [(7, "naive"), (8, "naive"), (8, "ordered"), (9, "naive"), (9, "ordered")])
+        kept = [r for r in told if r["dims"]["m"] == 8 and r["variant"] == "naive"][0]
+        self.assertEqual(kept["seconds"], first[0]["seconds"])
+        self.fails(2, "seed", *words, "m=8", "--seed", "5")
+        self.fails(2, "--resume needs --json", "bench", "matmul", "m=4", "n=4", "k=4", "--resume")
+
     def test_shards_cover_everything_once(self):
         sizes = []
         for shard in ("1/2", "2/2"):

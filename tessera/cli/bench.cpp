@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
@@ -10,6 +12,7 @@
 #include "tessera/cli/terminal.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
+#include "tessera/lab/resume.hpp"
 #include "tessera/report/csv.hpp"
 #include "tessera/report/junit.hpp"
 #include "tessera/report/ladder_table.hpp"
@@ -38,10 +41,11 @@ class Bench {
 
   int run() {
     note_interrupts();
+    if (options_->resume) resume();
     warn(lab::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i) measure(i);
     if (options_->pivot.empty()) print_means();
-    if (options_->json == "-") write_json("-", lab::to_json(session_));
+    if (options_->json == "-") write_json("-", json());
     if (!options_->csv.empty()) write_text(options_->csv, report::csv(session_));
     if (!options_->junit.empty())
       write_text(options_->junit, report::junit("tessera bench", report::test_cases(session_)));
@@ -49,6 +53,18 @@ class Bench {
   }
 
  private:
+  void resume() {
+    if (options_->json.empty() || options_->json == "-") throw Error("--resume needs --json FILE");
+    if (!std::filesystem::exists(options_->json)) return;
+    earlier_.emplace(read_json(options_->json), options_->json, session_);
+    measuring_.known = [this](const lab::Row& blank) { return earlier_->find(blank); };
+  }
+
+  nlohmann::ordered_json json() const {
+    auto out = lab::to_json(session_);
+    return earlier_ ? earlier_->merged(std::move(out)) : out;
+  }
+
   void measure(std::size_t i) {
     const Point& point = points_[i];
     const std::string title =
@@ -71,7 +87,7 @@ class Bench {
     std::fflush(to_);
     warn(lab::warnings(rows));
     session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
-    if (options_->json != "-") write_json(options_->json, lab::to_json(session_));
+    if (options_->json != "-") write_json(options_->json, json());
   }
 
   void print_means() const {
@@ -82,9 +98,13 @@ class Bench {
 
   int exit() const {
     const auto& rows = session_.rows;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return !r.harm.empty(); }))
+      return exit_code::memory;
     if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
       return exit_code::wrong;
     if (interrupted()) return exit_code::interrupted;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.seconds.empty() && r.throttled > 0; }))
+      return exit_code::no_device;
     const bool only_serial = std::ranges::any_of(rows, [](const lab::Row& r) { return !r.serial; });
     const bool measured = std::ranges::any_of(
         rows, [&](const lab::Row& r) { return !r.seconds.empty() && !(r.serial && only_serial); });
@@ -98,6 +118,7 @@ class Bench {
   std::vector<lab::Candidate> candidates_;
   std::FILE* to_;
   lab::Session session_;
+  std::optional<lab::Earlier> earlier_;
   std::vector<std::vector<lab::Row>> sizes_;
 };
 

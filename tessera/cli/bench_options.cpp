@@ -12,11 +12,12 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-double seconds_named(const std::string& word) {
+double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
+                    double most) {
   double out = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out);
-  if (failed != std::errc() || end != word.data() + word.size() || !(out > 0))
-    throw Error("--time needs seconds, not '" + word + "'");
+  if (failed != std::errc() || end != word.data() + word.size() || !(out >= least && out <= most))
+    throw Error(flag + " needs " + what + ", not '" + word + "'");
   return out;
 }
 
@@ -50,7 +51,8 @@ const char* const about_bench =
     "Times variants of an operation in turn on random data, and verifies what they computed.\n\n"
     "Sizes are words such as m=256:1024:x2 n=m k=64,128: lists of expressions over the other sizes, and\n"
     "inclusive ranges first:last:step or first:last:x2, which multiplies. Every combination is measured.\n\n"
-    "kernel time   median on the device, copies excluded; spread: half the quartiles' distance\n"
+    "kernel time   median on the device, copies and launches excluded; spread: half the quartiles' distance\n"
+    "mode          burst: in turn with the others; sustained: alone, run after run, the second half counts\n"
     "round trip    from host arrays to a host result, copies included\n"
     "GFLOP/s, GB/s what the problem needs, however a variant computes it; each array counts once\n"
     "roofline      share of what the device reaches in a copy, or in multiply-adds, whichever binds; both "
@@ -71,13 +73,21 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
   words.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
   words.value("--time", options.time, "the most that a candidate may take at one size [10]", "SECONDS");
-  words.value("--reps", options.samples, "samples of each [9 to 200, until 0.3 s are spent]", "N");
+  words.value("--reps", options.samples,
+              "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
+  words.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
+  words.value("--least-clock", options.least_clock,
+              "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
+  words.value_or("--sustained", options.sustained, "3",
+                 "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
   words.flag("--cold", options.cold, "flush the caches before each sample");
+  words.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
   words.flag("--no-verify", options.no_verify, "leave the results unverified");
   words.flag("--no-serial", options.no_serial, "do without the serial rung");
   words.value("--seed", options.seed, "of the random data [1]", "N");
   words.value("--shard", options.shard, "the i-th of n parts of the sizes, from 1", "I/N");
   words.value("--json", options.json, "the results, rewritten after each size; - is standard output", "FILE");
+  words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
   words.value("--junit", options.junit,
               "a test case for each choice: wrong fails, what cannot run is skipped", "FILE");
@@ -94,7 +104,13 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
 
 lab::Measuring measuring_of(const BenchOptions& options) {
   lab::Measuring out;
-  out.effort.seconds = seconds_named(options.time);
+  constexpr double shortest = 1e-6, longest = 1e6;
+  out.effort.seconds = number_named("--time", "seconds", options.time, shortest, longest);
+  out.effort.spread = number_named("--spread", "a percentage", options.spread, 0, 100) / 100;
+  out.effort.least_clock = number_named("--least-clock", "a percentage", options.least_clock, 0, 100) / 100;
+  if (!options.sustained.empty())
+    out.sustained_seconds = number_named("--sustained", "seconds", options.sustained, shortest, longest);
+  out.profile = options.profile;
   if (!options.samples.empty())
     out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
   out.cold = options.cold;

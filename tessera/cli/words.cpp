@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include "tessera/core/operation.hpp"
 
 namespace tessera::cli {
@@ -18,6 +19,10 @@ std::string marked(const std::string& word) {
                       word.find_first_not_of("0123456789+-*/(). ") == std::string::npos &&
                       word.find_first_of("0123456789") != std::string::npos;
   return number ? mark + word : word;
+}
+
+bool is_number(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789.e") == std::string::npos;
 }
 
 std::string unmarked(const std::string& word) {
@@ -46,6 +51,7 @@ struct Words::Hidden {
   CLI::App app;
   bool help_wanted = false;
   std::vector<std::string> flags{"--help"};
+  std::map<std::string, std::string> otherwise;  // for flags whose value may be left out
 
   CLI::Option* told(CLI::Option* option, const std::string& names) {
     const std::string name = long_name(names);
@@ -55,7 +61,7 @@ struct Words::Hidden {
 };
 
 Words::Words(std::string verb, std::string usage, std::string about)
-    : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, {}}) {
+    : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, {}, {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
@@ -73,6 +79,12 @@ void Words::value(const std::string& names, std::string& into, const std::string
   hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type);
 }
 
+void Words::value_or(const std::string& name, std::string& into, const std::string& otherwise,
+                     const std::string& help, const std::string& type) {
+  value(name, into, help, type);
+  hidden_->otherwise[name] = otherwise;
+}
+
 void Words::values(const std::string& names, std::vector<std::string>& into, const std::string& help,
                    const std::string& type) {
   hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->allow_extra_args(false);
@@ -86,7 +98,12 @@ void Words::closing(const std::string& text) { hidden_->app.footer(text); }
 
 bool Words::read(const std::vector<std::string>& words) {
   std::vector<std::string> reversed;
-  for (const std::string& word : words) reversed.push_back(marked(word));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto left_out = hidden_->otherwise.find(words[i]);
+    const bool value_follows = i + 1 < words.size() && is_number(words[i + 1]);
+    if (left_out == hidden_->otherwise.end() || value_follows) reversed.push_back(marked(words[i]));
+    else reversed.push_back(words[i] + "=" + left_out->second);
+  }
   std::ranges::reverse(reversed);
   hidden_->app.parse(reversed);
   if (hidden_->help_wanted) return false;

@@ -18,6 +18,9 @@ class Words {
   // `names` as in "-o,--output"; `type` is what --help shows for the value.
   void flag(const std::string& names, bool& into, const std::string& help);
   void value(const std::string& names, std::string& into, const std::string& help, const std::string& type);
+  // The value may be left out: then it is `otherwise`. A value is a number.
+  void value_or(const std::string& name, std::string& into, const std::string& otherwise,
+                const std::string& help, const std::string& type);
   void values(const std::string& names, std::vector<std::string>& into, const std::string& help,
               const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);

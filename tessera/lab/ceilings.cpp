@@ -31,7 +31,7 @@ std::string file_of(const Device& device) {
 Ceilings of_the_processors(const Device& device) {
   constexpr int tries = 5;  // the best: a ceiling is what can be reached, not what a busy machine leaves
   Ceilings out;
-  out.bytes_per_second = copy_bytes_per_second(device.threads, device.cache_bytes);
+  out.bytes_per_second = copy_bytes_per_second(device);
   for (const Element element : {Element::f32, Element::f64, Element::i32}) {
     double best = 0;
     for (int i = 0; i < tries; ++i) best = std::max(best, fma_flops_per_second(element, device.threads));

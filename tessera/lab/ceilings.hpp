@@ -19,6 +19,6 @@ Ceilings ceilings_of(const Device& device);
 
 // Of the processors: a copy or a triad over arrays that no cache holds, on as many threads, whichever
 // moves more bytes.
-double copy_bytes_per_second(int threads, std::int64_t cache_bytes);
+double copy_bytes_per_second(const Device& device);
 
 }  // namespace tessera::lab

@@ -20,11 +20,13 @@ void triad(double* __restrict to, const double* __restrict a, const double* __re
 
 }  // namespace
 
-double copy_bytes_per_second(int threads, std::int64_t cache_bytes) {
+double copy_bytes_per_second(const Device& device) {
   constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
-  const std::int64_t bytes = std::clamp(2 * cache_bytes, least, most);
+  // Three arrays must leave the machine room to breathe.
+  const std::int64_t bytes =
+      std::clamp(2 * device.cache_bytes, least, std::max(least, std::min(most, device.memory_bytes / 16)));
   const auto count = static_cast<std::size_t>(bytes) / sizeof(double);
-  const int parts = std::max(1, threads);
+  const int parts = std::max(1, device.threads);
   Array a(Element::f64, {static_cast<std::int64_t>(count)}), b(Element::f64, a.extents()),
       c(Element::f64, a.extents());
   double* const arrays[] = {a.as<double>(), b.as<double>(), c.as<double>()};

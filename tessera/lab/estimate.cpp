@@ -9,7 +9,7 @@ namespace {
 
 // The best of three runs: the first also loads, compiles, tries heuristics and fills caches.
 double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
-  Placed placed(plan, inputs.arguments());
+  Placed placed(plan, inputs.arguments(), guard_bytes);
   placed.upload();
   double best = placed.launch_and_measure();
   for (int again = 0; again < 2 && best <= limit; ++again) best = std::min(best, placed.launch_and_measure());
@@ -27,7 +27,8 @@ std::optional<double> estimate_seconds(const Operation& operation, Element eleme
   for (std::int64_t side = 64; side < largest; side *= 2) {
     Case small = problem;
     for (auto& [name, size] : small.dims) size = std::min(size, side);
-    const Inputs inputs(operation, element, small, 1);
+    // Guarded, for what a rung does to memory must be found where it is measured, not end the program here.
+    const Inputs inputs(operation, element, small, 1, {.guard_bytes = guard_bytes});
     if (refuses(plan, inputs.arguments())) continue;
     const double flops = operation.flops(inputs.arguments());
     if (!(flops > 0)) return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <cmath>
 #include <limits>
 #include "tessera/core/error.hpp"
 #include "tessera/lab/result.hpp"
@@ -36,25 +37,51 @@ TEST(Statistics, ThinningKeepsTheEnds) {
 TEST(Sampling, GoesInRoundsAndTellsWhenOneIsDone) {
   std::string order;
   const auto says = [&order](char c) {
-    return Contestant{[&order, c] { return order += c, 1.0; },
+    return Contestant{[&order, c] { return order += c, Sample{1.0}; },
                       [&order, c] { order += static_cast<char>(c - 'a' + 'A'); }};
   };
   const auto samples = interleave({says('a'), says('b')}, {.seconds = 100, .samples = 3});
   EXPECT_EQ(order, "ababaAbB");
-  EXPECT_EQ(samples[0].size(), 3u);
-  EXPECT_EQ(samples[1].size(), 3u);
+  EXPECT_EQ(samples[0].samples.size(), 3u);
+  EXPECT_EQ(samples[1].samples.size(), 3u);
 }
 
 TEST(Sampling, ASlowOneGetsOneSample) {
-  const auto samples = interleave({{[] { return 1.0; }, {}}}, {.seconds = 0, .samples = 5});
-  EXPECT_EQ(samples[0].size(), 1u);
+  const auto samples = interleave({{[] { return Sample{1.0}; }, {}}}, {.seconds = 0, .samples = 5});
+  EXPECT_EQ(samples[0].samples.size(), 1u);
 }
 
 TEST(Sampling, AnInterruptKeepsWhatThereIs) {
   int taken = 0;
-  const auto samples = interleave({{[&] { return ++taken, 1.0; }, {}}}, {.seconds = 100, .samples = 50},
-                                  [&] { return taken == 3; });
-  EXPECT_EQ(samples[0].size(), 3u);
+  const auto samples = interleave({{[&] { return ++taken, Sample{1.0}; }, {}}},
+                                  {.seconds = 100, .samples = 50}, [&] { return taken == 3; });
+  EXPECT_EQ(samples[0].samples.size(), 3u);
+}
+
+std::size_t samples_until_settled(const std::function<double(int)>& time) {
+  int taken = 0;
+  const Effort effort{.seconds = 100, .enough_seconds = 0};
+  return interleave({{[&] { return Sample{time(taken++)}; }, {}}}, effort)[0].samples.size();
+}
+
+TEST(Sampling, StopsAtASmallSpread) {
+  EXPECT_EQ(samples_until_settled([](int) { return 1.0; }), Effort{}.fewest);
+  EXPECT_EQ(samples_until_settled([](int i) { return 1 + 0.004 * (i % 2); }), Effort{}.fewest);
+}
+
+TEST(Sampling, StopsWhenMoreSamplesWouldNotMakeTheSpreadSmaller) {
+  const std::size_t taken = samples_until_settled([](int i) { return 1 + 0.1 * (i % 5); });
+  EXPECT_GE(taken, 24u);
+  EXPECT_LT(taken, 60u);
+}
+
+TEST(Sampling, GoesOnWhileTheSpreadMoves) {
+  EXPECT_EQ(samples_until_settled([](int i) { return std::pow(1.1, i); }), Effort{}.most);
+}
+
+TEST(Sampling, ClocksAreAsManyAsSamplesOrNone) {
+  EXPECT_EQ(clocks_of({{1, 1000.0}, {1, 1001.0}}), (std::vector<double>{1000, 1001}));
+  EXPECT_TRUE(clocks_of({{1, 1000.0}, {1}}).empty());
 }
 
 class Ratios : public testing::Test {

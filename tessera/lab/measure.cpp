@@ -1,101 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/measure.hpp"
+#include <fmt/format.h>
 #include <memory>
 #include "tessera/lab/ceilings.hpp"
-#include "tessera/lab/clock.hpp"
 #include "tessera/lab/estimate.hpp"
-#include "tessera/lab/peak.hpp"
-#include "tessera/run/inputs.hpp"
-#include "tessera/run/place.hpp"
-#include "tessera/run/verify.hpp"
+#include "tessera/lab/trial.hpp"
 
 namespace tessera::lab {
 namespace {
 
-bool has_fma(Element element) {
-  return element == Element::f32 || element == Element::f64 || element == Element::i32;
-}
-
-constexpr double quick_seconds = 0.01;  // a run this short is repeated to warm the caches
-
-// One candidate on its device, from its first run to its verdict.
-class Trial {
- public:
-  Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row, bool slow)
-      : placed_(plan, inputs.arguments()),
-        inputs_(&inputs),
-        verifier_(&verifier),
-        measuring_(&measuring),
-        row_(&row) {
-    placed_.upload();
-    if (slow) last_ = measuring.effort.seconds;
-  }
-
-  double timed() {
-    placed_.run().own_seconds = -1;
-    const double seconds = placed_.launch_and_measure();
-    return last_ = placed_.run().own_seconds >= 0 ? placed_.run().own_seconds : seconds;
-  }
-
-  double sample() {
-    tell("timing");
-    Backend& backend = backend_of(row_->device);
-    if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element))
-      row_->fma_rates.push_back(fma_flops_per_second(row_->element, row_->device.threads));
-    // The very first run may also load, compile and search.
-    if (last_ == 0 || (!measuring_->cold && last_ < quick_seconds)) (void)timed();
-    placed_.poison();
-    if (measuring_->cold) {
-      backend.flush_caches(placed_.run());
-      backend.synchronize(placed_.run());
-    }
-    return timed();
-  }
-
-  // The host's outputs may be everybody's, so this comes before anybody's next run.
-  void finish() {
-    if (measuring_->verify) check();
-    if (!backend_of(row_->device).shares_host_memory()) time_round_trips();
-  }
-
- private:
-  void tell(const char* doing) const {
-    if (measuring_->progress)
-      measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
-  }
-
-  void check() {
-    tell("verifying");
-    placed_.fetch();
-    const Verdict verdict = (*verifier_)(inputs_->arguments(), &placed_.plan());
-    row_->verified = verdict.passed ? Verified::ok : Verified::wrong;
-    row_->method = verdict.method;
-    row_->error_over_bound = verdict.largest_ratio;
-    row_->relative_l2 = verdict.norm_error;
-    if (!verdict.passed) row_->finding = describe(verdict);
-  }
-
-  void time_round_trips() {
-    tell("timing round trips");
-    std::vector<double> seconds;
-    const Stopwatch all;
-    do {
-      const Stopwatch watch;
-      placed_.upload();
-      placed_.launch();
-      placed_.fetch();
-      seconds.push_back(watch.seconds());
-    } while (seconds.size() < 5 && all.seconds() < 1);
-    row_->round_trip = summarize(seconds).median;
-  }
-
-  Placed placed_;
-  Inputs* inputs_;
-  Verifier* verifier_;
-  const Measuring* measuring_;
-  Row* row_;
-  double last_ = 0;
-};
+// Unlike any seed that a timed run saw, however the caller counts.
+std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
 
 Row row_for(const Candidate& candidate, const Operation& operation, const Case& problem,
             const Arguments& arguments) {
@@ -114,58 +29,165 @@ Row row_for(const Candidate& candidate, const Operation& operation, const Case& 
   return row;
 }
 
-// Why it cannot be measured: it refuses, or one run would take too long. Returns whether one run is
-// most of the time that it has.
-bool consider(Row& row, const Plan& plan, const Operation& operation, const Case& problem,
-              const Arguments& arguments, const Measuring& measuring) {
-  if (!row.reason) row.reason = refuses(plan, arguments);
-  if (row.reason) return false;
-  if (measuring.progress) measuring.progress(plan.variant->name + ": estimating");
-  row.estimate =
-      estimate_seconds(operation, arguments.element(), problem, plan, row.flops, measuring.effort.seconds);
-  const double expected = row.estimate.value_or(0);
-  if (expected > measuring.effort.seconds) row.reason = "one run would take longer than --time allows";
-  else row.estimate.reset();
-  return expected > measuring.effort.seconds / 4;
-}
+// All candidates on one problem.
+class Meeting {
+ public:
+  Meeting(const Operation& operation, Element element, const Case& problem,
+          const std::vector<Candidate>& candidates, const Measuring& measuring)
+      : operation_(&operation),
+        problem_(&problem),
+        candidates_(&candidates),
+        measuring_(&measuring),
+        inputs_(std::make_unique<Inputs>(operation, element, problem, measuring.seed, guards)),
+        verifier_(operation, inputs_->arguments(), {.seed = measuring.seed}) {
+    inputs_->seal();
+    for (const Candidate& candidate : candidates) {
+      rows_.push_back(row_for(candidate, operation, problem, inputs_->arguments()));
+      kept_.push_back(recall(rows_.back()));
+    }
+  }
+
+  std::vector<Row> rows() {
+    invite();
+    take_turns();
+    if (measuring_->sustained_seconds > 0) sustain();
+    if (measuring_->verify) verify_afresh();
+    for (Row& row : sustained_) rows_.push_back(std::move(row));
+    if (measuring_->ceilings)
+      for (Row& row : rows_) row.ceilings = ceilings_of(row.device);
+    for (Row& row : rows_)
+      if (row.seconds.empty() && !row.reason && row.verified != Verified::wrong) row.reason = "interrupted";
+    return std::move(rows_);
+  }
+
+ private:
+  static constexpr Layout guards{.guard_bytes = guard_bytes};
+
+  struct Guest {
+    std::size_t row;
+    bool slow;
+    std::unique_ptr<Trial> trial;
+  };
+
+  // What an earlier session knows of it: all that is wanted now, or nothing.
+  bool recall(Row& row) {
+    if (!measuring_->known) return false;
+    const auto burst = measuring_->known(row);
+    Row blank = row;
+    blank.mode = Mode::sustained;
+    const auto sustained = measuring_->sustained_seconds > 0 ? measuring_->known(blank) : std::nullopt;
+    if (!burst || (measuring_->sustained_seconds > 0 && !sustained)) return false;
+    row = *burst;
+    if (sustained) sustained_.push_back(*sustained);
+    return true;
+  }
+
+  bool interrupted() const { return measuring_->interrupted && measuring_->interrupted(); }
+  void tell(const std::string& text) const {
+    if (measuring_->progress) measuring_->progress(text);
+  }
+
+  // Those that can run, after their first run.
+  void invite() {
+    for (std::size_t i = 0; i < rows_.size() && !interrupted(); ++i) {
+      if (kept_[i]) continue;
+      const bool slow = consider(rows_[i], (*candidates_)[i].plan);
+      if (rows_[i].reason) continue;
+      auto trial =
+          std::make_unique<Trial>((*candidates_)[i].plan, *inputs_, verifier_, *measuring_, rows_[i], slow);
+      if (const Reason harm = trial->warm_up()) {
+        blame(rows_[i], *harm);
+        inputs_->restore();
+      } else {
+        guests_.push_back({i, slow, std::move(trial)});
+      }
+    }
+  }
+
+  // Why it cannot be measured: it refuses, or one run would take too long. Returns whether one run is
+  // most of the time that it has.
+  bool consider(Row& row, const Plan& plan) const {
+    if (!row.reason) row.reason = refuses(plan, inputs_->arguments());
+    if (row.reason) return false;
+    tell(plan.variant->name + ": estimating");
+    const double most = measuring_->effort.seconds;
+    row.estimate = estimate_seconds(*operation_, row.element, *problem_, plan, row.flops, most);
+    const double expected = row.estimate.value_or(0);
+    if (expected > most) row.reason = "one run would take longer than --time allows";
+    else row.estimate.reset();
+    return expected > most / 4;
+  }
+
+  void take_turns() {
+    std::vector<Contestant> contestants;
+    for (const Guest& guest : guests_) {
+      Trial* trial = guest.trial.get();
+      const Device& device = rows_[guest.row].device;
+      contestants.push_back({[trial] { return trial->sample(); }, [trial] { trial->finish(); },
+                             static_cast<int>(device.where) * 1024 + device.index});
+    }
+    const auto taken = interleave(contestants, measuring_->effort, measuring_->interrupted);
+    for (std::size_t i = 0; i < guests_.size(); ++i) note(rows_[guests_[i].row], taken[i]);
+  }
+
+  void note(Row& row, const Taken& taken) const {
+    row.seconds = seconds_of(taken.samples);
+    row.clocks_mhz = clocks_of(taken.samples);
+    row.powers_w = powers_of(taken.samples);
+    row.throttled = taken.throttled;
+    if (row.seconds.empty() && row.throttled > 0)
+      row.reason = fmt::format("all {} samples were taken at a clock below {:.0f} % of the device's highest",
+                               row.throttled, 100 * measuring_->effort.least_clock);
+    if (!row.seconds.empty() && backend_of(row.device).shares_host_memory()) row.round_trip = row.median();
+  }
+
+  // Rows of their own, behind all others, so that those stay as the ladder orders them.
+  void sustain() {
+    for (const Guest& guest : guests_)
+      if (rows_[guest.row].counts() && !interrupted())
+        sustained_.push_back(guest.trial->sustain(measuring_->sustained_seconds));
+  }
+
+  // One that ran once, timed, could not have prepared for it.
+  void verify_afresh() {
+    const Element element = inputs_->arguments().element();
+    for (Guest& guest : guests_) guest.trial.reset();
+    inputs_.reset();
+    std::unique_ptr<Inputs> fresh;
+    std::optional<Verifier> verifier;
+    for (const Guest& guest : guests_) {
+      Row& row = rows_[guest.row];
+      const bool ran_once = guest.slow && row.seconds.size() == 1;
+      if (row.verified != Verified::ok || ran_once || interrupted()) continue;
+      tell(row.variant->name + ": verifying with fresh inputs");
+      const std::uint64_t seed = fresh_seed(measuring_->seed);
+      if (!fresh) {
+        fresh = std::make_unique<Inputs>(*operation_, element, *problem_, seed, guards);
+        fresh->seal();
+        verifier.emplace(*operation_, fresh->arguments(), VerifyOptions{.seed = seed});
+      }
+      lab::verify_afresh(row, (*candidates_)[guest.row].plan, *fresh, *verifier);
+      if (!row.harm.empty()) fresh->restore();
+    }
+  }
+
+  const Operation* operation_;
+  const Case* problem_;
+  const std::vector<Candidate>* candidates_;
+  const Measuring* measuring_;
+  std::unique_ptr<Inputs> inputs_;
+  Verifier verifier_;
+  std::vector<Row> rows_, sustained_;
+  std::vector<bool> kept_;  // from an earlier session
+  std::vector<Guest> guests_;
+};
 
 }  // namespace
 
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring) {
   if (measuring.progress) measuring.progress("preparing");
-  Inputs inputs(operation, element, problem, measuring.seed);
-  Verifier verifier(operation, inputs.arguments(), {.seed = measuring.seed});
-  std::vector<Row> rows;
-  for (const Candidate& candidate : candidates)
-    rows.push_back(row_for(candidate, operation, problem, inputs.arguments()));
-  if (measuring.ceilings)
-    for (Row& row : rows) row.ceilings = ceilings_of(row.device);
-
-  std::vector<std::unique_ptr<Trial>> trials;
-  std::vector<Row*> tried;
-  std::vector<Contestant> contestants;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (measuring.interrupted && measuring.interrupted()) break;
-    const bool slow =
-        consider(rows[i], candidates[i].plan, operation, problem, inputs.arguments(), measuring);
-    if (rows[i].reason) continue;
-    Trial* trial = trials
-                       .emplace_back(std::make_unique<Trial>(candidates[i].plan, inputs, verifier, measuring,
-                                                             rows[i], slow))
-                       .get();
-    tried.push_back(&rows[i]);
-    contestants.push_back({[trial] { return trial->sample(); }, [trial] { trial->finish(); }});
-  }
-  const auto samples = interleave(contestants, measuring.effort, measuring.interrupted);
-  for (std::size_t i = 0; i < tried.size(); ++i) {
-    tried[i]->seconds = samples[i];
-    if (!samples[i].empty() && backend_of(tried[i]->device).shares_host_memory())
-      tried[i]->round_trip = tried[i]->median();
-  }
-  for (Row& row : rows)
-    if (row.seconds.empty() && !row.reason) row.reason = "interrupted";
-  return rows;
+  return Meeting(operation, element, problem, candidates, measuring).rows();
 }
 
 }  // namespace tessera::lab

@@ -11,13 +11,17 @@
 namespace tessera::lab {
 
 struct Measuring {
-  Effort effort;
-  bool cold = false;  // flush the caches before each sample
+  Effort effort = {};
+  bool cold = false;             // flush the caches before each sample
+  bool profile = false;          // launch plainly, and nothing besides: a profiler looks on
+  double sustained_seconds = 0;  // then each alone, run after run, for as long; 0: not
   bool verify = true;
   bool ceilings = true;  // measure those of the devices, where they are not known yet
   std::uint64_t seed = 1;
-  std::function<bool()> interrupted;
-  std::function<void(const std::string&)> progress;  // told what is being done
+  std::function<bool()> interrupted = {};
+  std::function<void(const std::string&)> progress = {};  // told what is being done
+  std::function<std::optional<Row>(const Row& blank)> known =
+      {};  // what was measured before, for a row's key
 };
 
 struct Candidate {
@@ -26,8 +30,10 @@ struct Candidate {
   Reason absent = {};  // known beforehand to be unable to run; it keeps its row
 };
 
-// One row for each candidate, in their order, without ratios. Inputs are random normal; outputs are
-// poisoned before every sample; each candidate's last result is verified.
+// One row for each candidate, in their order, then one for each that was sustained; without ratios. Inputs
+// are random normal; outputs are poisoned before every sample; each candidate's last result is verified,
+// and once more with inputs that no timed run has seen. A write outside a buffer or to an input makes a
+// candidate wrong.
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/record.hpp"
 #include <nlohmann/json.hpp>
-#include <map>
 #include "tessera/core/error.hpp"
 
 namespace tessera::lab {
@@ -34,6 +33,8 @@ std::vector<double> numbers(const Json& row, const char* key) {
   return out;
 }
 
+}  // namespace
+
 Record record_of(const Json& row, const std::map<std::string, std::string>& names) {
   Record out;
   out.problem = joined(row.at("dims"), ' ');
@@ -55,8 +56,6 @@ Record record_of(const Json& row, const std::map<std::string, std::string>& name
   out.reason = text(row, "reason");
   return out;
 }
-
-}  // namespace
 
 std::string Record::key() const {
   return problem + "|" + element + "|" + variant + "|" + tuning + "|" + mode + "|" + device_name + "|" +

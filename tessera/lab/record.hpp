@@ -3,6 +3,7 @@
 // record holds names where a Row holds the variant itself.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct Document {
   std::vector<std::pair<std::string, std::string>> drivers;  // of each device's name
   std::vector<Record> records;
 };
+
+// One row; `names`: the devices' names by their labels.
+Record record_of(const nlohmann::ordered_json& row, const std::map<std::string, std::string>& names);
 
 // `name` is what messages call it. Throws Error where it is no results of `bench`.
 Document read_document(const nlohmann::ordered_json& json, const std::string& name);

@@ -86,6 +86,11 @@ void warn_of_clock(const Row& row, std::vector<std::string>& out) {
         fmt::format("{}: {} samples were dropped because the clock had fallen: let the device cool, "
                     "or measure with --sustained what it holds",
                     who(row), row.throttled));
+  if (row.exposed)
+    out.push_back(
+        fmt::format("{}: it waits for the device itself, so its time holds its launches: compare it with "
+                    "others measured with --profile",
+                    who(row)));
   if (row.clocks_mhz.size() < few_samples) return;
   const Summary clock = summarize(row.clocks_mhz);
   if (clock.spread() > wandering_clock)
@@ -109,6 +114,26 @@ void warn_of(const Row& row, std::vector<std::string>& out) {
                               roofline->memory
                                   ? "its data stayed in a cache (--cold flushes it)"
                                   : "the ceiling was measured on a busy device (tessera devices --measure)"));
+}
+
+// A processor never tells; a GPU should.
+void warn_of_silence(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto silent = std::ranges::find_if(rows, [](const Row& r) {
+    return r.device.where == Where::cuda && !r.seconds.empty() && r.powers_w.empty();
+  });
+  if (silent == rows.end()) return;
+  if (const std::string why = backend_of(silent->device).silence(silent->device); !why.empty())
+    out.push_back(fmt::format("{}: power and energy are n/a: {}", label_of(silent->device), why));
+}
+
+void warn_of_earlier(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto kept = [](const Row& r) { return !r.kept_from.empty(); };
+  const auto count = std::ranges::count_if(rows, kept);
+  if (count == 0 || count == std::ssize(rows)) return;
+  out.push_back(
+      fmt::format("{} rows are of {}: ratios to the others are not of one run; measure without --resume for "
+                  "those",
+                  count, std::ranges::find_if(rows, kept)->kept_from));
 }
 
 void warn_of_few(const std::vector<Row>& rows, std::vector<std::string>& out) {
@@ -147,6 +172,8 @@ std::vector<std::string> closing(const std::vector<Row>& rows) {
 
 std::vector<std::string> warnings(const std::vector<Row>& rows) {
   std::vector<std::string> out;
+  warn_of_silence(rows, out);
+  warn_of_earlier(rows, out);
   for (const Row& row : rows) warn_of(row, out);
   warn_of_spread(rows, out);
   warn_of_few(rows, out);

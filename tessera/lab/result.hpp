@@ -42,6 +42,8 @@ struct Row {
   std::vector<double> seconds;               // of the variant's run; empty: not measured, see reason
   std::vector<double> fma_rates;             // flop/s that a loop of multiply-adds reached beside each sample
   std::vector<double> clocks_mhz, powers_w;  // beside each sample; empty: the device does not tell
+  int launches = 1;                          // in a sample, whose time is divided by them
+  bool exposed = false;                      // its launches could not be hidden
   std::size_t throttled = 0;                 // samples dropped because the clock had fallen
   std::optional<double> joules;              // of one run
   Ceilings ceilings;                         // of the device
@@ -52,7 +54,9 @@ struct Row {
   Verified verified = Verified::unchecked;
   std::string method;  // how it was verified
   std::optional<double> error_over_bound, relative_l2;
-  std::string finding;  // where it is wrong
+  std::string finding;    // where it is wrong
+  std::string harm;       // a write to memory that is not its own
+  std::string kept_from;  // the date of the earlier session that measured it; "": this one
 
   std::optional<double> ratio_serial, ratio_previous, ratio_yardstick;
 
@@ -78,6 +82,7 @@ struct Session {
 };
 
 nlohmann::ordered_json to_json(const Session& session);
+nlohmann::ordered_json to_json(const Row& row);
 nlohmann::ordered_json provenance(const std::vector<std::string>& argv, const std::string& date);
 nlohmann::ordered_json to_json(const Device& device);
 nlohmann::ordered_json to_json(const Ceilings& ceilings);

@@ -30,7 +30,9 @@ const char* word_for(Verified verified) {
   return "unchecked";
 }
 
-Json row_json(const Row& row) {
+}  // namespace
+
+Json to_json(const Row& row) {
   Json out{{"dims", row.dims},
            {"element", std::string(tessera::name_of(row.element))},
            {"mode", std::string(name_of(row.mode))},
@@ -55,6 +57,7 @@ Json row_json(const Row& row) {
   }
   if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
   if (!row.powers_w.empty()) out["powers_w"] = thinned(row.powers_w, most_samples);
+  out["launches"] = row.launches;
   out["throttled"] = row.throttled;
   out["clock_mhz"] = number(row.clock_mhz());
   out["power_w"] = number(row.power_w());
@@ -69,6 +72,7 @@ Json row_json(const Row& row) {
   out["roofline"] = roofline ? number(roofline->fraction) : Json(nullptr);
   out["ceiling"] = roofline ? Json(roofline->memory ? "memory" : "arithmetic") : Json(nullptr);
   out["fma_fraction"] = number(row.fma_fraction());
+  out["fma_rate"] = row.fma_rates.empty() ? Json(nullptr) : number(summarize(row.fma_rates).median);
   out["ratio_serial"] = number(row.ratio_serial);
   out["ratio_previous"] = number(row.ratio_previous);
   out["ratio_yardstick"] = number(row.ratio_yardstick);
@@ -76,12 +80,13 @@ Json row_json(const Row& row) {
   out["method"] = text(row.method);
   out["error_over_bound"] = number(row.error_over_bound);
   out["relative_l2"] = number(row.relative_l2);
+  if (!row.harm.empty()) out["harm"] = row.harm;
+  if (row.exposed) out["exposed"] = true;
+  if (!row.kept_from.empty()) out["kept_from"] = row.kept_from;
   if (row.reason) out["reason"] = *row.reason;
   if (row.estimate) out["estimated_seconds"] = number(row.estimate);
   return out;
 }
-
-}  // namespace
 
 Json to_json(const Tuning& tuning) {
   Json out = Json::object();
@@ -139,7 +144,7 @@ Json to_json(const Session& session) {
       if (!row.ceilings.empty()) out["devices"].back()["ceilings"] = to_json(row.ceilings);
     }
   out["rows"] = Json::array();
-  for (const Row& row : session.rows) out["rows"].push_back(row_json(row));
+  for (const Row& row : session.rows) out["rows"].push_back(to_json(row));
   return out;
 }
 

@@ -4,27 +4,51 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <optional>
 #include <vector>
 
 namespace tessera::lab {
 
+struct Sample {
+  double seconds = 0;
+  std::optional<double> clock_mhz = {}, power_w = {};
+};
+
 struct Effort {
   double seconds = 10;      // the most that one candidate may take
-  std::size_t samples = 0;  // wanted of each; 0: until the median has settled, see below
-  // With samples = 0: at least `fewest`, and more, up to `most`, until `enough_seconds` are spent.
+  std::size_t samples = 0;  // wanted of each; 0: until they have settled, see below
+  // With samples = 0: at least `fewest` and for `enough_seconds`; then up to `most`, until their spread is
+  // at most `spread`, or has stopped changing, for then more samples will not make it smaller.
   std::size_t fewest = 9, most = 200;
   double enough_seconds = 0.3;
+  double spread = 0.005;
+  // A sample whose clock is below this share of the highest that its device has shown is dropped.
+  double least_clock = 0.6;
 };
 
 struct Contestant {
-  std::function<double()> sample;  // one, in seconds
+  std::function<Sample()> sample;
   std::function<void()> finished;  // after its last sample, before anybody's next
+  int device = 0;                  // those of one number share a clock
 };
 
+struct Taken {
+  std::vector<Sample> samples;
+  std::size_t throttled = 0;  // dropped
+};
+
+bool settled(const std::vector<Sample>& samples, const Effort& effort);
+
 // Each one's samples, in rounds. A contestant leaves the rounds when its next sample would exceed
-// effort.seconds, but has at least one. `interrupted` is asked before every sample; once it says so,
-// what has been measured is returned.
-std::vector<std::vector<double>> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
-                                            const std::function<bool()>& interrupted = {});
+// effort.seconds, but has at least one, dropped or not. `interrupted` is asked before every sample; once
+// it says so, what has been measured is returned.
+std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
+                              const std::function<bool()>& interrupted = {});
+
+std::vector<double> seconds_of(const std::vector<Sample>& samples);
+// As many as there are samples, or none: a clock that is known now and then says nothing of the rest.
+std::vector<double> clocks_of(const std::vector<Sample>& samples);
+std::vector<double> powers_of(const std::vector<Sample>& samples);
 
 }  // namespace tessera::lab

@@ -8,14 +8,15 @@
 namespace tessera {
 namespace {
 
-using Buffers = std::map<std::string, Array>;
+using Buffers = std::map<std::string, Guarded>;
 
 // A row-major array of these extents whose rows lie `padding` elements further apart than they need.
 ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, const Extents& extents,
                      Layout layout) {
   Extents padded = extents;
   if (!padded.empty()) padded.back() += layout.padding;
-  Array& buffer = buffers[p.name] = Array(p.element.value_or(element), padded);
+  Guarded& buffer = buffers[p.name] =
+      Guarded(p.element.value_or(element), padded, host_memory(), layout.guard_bytes);
   ArrayView view = buffer.view();
   std::memset(view.data, 0xff, static_cast<std::size_t>(view.count()) * size_of(view.element));
   view.extents = extents;
@@ -51,15 +52,48 @@ char* row_of(const ArrayView& view, std::int64_t row) {
 
 Inputs::Inputs(const Operation& operation, Element element, const Case& chosen, std::uint64_t seed,
                Layout layout)
-    : arguments_(make_arguments(operation, element, chosen, layout, buffers_)) {
+    : operation_(&operation),
+      distribution_(chosen.distribution),
+      seed_(seed),
+      arguments_(make_arguments(operation, element, chosen, layout, buffers_)) {
+  fill_inputs();
+}
+
+void Inputs::fill_inputs() {
   std::uint64_t count = 0;
-  for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
-    const std::uint64_t own_seed = seed * 16 + count++;
+  for (const Parameter* p : operation_->signature.of(Parameter::Kind::input)) {
+    const std::uint64_t own_seed = seed_ * 16 + count++;
     if (!arguments_.has(p->name)) continue;
-    if (operation.fill)
-      operation.fill(arguments_, p->name, chosen.distribution, own_seed, arguments_.array(p->name));
+    if (operation_->fill)
+      operation_->fill(arguments_, p->name, distribution_, own_seed, arguments_.array(p->name));
     else fill_normal(own_seed, arguments_.array(p->name));
   }
+}
+
+void Inputs::seal() {
+  for (auto& [name, buffer] : buffers_) {
+    buffer.arm();
+    const ArrayView& view = buffer.view();
+    if (arguments_.signature().at(name).kind == Parameter::Kind::input)
+      fingerprints_[name] =
+          fingerprint(view.data, static_cast<std::size_t>(view.count()) * size_of(view.element));
+  }
+}
+
+Reason Inputs::harm() const {
+  for (const auto& [name, buffer] : buffers_)
+    if (const Reason reason = buffer.harm(name)) return reason;
+  for (const auto& [name, before] : fingerprints_) {
+    const ArrayView& view = buffers_.at(name).view();
+    if (fingerprint(view.data, static_cast<std::size_t>(view.count()) * size_of(view.element)) != before)
+      return "a write to the input " + name;
+  }
+  return std::nullopt;
+}
+
+void Inputs::restore() {
+  fill_inputs();
+  seal();
 }
 
 void Inputs::poison() {

@@ -4,11 +4,13 @@
 #include <map>
 #include <string>
 #include "tessera/core/operation.hpp"
+#include "tessera/run/guard.hpp"
 
 namespace tessera {
 
 struct Layout {
-  std::int64_t padding = 0;  // elements between the rows of every array, filled with bytes 0xFF
+  std::int64_t padding = 0;     // elements between the rows of every array, filled with bytes 0xFF
+  std::size_t guard_bytes = 0;  // before and behind every array, likewise; a multiple of 256
 };
 
 // Arrays for a case, filled, and outputs with memory.
@@ -22,8 +24,19 @@ class Inputs {
   void poison();                // outputs and their padding
   bool padding_intact() const;  // nothing was written between the rows of an output
 
+  // From now on, a write to an input or, with guards, outside any array is noticed …
+  void seal();
+  Reason harm() const;  // … here
+  void restore();       // as they were made, and sealed again
+
  private:
-  std::map<std::string, Array> buffers_;  // with padding
+  void fill_inputs();
+
+  const Operation* operation_;
+  Distribution distribution_;
+  std::uint64_t seed_;
+  std::map<std::string, Guarded> buffers_;             // with padding
+  std::map<std::string, std::uint64_t> fingerprints_;  // of the inputs, since seal()
   Arguments arguments_;
 };
 

@@ -58,8 +58,8 @@ Arguments as_placed(const Arguments& host, const Device& device) {
   return out;
 }
 
-Placed::Placed(const Plan& plan, const Arguments& host)
-    : plan_(plan), backend_(&backend_of(plan.device)), host_(host), here_(host) {
+Placed::Placed(const Plan& plan, const Arguments& host, std::size_t guard_bytes)
+    : plan_(plan), backend_(&backend_of(plan.device)), host_(host), here_(host), guard_bytes_(guard_bytes) {
   for (const Parameter* p : host.signature().of(Parameter::Kind::output))
     if (host.array(p->name).data == nullptr && host.array(p->name).count() != 0)
       throw Error(Error::Kind::internal, "the output " + p->name + " has no memory");
@@ -73,7 +73,8 @@ Placed::Placed(const Plan& plan, const Arguments& host)
       else place_input(p.name);
     }
   if (workspace != 0)
-    workspace_ = Array(Element::u8, {static_cast<std::int64_t>(workspace)}, backend_->memory(plan_.device));
+    workspace_ = Guarded(Element::u8, {static_cast<std::int64_t>(workspace)}, backend_->memory(plan_.device),
+                         guard_bytes_);
   run_ = {&plan_.device, nullptr, workspace == 0 ? nullptr : workspace_.view().data, workspace};
   // Last, so that no exception of this constructor can leave it behind.
   run_.stream = backend_->make_stream(plan_.device);
@@ -95,7 +96,8 @@ void Placed::check_size(std::size_t workspace_bytes) const {
 // Arrays whose elements fill their span go as they lie, transposed or not.
 void Placed::place_input(const std::string& name) {
   const ArrayView& host = host_.array(name);
-  Array& array = arrays_[name] = Array(host.element, host.extents, backend_->memory(plan_.device));
+  Guarded& array = arrays_[name] =
+      Guarded(host.element, host.extents, backend_->memory(plan_.device), guard_bytes_);
   ArrayView view = array.view();
   if (!has_gaps(host)) {
     view.strides = host.strides;
@@ -107,11 +109,14 @@ void Placed::place_input(const std::string& name) {
 
 void Placed::place_output(const std::string& name) {
   const ArrayView& host = host_.array(name);
-  Array& array = arrays_[name] = Array(host.element, host.extents, backend_->memory(plan_.device));
+  Guarded& array = arrays_[name] =
+      Guarded(host.element, host.extents, backend_->memory(plan_.device), guard_bytes_);
   here_.set_array(name, array.view());
 }
 
 void Placed::upload() {
+  for (auto& [name, array] : arrays_) array.arm(*backend_, run_);
+  if (run_.workspace_bytes != 0) workspace_.arm(*backend_, run_);
   for (const Parameter* p : host_.signature().of(Parameter::Kind::input)) {
     const auto array = arrays_.find(p->name);
     if (array == arrays_.end()) continue;
@@ -150,6 +155,28 @@ void Placed::fetch() {
     }
   }
   backend_->synchronize(run_);
+}
+
+Reason Placed::harm() {
+  for (const auto& [name, array] : arrays_) {
+    if (const Reason reason = array.harm(name, *backend_, run_)) return reason;
+    if (is_output(host_.signature().at(name))) continue;
+    if (const Reason reason = changed_input(name, array.view())) return reason;
+  }
+  return run_.workspace_bytes == 0 ? std::nullopt : workspace_.harm("the workspace", *backend_, run_);
+}
+
+Reason Placed::changed_input(const std::string& name, const ArrayView& there) {
+  const ArrayView& host = host_.array(name);
+  const std::size_t bytes = bytes_of(host);
+  if (bytes == 0) return std::nullopt;
+  const Array packed = has_gaps(host) ? packed_copy(host) : Array(host, nullptr);
+  const char* const meant = has_gaps(host) ? static_cast<const char*>(packed.view().data) : first_byte(host);
+  Array back(Element::u8, {static_cast<std::int64_t>(bytes)});
+  backend_->copy(run_, back.as<char>(), there.data, bytes);
+  backend_->synchronize(run_);
+  if (std::memcmp(back.as<char>(), meant, bytes) == 0) return std::nullopt;
+  return "a write to the input " + name;
 }
 
 // Only the elements: what lies between the rows of an output in host memory is the caller's.

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include "tessera/run/choose.hpp"
+#include "tessera/run/guard.hpp"
 
 namespace tessera {
 
@@ -13,7 +14,8 @@ class Placed {
   // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs
   // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too
   // small.
-  Placed(const Plan& plan, const Arguments& host);
+  // `guard_bytes`, a multiple of 256, lie before and behind what is allocated; see harm().
+  Placed(const Plan& plan, const Arguments& host, std::size_t guard_bytes = 0);
   ~Placed();
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
@@ -30,16 +32,22 @@ class Placed {
   void poison();                // fills the outputs with bytes 0xFF: NaN, or -1
   double launch_and_measure();  // seconds on the device, copies excluded
 
+  // What runs have done since upload() to memory that is not theirs: a write outside a buffer that was
+  // allocated here, or to the device's copy of an input. Waits for the device.
+  Reason harm();
+
  private:
   void place_input(const std::string& name);
   void place_output(const std::string& name);
   void check_size(std::size_t workspace_bytes) const;
+  Reason changed_input(const std::string& name, const ArrayView& there);
 
   Plan plan_;
   Backend* backend_;
   Arguments host_, here_;
-  std::map<std::string, Array> arrays_;
-  Array workspace_;
+  std::size_t guard_bytes_;
+  std::map<std::string, Guarded> arrays_;
+  Guarded workspace_;
   Run run_;
 };
 

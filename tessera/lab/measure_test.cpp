@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring against rungs that misbehave, on the processors and on a device made up for the purpose: its
+// clock, its power and its times are what a test says.
+#include "tessera/lab/measure.hpp"
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include "tessera/lab/resume.hpp"
+
+namespace tessera::lab {
+namespace {
+
+// C = 2·A, of n elements.
+Operation toy() {
+  Operation out;
+  out.name = "toy";
+  out.signature.parameters = {parameter::input("A", {"n"}, "what is doubled"),
+                              parameter::output("C", {"n"}, "the double")};
+  out.elements = {Element::f32};
+  out.output = "C";
+  out.flops = [](const Arguments& a) { return static_cast<double>(a.dim("n")); };
+  out.reference = [](const Arguments& a, std::int64_t first, std::int64_t last, Expected& expected) {
+    const auto* from = static_cast<const float*>(a.array("A").data);
+    expected.value.assign(from + first, from + last);
+    for (double& value : expected.value) value *= 2;
+    expected.bound.assign(expected.value.size(), 0);
+  };
+  return out;
+}
+
+struct Buffers {
+  float* a;
+  float* c;
+  std::int64_t n;
+  explicit Buffers(const Arguments& arguments)
+      : a(static_cast<float*>(arguments.array("A").data)),
+        c(static_cast<float*>(arguments.array("C").data)),
+        n(arguments.dim("n")) {}
+  void compute() const {
+    for (std::int64_t i = 0; i < n; ++i) c[i] = 2 * a[i];
+  }
+};
+
+int runs = 0;
+
+using Body = void (*)(const Buffers&);
+
+Variant rung(const char* name, Where where, Body body) {
+  Variant out;
+  out.operation = "toy";
+  out.ladder = where == Where::cpu ? "cpu" : "gpu";
+  out.name = name;
+  out.where = where;
+  Choice choice;
+  choice.run[Element::f32] = [body](const Arguments& arguments, const Tuning&, Run&) {
+    ++runs;
+    body(Buffers(arguments));
+  };
+  out.choices.push_back(choice);
+  return out;
+}
+
+void good(const Buffers& b) { b.compute(); }
+void writes_behind(const Buffers& b) {
+  b.compute();
+  b.c[b.n + 3] = 1;
+}
+void writes_before(const Buffers& b) {
+  b.compute();
+  b.c[-2] = 1;
+}
+void changes_its_input(const Buffers& b) {
+  b.compute();
+  b.a[1] += 1;
+}
+void reads_behind(const Buffers& b) {
+  b.compute();
+  b.c[0] = 2 * b.a[0] + 0 * b.a[b.n];
+}
+bool drew_power = false;
+void draws_power(const Buffers& b) {
+  b.compute();
+  drew_power = true;
+}
+// Computes once for each length and gives that out for ever.
+void remembers(const Buffers& b) {
+  static std::map<std::int64_t, std::vector<float>> known;
+  if (!known.contains(b.n)) {
+    b.compute();
+    known[b.n].assign(b.c, b.c + b.n);
+  }
+  std::ranges::copy(known[b.n], b.c);
+}
+
+// A GPU in the host's memory, whose arrays must be copied nevertheless.
+class FakeGpu final : public HostBackend {
+ public:
+  FakeGpu() { devices_[0].memory_bytes = std::int64_t{1} << 30; }
+  Where where() const override { return Where::cuda; }
+  const std::vector<Device>& devices() override { return devices_; }
+  bool shares_host_memory() const override { return false; }
+  double seconds(const Run&, const std::function<void()>& work) override {
+    const int before = runs;
+    work();
+    return seconds_of_a_run * (runs - before);
+  }
+  Reading read(const Run& run, const std::function<void()>& work, bool hide_launches) override {
+    Reading out{.seconds = seconds(run, work), .clock_mhz = 1980, .power_w = 300};
+    out.gave_up = hide_launches && waits;
+    hidden += hide_launches;
+    joules_ += 300 * out.seconds;
+    if (clock) out.clock_mhz = clock();
+    return out;
+  }
+  std::optional<double> joules(const Device&) override { return joules_; }
+
+  double seconds_of_a_run = 1e-3;
+  bool waits = false;
+  int hidden = 0;
+  std::function<double()> clock;
+
+ private:
+  static Device made_up() {
+    Device out;
+    out.where = Where::cuda;
+    out.name = "a made-up GPU";
+    return out;
+  }
+  std::vector<Device> devices_{made_up()};
+  double joules_ = 1e6;
+};
+
+class Measured : public testing::TestWithParam<Where> {
+ protected:
+  static void SetUpTestSuite() {
+    static auto* const made = static_cast<FakeGpu*>(&enlist_backend(std::make_unique<FakeGpu>()));
+    gpu_ = made;
+  }
+  void SetUp() override {
+    gpu_->seconds_of_a_run = 1e-3;
+    gpu_->waits = false;
+    gpu_->hidden = 0;
+    gpu_->clock = nullptr;
+  }
+
+  std::vector<Row> measure(std::vector<Body> bodies, Measuring measuring = {}) {
+    rungs_.clear();
+    for (const Body body : bodies) rungs_.push_back(rung("rung", GetParam(), body));
+    std::vector<Candidate> candidates;
+    for (Variant& v : rungs_)
+      candidates.push_back({.plan = {&v, &v.choices[0], {}, find_backend(GetParam())->devices()[0]}});
+    if (measuring.effort.samples == 0) measuring.effort.samples = 6;
+    measuring.ceilings = false;
+    return lab::measure(toy_, Element::f32, {.dims = {{"n", 100}}}, candidates, measuring);
+  }
+
+  const Operation toy_ = toy();
+  std::vector<Variant> rungs_;
+  static inline FakeGpu* gpu_ = nullptr;
+};
+
+TEST_P(Measured, AWriteOutsideIsFoundAndIsNobodyElsesFault) {
+  const auto rows = measure({good, writes_behind, writes_before, good});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[1].harm, "a write outside C: 4 bytes, from 12 bytes behind its end");
+  EXPECT_EQ(rows[2].harm, "a write outside C: 4 bytes, from 8 bytes before its start");
+  for (const std::size_t i : {0u, 3u}) {
+    EXPECT_EQ(rows[i].harm, "");
+    EXPECT_EQ(rows[i].verified, Verified::ok) << rows[i].finding;
+    EXPECT_EQ(rows[i].seconds.size(), 6u);
+  }
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_EQ(rows[i].verified, Verified::wrong);
+    EXPECT_FALSE(rows[i].counts());
+    EXPECT_NE(rows[i].finding.find("outside C"), std::string::npos);
+  }
+}
+
+TEST_P(Measured, AChangedInputIsFoundAndMended) {
+  const auto rows = measure({changes_its_input, good});
+  EXPECT_EQ(rows[0].harm, "a write to the input A");
+  EXPECT_EQ(rows[0].verified, Verified::wrong);
+  EXPECT_EQ(rows[1].verified, Verified::ok) << rows[1].finding;
+  EXPECT_EQ(rows[1].harm, "");
+}
+
+TEST_P(Measured, WhatLiesBehindABufferIsNaN) {
+  const auto rows = measure({reads_behind});
+  EXPECT_EQ(rows[0].verified, Verified::wrong);
+  EXPECT_EQ(rows[0].harm, "");
+}
+
+TEST_P(Measured, AnOldResultDoesNotPassWithFreshInputs) {
+  const auto rows = measure({remembers, good});
+  EXPECT_EQ(rows[0].verified, Verified::wrong);
+  EXPECT_NE(rows[0].finding.find("that no timed run had seen"), std::string::npos) << rows[0].finding;
+  EXPECT_EQ(rows[1].verified, Verified::ok);
+  EXPECT_NE(rows[1].method.find("fresh inputs"), std::string::npos);
+}
+
+TEST_P(Measured, UncheckedIsUncheckedButHarmIsNot) {
+  const auto rows = measure({remembers, writes_behind}, {.verify = false});
+  EXPECT_EQ(rows[0].verified, Verified::unchecked);
+  EXPECT_EQ(rows[1].verified, Verified::wrong);
+}
+
+TEST_P(Measured, ShortRunsFillASampleTogether) {
+  gpu_->seconds_of_a_run = 1e-5;
+  EXPECT_GT(measure({good})[0].launches, 1);
+  EXPECT_EQ(measure({good}, {.cold = true})[0].launches, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Measured, testing::Values(Where::cpu, Where::cuda),
+                         [](const auto& device) { return std::string(name_of(device.param)); });
+
+using MeasuredOnGpu = Measured;
+
+TEST_P(MeasuredOnGpu, ThrottledSamplesAreDroppedAndCounted) {
+  int sample = 0;
+  gpu_->clock = [&] { return ++sample % 3 == 0 ? 900.0 : 1900.0; };
+  const Row row = measure({good})[0];
+  EXPECT_EQ(row.seconds.size(), 6u);
+  EXPECT_EQ(row.clocks_mhz, std::vector<double>(6, 1900));
+  EXPECT_GE(row.throttled, 2u);
+  EXPECT_DOUBLE_EQ(row.median(), 1e-3);
+  sample = 0;
+  EXPECT_EQ(measure({good}, {.effort = {.least_clock = 0}})[0].throttled, 0u);
+}
+
+TEST_P(MeasuredOnGpu, SlowSamplesFromBeforeTheFullClockWasSeenAreDroppedToo) {
+  int sample = 0;
+  gpu_->clock = [&] { return ++sample <= 2 ? 500.0 : 1900.0; };
+  const Row row = measure({good})[0];
+  EXPECT_EQ(row.throttled, 2u);
+  EXPECT_EQ(row.seconds.size(), 4u);
+}
+
+TEST_P(MeasuredOnGpu, WhenAllAreThrottledThereIsNoTime) {
+  gpu_->clock = [] { return std::exchange(drew_power, false) ? 400.0 : 1900.0; };
+  const auto rows = measure({good, draws_power}, {.effort = {.seconds = 0.05}});
+  EXPECT_FALSE(rows[0].seconds.empty());
+  EXPECT_TRUE(rows[1].seconds.empty());
+  EXPECT_GT(rows[1].throttled, 0u);
+  ASSERT_TRUE(rows[1].reason);
+  EXPECT_NE(rows[1].reason->find("clock below 60 %"), std::string::npos) << *rows[1].reason;
+  EXPECT_FALSE(rows[1].gflops());
+}
+
+TEST_P(MeasuredOnGpu, ARunThatWaitsForTheDeviceIsTimedWithItsLaunches) {
+  gpu_->waits = true;
+  const Row row = measure({good})[0];
+  EXPECT_TRUE(row.exposed);
+  EXPECT_EQ(row.seconds.size(), 6u);
+  EXPECT_EQ(gpu_->hidden, 1);  // tried once
+}
+
+TEST_P(MeasuredOnGpu, AProfilerSeesPlainLaunches) {
+  const Row row = measure({good}, {.profile = true})[0];
+  EXPECT_EQ(gpu_->hidden, 0);
+  EXPECT_TRUE(row.clocks_mhz.empty());
+  EXPECT_FALSE(row.clock_mhz());
+}
+
+TEST_P(MeasuredOnGpu, SustainedIsARowOfItsOwnWithTheEnergyOfOneRun) {
+  gpu_->seconds_of_a_run = 2e-4;
+  const auto rows = measure({good, good}, {.sustained_seconds = 1.05});
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].mode, Mode::burst);
+  EXPECT_FALSE(rows[0].joules);
+  EXPECT_EQ(rows[2].mode, Mode::sustained);
+  EXPECT_EQ(rows[2].verified, Verified::ok);
+  ASSERT_TRUE(rows[2].joules);
+  EXPECT_NEAR(*rows[2].joules, 300 * 2e-4, 1e-9);
+  EXPECT_NEAR(*rows[2].picojoules_per_flop(), 300 * 2e-4 / 100 * 1e12, 1e3);
+  EXPECT_DOUBLE_EQ(rows[2].median(), 2e-4);
+  EXPECT_EQ(rows[2].power_w(), 300);
+}
+
+TEST_P(MeasuredOnGpu, WhatAnEarlierSessionMeasuredIsKept) {
+  Session session;
+  session.operation = "toy";
+  session.date = "2030-01-01T00:00:00Z";
+  session.rows = measure({good});
+  session.rows[0].ceilings = {};
+  const auto json = to_json(session);
+  Session next = session;
+  next.date = "2030-01-02T00:00:00Z";
+  const Earlier earlier(json, "it", next);
+  const int before = runs;
+  const auto rows = measure({good}, {.known = [&](const Row& blank) { return earlier.find(blank); }});
+  EXPECT_EQ(runs, before);
+  EXPECT_EQ(rows[0].seconds, session.rows[0].seconds);
+  EXPECT_EQ(rows[0].verified, Verified::ok);
+  EXPECT_EQ(rows[0].kept_from, session.date);
+  // It never saw this one: it is measured, and the file keeps both.
+  const auto other = measure(
+      {good}, {.sustained_seconds = 0.01, .known = [&](const Row& blank) { return earlier.find(blank); }});
+  EXPECT_GT(runs, before);
+  next.rows = {other[1]};
+  EXPECT_EQ(earlier.merged(to_json(next))["rows"].size(), 2u);
+  next.rows = rows;
+  EXPECT_EQ(earlier.merged(to_json(next))["rows"].size(), 1u);
+  for (auto change : {+[](Session& s) { s.seed = 9; }, +[](Session& s) { s.caches = "cold"; },
+                      +[](Session& s) { s.operation = "other"; }}) {
+    Session unlike = session;
+    change(unlike);
+    EXPECT_THROW(Earlier(json, "it", unlike), Error);
+  }
+}
+
+TEST_P(MeasuredOnGpu, AWrongRowIsMeasuredAgain) {
+  Session session;
+  session.rows = measure({good});
+  session.rows[0].verified = Verified::wrong;
+  const Earlier earlier(to_json(session), "it", session);
+  EXPECT_FALSE(earlier.find(session.rows[0]));
+}
+
+INSTANTIATE_TEST_SUITE_P(MadeUp, MeasuredOnGpu, testing::Values(Where::cuda));
+
+}  // namespace
+}  // namespace tessera::lab

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/lab/trial.hpp"
+#include <algorithm>
+#include <cmath>
+#include "tessera/lab/clock.hpp"
+#include "tessera/lab/peak.hpp"
+
+namespace tessera::lab {
+namespace {
+
+constexpr double quick_seconds = 0.01;     // a run this short is repeated to warm the caches
+constexpr double sample_seconds = 200e-6;  // and one far shorter fills a sample several times
+constexpr double batch_seconds = 0.02;     // of runs that follow each other without a look at the clock
+constexpr int most_launches = 100;         // a device's queue holds about a thousand, some take several
+constexpr double energy_seconds = 1;       // a device counts its energy in steps of a tenth of a second
+
+bool has_fma(Element element) {
+  return element == Element::f32 || element == Element::f64 || element == Element::i32;
+}
+
+int launches_for(double wanted, double one) {
+  if (!(one > 0)) return 1;
+  return static_cast<int>(std::clamp(std::ceil(wanted / one), 1.0, double{most_launches}));
+}
+
+}  // namespace
+
+Trial::Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row,
+             bool slow)
+    : placed_(plan, inputs.arguments(), guard_bytes),
+      inputs_(&inputs),
+      verifier_(&verifier),
+      measuring_(&measuring),
+      row_(&row),
+      backend_(&backend_of(row.device)),
+      slow_(slow) {
+  placed_.upload();
+}
+
+void Trial::tell(const char* doing) const {
+  if (measuring_->progress)
+    measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
+}
+
+double Trial::run_once() {
+  const double seconds = placed_.launch_and_measure();
+  own_clock_ = placed_.run().own_seconds >= 0;
+  return last_ = seconds;
+}
+
+Reason Trial::warm_up() {
+  if (slow_) return std::nullopt;
+  tell("first run");
+  (void)run_once();
+  return harm();
+}
+
+Sample Trial::timed(int launches) {
+  if (own_clock_) return {.seconds = run_once()};
+  placed_.run().own_seconds = -1;
+  const auto work = [&] {
+    for (int i = 0; i < launches; ++i) placed_.launch();
+  };
+  Reading reading;
+  if (measuring_->profile) reading.seconds = backend_->seconds(placed_.run(), work);
+  // A first run may load code, for which a device that waits would wait for ever.
+  else reading = backend_->read(placed_.run(), work, hide_launches_ && last_ > 0);
+  if (reading.gave_up) {
+    hide_launches_ = false;
+    row_->exposed = true;
+    return timed(launches);
+  }
+  // A variant may know only by running that it works in another process.
+  own_clock_ = placed_.run().own_seconds >= 0;
+  last_ = own_clock_ ? placed_.run().own_seconds : reading.seconds / launches;
+  return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
+}
+
+// Caches are cold for one launch only.
+int Trial::launches_in_a_sample() const {
+  return measuring_->cold || own_clock_ ? 1 : launches_for(sample_seconds, last_);
+}
+
+Sample Trial::sample() {
+  tell("timing");
+  if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element))
+    row_->fma_rates.push_back(fma_flops_per_second(row_->element, row_->device.threads));
+  if (!measuring_->cold && !slow_ && last_ < quick_seconds) (void)run_once();
+  placed_.poison();
+  if (measuring_->cold) {
+    backend_->flush_caches(placed_.run());
+    backend_->synchronize(placed_.run());
+  }
+  row_->launches = launches_in_a_sample();
+  const bool first = last_ == 0;
+  const Sample out = timed(row_->launches);
+  if (first && backend_->shares_host_memory())
+    if (const Reason reason = harm()) {
+      blame(*row_, *reason);
+      inputs_->restore();
+    }
+  return out;
+}
+
+void Trial::finish() {
+  check(*row_);
+  if (row_->verified != Verified::wrong && !backend_->shares_host_memory()) time_round_trips();
+}
+
+Reason Trial::harm() {
+  if (const Reason reason = placed_.harm()) return reason;
+  return backend_->shares_host_memory() ? inputs_->harm() : std::nullopt;
+}
+
+void Trial::check(Row& row) {
+  if (measuring_->verify) {
+    tell("verifying");
+    placed_.fetch();
+    note(row, (*verifier_)(inputs_->arguments(), &placed_.plan()));
+  }
+  const Reason reason = harm();
+  if (!reason) return;
+  blame(row, *reason);
+  // What everybody reads must not make the next one wrong.
+  if (backend_->shares_host_memory()) inputs_->restore();
+}
+
+void Trial::time_round_trips() {
+  tell("timing round trips");
+  std::vector<double> seconds;
+  const Stopwatch all;
+  do {
+    const Stopwatch watch;
+    placed_.upload();
+    placed_.launch();
+    placed_.fetch();
+    seconds.push_back(watch.seconds());
+  } while (seconds.size() < 5 && all.seconds() < 1);
+  row_->round_trip = summarize(seconds).median;
+}
+
+Row Trial::sustain(double seconds) {
+  tell("sustained");
+  Row row = *row_;
+  row.mode = Mode::sustained;
+  row.throttled = 0;
+  row.round_trip.reset();
+  row.fma_rates.clear();
+  const int launches = own_clock_ ? 1 : launches_for(batch_seconds, last_);
+  row.launches = launches;
+  std::vector<Sample> samples;
+  placed_.poison();
+  const auto joules_before = backend_->joules(row_->device);
+  const Stopwatch watch;
+  do samples.push_back(timed(launches));
+  while (watch.seconds() < seconds && !(measuring_->interrupted && measuring_->interrupted()));
+  const double lasted = watch.seconds();
+  const auto joules_behind = backend_->joules(row_->device);
+  if (joules_before && joules_behind && lasted >= energy_seconds)
+    row.joules = (*joules_behind - *joules_before) / (static_cast<double>(samples.size()) * launches);
+  // The first half heats the device up to what it then holds.
+  samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2));
+  row.seconds = seconds_of(samples);
+  row.clocks_mhz = clocks_of(samples);
+  row.powers_w = powers_of(samples);
+  check(row);
+  return row;
+}
+
+void blame(Row& row, const std::string& harm) {
+  row.verified = Verified::wrong;
+  row.harm = harm;
+  row.finding += "  " + harm + "\n";
+}
+
+void note(Row& row, const Verdict& verdict) {
+  const bool wrong_before = row.verified == Verified::wrong;
+  row.verified = verdict.passed && !wrong_before ? Verified::ok : Verified::wrong;
+  row.method = verdict.method;
+  if (!row.error_over_bound || !(verdict.largest_ratio <= *row.error_over_bound))
+    row.error_over_bound = verdict.largest_ratio;
+  if (!row.relative_l2 || (verdict.norm_error && !(*verdict.norm_error <= *row.relative_l2)))
+    row.relative_l2 = verdict.norm_error;
+  if (!verdict.passed) row.finding += describe(verdict);
+}
+
+void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier) {
+  Placed placed(plan, fresh.arguments(), guard_bytes);
+  placed.upload();
+  placed.poison();
+  placed.launch();
+  placed.fetch();
+  const Verdict verdict = verifier(fresh.arguments(), &placed.plan());
+  if (!verdict.passed) row.finding += "  with inputs that no timed run had seen:\n";
+  note(row, verdict);
+  Reason harm = placed.harm();
+  if (!harm && backend_of(plan.device).shares_host_memory()) harm = fresh.harm();
+  if (harm) blame(row, *harm);
+  row.method += ", with fresh inputs too";
+}
+
+}  // namespace tessera::lab

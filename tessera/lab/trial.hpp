@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One candidate on its device, from its first run to its verdict.
+#pragma once
+#include <optional>
+#include <string>
+#include "tessera/lab/estimate.hpp"
+#include "tessera/lab/measure.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/place.hpp"
+#include "tessera/run/verify.hpp"
+
+namespace tessera::lab {
+
+class Trial {
+ public:
+  // `slow`: one run is most of the time that it has, so it gets no run that is not timed.
+  Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row,
+        bool slow);
+
+  // The first run, which may also load, compile and search, and so tells no time. Says what it harmed:
+  // where the host's memory is everybody's, only now is it known whose fault that was.
+  Reason warm_up();
+  Sample sample();
+  // The host's outputs may be everybody's, so this comes before anybody's next run.
+  void finish();
+  // Run after run for that many seconds, or until interrupted; a row of its own.
+  Row sustain(double seconds);
+
+ private:
+  void tell(const char* doing) const;
+  double run_once();
+  Sample timed(int launches);
+  int launches_in_a_sample() const;
+  Reason harm();
+  void check(Row& row);
+  void time_round_trips();
+
+  Placed placed_;
+  Inputs* inputs_;
+  Verifier* verifier_;
+  const Measuring* measuring_;
+  Row* row_;
+  Backend* backend_;
+  double last_ = 0;  // what a run took, in seconds; 0: there was none
+  bool slow_, own_clock_ = false, hide_launches_ = true;
+};
+
+// What was found, in the row; a wrong one stays wrong.
+void blame(Row& row, const std::string& harm);
+void note(Row& row, const Verdict& verdict);
+
+// Runs the row's choice on inputs that no timed run has seen, and verifies that, too: what kept an old
+// result, or knew its inputs, shows here.
+void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier);
+
+}  // namespace tessera::lab
