@@ -15,7 +15,7 @@ tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
 tessera_test(matmul ops/matmul/matmul_test.cpp)
 tessera_test(conformance tests/conformance_test.cpp)
 if(TESSERA_HAS_CUDA)
-  tessera_test(cuda tessera/cuda/cuda_test.cu)
+  tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/probe_test.cu)
 endif()
 
 tessera_test(twins tests/twins/twins_test.cpp)

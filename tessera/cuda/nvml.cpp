@@ -5,7 +5,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int success = 0, multiprocessor_clock = 1;
+constexpr int success = 0;
 constexpr unsigned instant_power = 186;  // a field's number
 
 // As the library lays it out.
@@ -25,7 +25,6 @@ struct Library {
   std::string why;
   int (*init)() = nullptr;
   int (*device_at)(const char*, void**) = nullptr;
-  int (*clock)(void*, int, unsigned*) = nullptr;
   int (*power)(void*, unsigned*) = nullptr;
   int (*energy)(void*, unsigned long long*) = nullptr;
   int (*fields)(void*, int, Field*) = nullptr;
@@ -39,7 +38,6 @@ struct Library {
     }
     find(init, "nvmlInit_v2");
     find(device_at, "nvmlDeviceGetHandleByPciBusId_v2");
-    find(clock, "nvmlDeviceGetClockInfo");
     find(power, "nvmlDeviceGetPowerUsage");
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(fields, "nvmlDeviceGetFieldValues");
@@ -73,14 +71,6 @@ Nvml::Nvml(const std::string& pci_bus) : silence_(library().why) {
     device_ = nullptr;
     silence_ = "libnvidia-ml.so.1 does not know the GPU at " + pci_bus + ": " + library().words(status);
   }
-}
-
-std::optional<double> Nvml::clock_mhz() const {
-  unsigned mhz = 0;
-  if (device_ == nullptr || library().clock == nullptr ||
-      library().clock(device_, multiprocessor_clock, &mhz) != success)
-    return std::nullopt;
-  return mhz;
 }
 
 std::optional<double> Nvml::power_w() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's management library tells of a GPU: clock, power, energy. Loaded when it is first
+// What the driver's management library tells of a GPU: power and energy. Loaded when it is first
 // asked, through declarations of our own, so that neither the build nor the start of the program needs it.
 #pragma once
 #include <optional>

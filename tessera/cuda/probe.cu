@@ -30,19 +30,25 @@ __global__ void hold(volatile Gate* gate) {
     }
 }
 
+// The common clock may advance in steps of a microsecond: two notes this far apart tell a frequency.
+constexpr std::uint64_t shortest_ns = 200'000;
+
 // More blocks than multiprocessors, so that most of these have one; the first on each takes the note.
-__global__ void note(Note* notes, unsigned processors) {
+// `earlier`: the notes to keep the distance from, or null.
+__global__ void note(Note* notes, const Note* earlier, unsigned processors) {
   const unsigned here = ptx::processor();
   if (here >= processors || atomicExch(&notes[here].taken, 1u) != 0) return;
+  if (earlier != nullptr && earlier[here].taken != 0)
+    while (ptx::nanoseconds() - earlier[here].nanoseconds < shortest_ns) continue;
   notes[here].nanoseconds = ptx::nanoseconds();
   notes[here].cycles = clock64();
 }
 
 constexpr int blocks_per_processor = 4;
 
-void take_notes(cudaStream_t stream, Note* notes, int processors) {
+void take_notes(cudaStream_t stream, Note* notes, const Note* earlier, int processors) {
   note<<<static_cast<unsigned>(blocks_per_processor * processors), 1, 0, stream>>>(
-      notes, static_cast<unsigned>(processors));
+      notes, earlier, static_cast<unsigned>(processors));
   check(cudaGetLastError());
 }
 
@@ -86,11 +92,11 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
   check(cudaMemsetAsync(notes, 0, notes_.bytes(), stream));
   {
     Hold held(stream, gate, hide_launches);
-    take_notes(stream, notes, processors_);
+    take_notes(stream, notes, nullptr, processors_);
     begin_.record(stream);
     work();
     end_.record(stream);
-    take_notes(stream, notes + processors_, processors_);
+    take_notes(stream, notes + processors_, notes, processors_);
     held.release();
     out.power_w = nvml_.power_w();  // while it runs
     check(cudaStreamSynchronize(stream));
@@ -98,14 +104,11 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
   out.gave_up = gate->expired != 0;
   out.seconds = end_.seconds_since(begin_);
   out.clock_mhz = clock_between_notes(stream);
-  if (!out.clock_mhz) out.clock_mhz = nvml_.clock_mhz();
   return out;
 }
 
-// The mean over the multiprocessors that both kernels met. The common clock may advance in steps of a
-// microsecond, so a short time tells nothing.
+// The mean over the multiprocessors that both kernels met.
 std::optional<double> Probe::clock_between_notes(cudaStream_t stream) {
-  constexpr std::uint64_t shortest_ns = 100'000;
   const auto count = static_cast<std::size_t>(processors_);
   std::vector<Note> notes(2 * count);
   check(cudaMemcpyAsync(notes.data(), notes_.get(), notes_.bytes(), cudaMemcpyDeviceToHost, stream));
@@ -116,7 +119,7 @@ std::optional<double> Probe::clock_between_notes(cudaStream_t stream) {
     const Note &before = notes[i], &behind = notes[count + i];
     if (before.taken == 0 || behind.taken == 0) continue;
     const std::uint64_t nanoseconds = behind.nanoseconds - before.nanoseconds;
-    if (nanoseconds < shortest_ns) return std::nullopt;
+    if (nanoseconds < shortest_ns) continue;
     sum += static_cast<double>(behind.cycles - before.cycles) / static_cast<double>(nanoseconds) * 1e3;
     ++seen;
   }
