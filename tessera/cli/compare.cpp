@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* about =
     "Sets the times of two results of `tessera bench --json` against each other.\n\n"
-    "same        the medians differ by no more than --threshold\n"
+    "same        the medians differ by no more than --threshold, and are known that well\n"
     "faster      by more, the intervals from the minimum to the upper quartile lie apart, and so they do in\n"
     "slower      clock cycles where the device told its clock. Anything slower: exit code 3\n"
     "ambiguous   by more, but the samples do not settle it\n"

@@ -10,11 +10,15 @@ namespace {
 
 struct Side {
   double low = 0, centre = 0, high = 0;
+  double error = 0;  // of the centre, relative
 };
 
 Side side_of(const std::vector<double>& samples) {
   const Summary summary = summarize(samples);
-  return {summary.minimum, summary.median, summary.q3};
+  // For normal noise: quartiles lie 0.674 σ off, and a median's error is 1.253 σ/√n.
+  constexpr double per_spread = 1.253 / 0.674;
+  const double error = per_spread * summary.spread() / std::sqrt(static_cast<double>(summary.count));
+  return {summary.minimum, summary.median, summary.q3, error};
 }
 
 std::vector<double> cycles(const Record& record) {
@@ -27,7 +31,8 @@ std::vector<double> cycles(const Record& record) {
 // `ambiguous` stands for a difference that the intervals do not carry.
 Change change_of(const Side& before, const Side& now, double threshold) {
   const double ratio = now.centre / before.centre;
-  if (std::abs(ratio - 1) <= threshold) return Change::same;
+  if (std::abs(ratio - 1) <= threshold)
+    return std::hypot(before.error, now.error) <= threshold ? Change::same : Change::ambiguous;
   if (ratio < 1 && now.high < before.low) return Change::faster;
   if (ratio > 1 && before.high < now.low) return Change::slower;
   return Change::ambiguous;
@@ -87,7 +92,7 @@ Pair judge(const Record& before, const Record& now, const Judging& judging) {
   const Side old_side = side_of(before.seconds), new_side = side_of(now.seconds);
   out.times_faster = old_side.centre / new_side.centre;
   out.change = change_of(old_side, new_side, judging.threshold);
-  if (out.change == Change::ambiguous) out.why = "the intervals overlap";
+  if (out.change == Change::ambiguous) out.why = "too noisy to tell";
   const std::size_t fewest = std::min(before.seconds.size(), now.seconds.size());
   if (fewest < judging.fewest) {
     out.change = Change::ambiguous;

@@ -11,7 +11,7 @@
 namespace tessera::lab {
 
 enum class Change {
-  same,    // the medians differ by no more than the threshold
+  same,    // the medians differ by no more than the threshold, and are known that well
   faster,  // by more, the intervals lie apart, and so they do in clock cycles where clocks are known
   slower,
   ambiguous,  // by more, but the samples do not settle it; `why` says what is missing

@@ -55,6 +55,11 @@ TEST(Judge, OverlappingIntervalsAreNot) {
   EXPECT_FALSE(noisy.why.empty());
 }
 
+TEST(Judge, EqualMediansOfNoiseAreNotTheSame) {
+  EXPECT_EQ(judge(record(1, 0.1), record(1, 0.1)).change, Change::ambiguous);
+  EXPECT_EQ(judge(record(1, 0.1), record(1, 0.1), {.threshold = 0.1}).change, Change::same);
+}
+
 TEST(Judge, NorAreFewSamples) {
   Record few = record(2);
   few.seconds.resize(4);

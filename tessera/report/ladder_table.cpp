@@ -77,14 +77,14 @@ std::string roofline_of(const Row& row) {
 std::string rounded(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 std::string ratio(std::optional<double> value) { return number(value); }
 
-std::vector<std::string> cells_of(const Row& row) {
+std::vector<std::string> cells_of(const Row& row, bool modes) {
   const bool measured = !row.seconds.empty();
   const lab::Summary summary = measured ? lab::summarize(row.seconds) : lab::Summary{};
   const auto when = [measured](std::string text) { return measured ? text : std::string(); };
   return {device_of(row),
           name_of(row),
           tuning_of(row),
-          row.mode == lab::Mode::burst ? "" : std::string(name_of(row.mode)),
+          modes ? std::string(name_of(row.mode)) : "",
           when(seconds(summary.median)),
           summary.count > 1 ? fmt::format("±{:.1f} %", 100 * summary.spread()) : "",
           seconds(row.round_trip),
@@ -130,13 +130,14 @@ std::string ladder_table(const std::vector<Row>& rows) {
                {"× yardstick", Align::right, true},
                {"error/bound"},
                {"verified", Align::left}});
+  const bool modes = std::ranges::any_of(rows, [](const Row& r) { return r.mode != lab::Mode::burst; });
   std::string group;
   for (const Row& row : rows) {
     const std::string its =
         lab::label_of(row.device) + "/" + row.variant->ladder + std::string(name_of(row.mode));
     if (!group.empty() && group != its) table.add_rule();
     group = its;
-    table.add(cells_of(row));
+    table.add(cells_of(row, modes));
   }
   return table.text() + reasons(rows) + findings(rows) + (uses_executor(rows) ? executor_note : "");
 }
