@@ -75,11 +75,24 @@ Reason does_not_fit(const Problem<T>& p, const Tuning& tuning, const Device& dev
                                                        sizeof(typename Kernel::Shared), device);
 }
 
+template <Config config, class T>
+Owner owner_of(const Arguments& arguments, const Extents& index) {
+  return WarpLayout<config_for<T>(config), 16 / sizeof(T)>::owner(arguments.dim("m"), arguments.dim("n"),
+                                                                 index[0], index[1]);
+}
+
+template <Config config>
+std::optional<Owner> owner(const Arguments& arguments, const Tuning&, const Extents& index) {
+  return arguments.element() == Element::f64 ? owner_of<config, double>(arguments, index)
+                                             : owner_of<config, float>(arguments, index);
+}
+
 template <Config config>
 Choice for_any_layout() {
   Choice out = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning& tuning,
                                               Run& run) { run_any<T, config>(p, tuning, run); },
                                   config.tuning());
+  out.owner = owner<config>;
   out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     switch (arguments.element()) {
       case Element::f32:
@@ -98,6 +111,7 @@ template <Config config>
 Choice for_rows() {
   Choice out =
       choice_of<Problem, Types<float>>(run<float, config, Access::along_k, Access::vector>, config.tuning());
+  out.owner = owner<config>;
   out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     const auto p = Problem<float>::of(arguments);
     if (p.a.stride[1] != 1 || access_to_b(p) != Access::vector)

@@ -4,21 +4,10 @@
 #pragma once
 #include "matmul.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
+#include "warp_layout.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
-
-struct WarpTilesConfig {
-  int m = 128, n = 128, depth = 16;  // of C per block; k per stage
-  int stages = 4;
-  int warp_m = 64, warp_n = 64;  // of C per warp, of which each lane has an eighth by a quarter
-  int blocks = 1;                // per multiprocessor
-
-  constexpr int threads() const { return 32 * (m / warp_m) * (n / warp_n); }
-  Tuning tuning() const {
-    return {{"m", m}, {"n", n}, {"k", depth}, {"stages", stages}, {"threads", threads()}};
-  }
-};
 
 // How a block reads a panel, which lies in shared memory with k as its slow dimension.
 enum class Access {
@@ -86,9 +75,11 @@ template <class T, WarpTilesConfig config, Access access_a, Access access_b>
 struct WarpTiles {
   static constexpr int threads = config.threads(), blocks_per_processor = config.blocks;
   static constexpr int vector = 16 / sizeof(T);
-  static constexpr int lanes_m = 8, lanes_n = 4;
-  static constexpr int thread_m = config.warp_m / lanes_m, thread_n = config.warp_n / lanes_n;
-  static_assert(thread_m % vector == 0 && thread_n % vector == 0 && config.depth % 2 == 0);
+  using Layout = WarpLayout<config, vector>;
+  using Place = typename Layout::Place;
+  static constexpr int lanes_m = Layout::lanes_m, lanes_n = Layout::lanes_n;
+  static constexpr int thread_m = Layout::thread_m, thread_n = Layout::thread_n;
+  static_assert(config.depth % 2 == 0);
 
   using PanelA = Panel<T, config, config.m, access_a>;
   using PanelB = Panel<T, config, config.n, access_b>;
@@ -101,19 +92,6 @@ struct WarpTiles {
   };
   using Sums = T[thread_m][thread_n];
 
-  // In the block's tile: the first of this thread's rows and columns. Lanes are numbered so that
-  // either operand's 16-byte load finds its address repeated in a neighbour pair, which halves its
-  // passes through shared memory.
-  struct Place {
-    int m, n;
-    __device__ explicit Place(int thread) {
-      constexpr int warps_n = config.n / config.warp_n;
-      const int lane = thread % 32, warp = thread / 32;
-      m = warp / warps_n * config.warp_m + ((lane / (2 * lanes_n)) * 2 + lane % 2) * vector;
-      n = warp % warps_n * config.warp_n + (lane / 2 % lanes_n) * vector;
-    }
-  };
-
   static Launch launch(const Problem<T>& p, const Tuning&) {
     const std::int64_t tiles = ((p.m() + config.m - 1) / config.m) * ((p.n() + config.n - 1) / config.n);
     return {.grid = {tiles}, .block = {threads}};
@@ -121,7 +99,7 @@ struct WarpTiles {
 
   __device__ void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
     std::int64_t row, col;
-    origin(thread.block().x, p, row, col);
+    Layout::origin(thread.block().x, p.m(), p.n(), row, col);
     const int rank = thread.index().x;
     PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], p.a.stride[1]);
     PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], p.b.stride[0]);
@@ -130,17 +108,6 @@ struct WarpTiles {
     Sums sums = {};
     if (p.k() > 0) sum_over_k(thread, shared, a, b, place, inside, p.k(), sums);
     store(p, row + place.m, col + place.n, sums);
-  }
-
-  // Blocks that run together cover a compact patch of C, so that they share panels in the L2.
-  static __device__ void origin(int block, const Problem<T>& p, std::int64_t& row, std::int64_t& col) {
-    constexpr std::int64_t patch = 2048 / config.m;  // tiles
-    const std::int64_t tiles_m = (p.m() + config.m - 1) / config.m,
-                       tiles_n = (p.n() + config.n - 1) / config.n;
-    const std::int64_t first = block / (patch * tiles_n) * patch, at = block % (patch * tiles_n);
-    const std::int64_t height = tiles_m - first < patch ? tiles_m - first : patch;
-    row = (first + at % height) * config.m;
-    col = at / height * config.n;
   }
 
   static __device__ void copy(Shared& shared, int stage, PanelA& a, PanelB& b, bool inside,
@@ -215,10 +182,10 @@ struct WarpTiles {
     const bool vectors = takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
-      const std::int64_t at_row = row + i / vector * (lanes_m * vector) + i % vector;
+      const std::int64_t at_row = row + Layout::row_of(i);
       SIMT_UNROLL
       for (int j = 0; j < thread_n; j += vector) {
-        const std::int64_t at_col = col + j * lanes_n;
+        const std::int64_t at_col = col + Layout::col_of(j);
         if (vectors && at_row < p.m() && at_col + vector <= p.n()) {
           store_vector(p, at_row, at_col, &sums[i][j]);
         } else {
