@@ -46,6 +46,7 @@ class Case(unittest.TestCase):
         save("A.npy", 5, 3, lambda i, j: i + 2 * j)
         save("B.npy", 3, 4, lambda i, j: i - j)
         save("tall.npy", 4, 4, lambda i, j: 1)
+        save("C0.npy", 5, 4, lambda i, j: i * j)
         save("-3", 3, 4, lambda i, j: i - j)
         with open("bad.npy", "wb") as file:
             file.write(b"\x93NUMPY\x01\x00\xff")
@@ -142,6 +143,15 @@ class Products(Case):
         self.fails(2, "one file too many", "matmul", "A.npy", "B.npy", "B.npy")
         self.fails(2, "one output too many", "matmul", "A.npy", "B.npy", "-o", "x.npy", "-o", "y.npy")
         self.assertEqual(load("old.npy"), before)
+
+    def test_scalars_that_cannot_be_meant(self):
+        self.fails(2, "--beta 2 needs C0, which was not given; --c gives it", "matmul", "A.npy", "B.npy", "--beta", "2")
+        self.fails(2, "needs C0", "bench", "matmul", "m=4", "n=4", "k=4", "--beta", "2", "--device", "cpu")
+        self.passes("matmul", "A.npy", "B.npy", "--beta", "0.0")
+        self.passes("matmul", "A.npy", "B.npy", "--beta", "2", "--c", "C0.npy")
+        self.fails(2, "not a number that f32 can hold", "matmul", "A.npy", "B.npy", "--alpha", "1e-60")
+        for word in ("nan", "inf", "-inf"):
+            self.fails(2, "needs a finite number", "matmul", "A.npy", "B.npy", "--alpha", word)
 
     def test_unwritable_output(self):
         done = run("matmul", "A.npy", "B.npy", "-o", "no/such/folder/C.npy")

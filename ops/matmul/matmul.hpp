@@ -70,11 +70,15 @@ struct Problem {
     return p;
   }
 
-  // Throws Error where T cannot hold it: 0.5 among integers, 1e300 among floats.
+  // Throws Error where T cannot hold it: 0.5 among integers, 1e300 among floats, and 1e-60 too, for as a 0
+  // it would mean that nothing is read.
   static T factor(const Arguments& arguments, const char* name) {
     const double value = arguments.real(name);
-    constexpr auto most = static_cast<double>(std::numeric_limits<T>::max());
-    if (!(value >= -most && value <= most) || (std::is_integral_v<T> && value != static_cast<double>(static_cast<std::int64_t>(value))))
+    using limits = std::numeric_limits<T>;
+    bool held = value >= static_cast<double>(limits::lowest()) && value <= static_cast<double>(limits::max());
+    if (held && std::is_integral_v<T>) held = value == static_cast<double>(static_cast<std::int64_t>(value));
+    if (held) held = value == 0 || static_cast<T>(value) != T{0};
+    if (!held)
       throw Error(std::string("--") + name + " " + arguments.text(name) + " is not a number that " +
                   std::string(name_of(element_of<T>)) + " can hold");
     return static_cast<T>(value);

@@ -14,7 +14,7 @@ double parse_real(const Parameter& p, const std::string& word) {
   double value = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (failed != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-    throw Error("--" + p.flag() + " needs a number, not '" + word + "'");
+    throw Error("--" + p.flag() + " needs a finite number, not '" + word + "'");
   if (!(value >= p.minimum && value <= p.maximum))
     throw Error("--" + p.flag() + " " + word + " is out of its range");
   return value;
@@ -27,6 +27,14 @@ std::int64_t parse_integer(const Parameter& p, const std::string& word) {
                 std::to_string(static_cast<std::int64_t>(p.minimum)) + " to " +
                 std::to_string(static_cast<std::int64_t>(p.maximum)));
   return value;
+}
+
+// Only where it says something else than the default does.
+void check_needs(const Parameter& p, const std::string& word, const Parameter& needed) {
+  const bool same = p.kind == Kind::real ? parse_real(p, word) == parse_real(p, p.value) : word == p.value;
+  if (!same)
+    throw Error("--" + p.flag() + " " + word + " needs " + needed.name + ", which was not given; --" + needed.flag() +
+                " gives it");
 }
 
 void check_choice(const Parameter& p, const std::string& word) {
@@ -56,6 +64,8 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
                   std::string(name_of(wanted)));
     settle_dims(*p, given->second);
   }
+  for (const Parameter& p : signature.parameters)
+    if (!p.needs.empty() && !arrays_.contains(p.needs)) check_needs(p, words_.at(p.name), signature.at(p.needs));
   for (const Parameter* p : signature.of(Kind::output)) {
     ArrayView out;
     out.element = p->element.value_or(element);

@@ -83,7 +83,7 @@ TEST(Arguments, SuggestsTheChoiceThatWasMeant) {
   EXPECT_EQ(complaint([] { Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}}); }),
             "--mode cannot be 'fancyy'; did you mean 'fancy'?");
   EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"width", "101"}}); }).find("1 to 100"), std::string::npos);
-  EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"scale", "nan"}}); }).find("needs a number"),
+  EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"scale", "nan"}}); }).find("needs a finite number"),
             std::string::npos);
 }
 

@@ -23,6 +23,7 @@ struct Parameter {
   std::string value = {};                     // scalars: the default, as one would type it
   double minimum = -1e300, maximum = 1e300;   // real, integer
   std::vector<std::string> options = {};      // choice
+  std::string needs = {};                     // scalars: the optional input without which only the default makes sense
 
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
   bool is_flag() const;     // comes as --name, not by its place
