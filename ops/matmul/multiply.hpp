@@ -23,12 +23,13 @@ struct Options {
   bool check = false;    // verify, see Outcome::verdict
 };
 
-// A is m × k, or k × m where it is transposed; B is k × n or n × k; C is m × n and lies apart from both. The
+// A is m × k, or k × m where it is transposed; B is k × n or n × k; C is m × n and lies apart from both
+// (parts of one matrix may lie side by side). The
 // Outcome says what ran where, how long it took and, with `check`, whether the result is right.
 // T: float, double, std::int32_t (which wraps modulo 2^32, and wants whole α and β).
 //
 // Throws Error of kind user where shapes do not fit ("B has k = 33, but A has 65"), a leading dimension
-// is smaller than the row, a variant is unknown or refuses; no_device where the device cannot be used.
+// is smaller than the row, C overlaps A or B, a variant is unknown or refuses; no_device where the device cannot be used.
 template <class T>
 Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<T> b, MatrixView<T> c, const Options& options = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/run.hpp"
 #include <chrono>
+#include "tessera/run/overlap.hpp"
 
 namespace tessera {
 namespace {
@@ -18,6 +19,7 @@ void give_memory_to_outputs(Arguments& host, Outcome& outcome) {
 
 Outcome run(const Operation& operation, Arguments& host, const Request& request, bool check) {
   Outcome outcome;
+  refuse_overlaps(host);
   outcome.plan = choose(operation, host, request);
   give_memory_to_outputs(host, outcome);
   Placed placed(outcome.plan, host);

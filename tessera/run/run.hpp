@@ -16,7 +16,8 @@ struct Outcome {
 };
 
 // Outputs without memory get some, which the Outcome owns. With `check`, outputs are poisoned before
-// the run and verified after it. Throws Error; a wrong result is a value.
+// the run and verified after it. Throws Error, also where an output overlaps an input in memory; a wrong
+// result is a value.
 Outcome run(const Operation& operation, Arguments& host, const Request& request = {}, bool check = false);
 
 }  // namespace tessera
