@@ -1,132 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product in higher precision, and how far from it an honest rung may be.
+// The product in higher precision: floats in double, doubles in pairs of doubles.
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <vector>
+#include "check_vectors.hpp"
 #include "checking.hpp"
-#include "matmul.hpp"
+#include "rounding.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-// double holds a product of floats exactly; long double's 64 bits leave errors of double 2^11 apart.
+// Some rows of C, while B passes by in square blocks that stay in the first cache.
 template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-static_assert(std::numeric_limits<long double>::digits >= 64);
-
-template <class T>
-bool is_whole(T value) {
-  return std::fabs(value) <= static_cast<T>(0x1p53) &&
-         static_cast<T>(static_cast<std::int64_t>(value)) == value;
-}
-
-// Some rows of C at a time, so that a row of B is widened once for all of them.
-template <class T>
-struct Sums {
-  std::int64_t rows, cols;
-  std::vector<Wide<T>> sums;
-  std::vector<double> magnitudes;          // of |A|·|B|
-  std::vector<char> row_whole, col_whole;  // nothing but whole numbers in this row of A, in this column of B
-};
-
-template <class T>
-Sums<T> sum_rows(const Problem<T>& p, std::int64_t first, std::int64_t rows) {
-  const auto cols = static_cast<std::size_t>(p.n()), count = static_cast<std::size_t>(rows) * cols;
-  Sums<T> out{rows,
-              p.n(),
-              std::vector<Wide<T>>(count),
-              std::vector<double>(count),
-              std::vector<char>(static_cast<std::size_t>(rows), 1),
-              std::vector<char>(cols, 1)};
-  bool any_whole = false;  // else nobody asks about the columns
-  for (std::int64_t i = 0; i < rows; ++i) {
-    bool whole = true;
-    for (std::int64_t l = 0; whole && l < p.k(); ++l) whole = is_whole(p.a(first + i, l));
-    out.row_whole[static_cast<std::size_t>(i)] = static_cast<char>(whole);
-    any_whole = any_whole || whole;
-  }
-  std::vector<Wide<T>> row(cols);
-  std::vector<double> absolute(cols);
-  for (std::int64_t l = 0; l < p.k(); ++l) {
-    for (std::size_t j = 0; j < cols; ++j) {
-      const T b = p.b(l, static_cast<std::int64_t>(j));
-      row[j] = b;
-      absolute[j] = std::fabs(static_cast<double>(b));
-      if (any_whole) out.col_whole[j] = static_cast<char>(out.col_whole[j] & char{is_whole(b)});
+class Sums {
+ public:
+  Sums(const Problem<T>& p, std::span<const std::int64_t> rows)
+      : p_(p),
+        rows_(rows),
+        stride_((p.n() + tile_side - 1) / tile_side * tile_side),
+        high_(rows.size() * static_cast<std::size_t>(stride_)),
+        low_(is_float ? 0 : high_.size()),
+        magnitude_(high_.size()),
+        a_(rows.size() * tile_side),
+        b_(tile_side * tile_side),
+        row_whole_(rows.size()),
+        col_whole_(static_cast<std::size_t>(stride_), 1) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      bool whole = true;
+      for (std::int64_t l = 0; whole && l < p.k(); ++l) whole = is_whole(p.a(rows[r], l));
+      row_whole_[r] = static_cast<char>(whole);
+      any_whole_ = any_whole_ || whole;
     }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const T element = p.a(first + i, l);
-      const Wide<T> a = element;
-      const double a_absolute = std::fabs(static_cast<double>(element));
-      Wide<T>* sums = out.sums.data() + static_cast<std::size_t>(i) * cols;
-      double* magnitudes = out.magnitudes.data() + static_cast<std::size_t>(i) * cols;
-      for (std::size_t j = 0; j < cols; ++j) sums[j] += a * row[j];
-      for (std::size_t j = 0; j < cols; ++j) magnitudes[j] += a_absolute * absolute[j];
-    }
+    for (std::int64_t l = 0; l < p.k(); l += tile_side) add(l, std::min(tile_side, p.k() - l));
   }
-  return out;
-}
 
-// The bound of one element's error. `product` is its |A|·|B|, `added` its |β|·|C0|.
-template <class T>
-struct Bound {
-  double growth, count, alpha;
-  bool scales_whole;
-
-  Bound(const Arguments& arguments, const Problem<T>& p)
-      : growth(rounding_growth(arguments, unit)),
-        count(static_cast<double>(p.k()) + 3),
-        alpha(std::fabs(static_cast<double>(p.alpha))),
-        scales_whole(is_whole(p.alpha) && is_whole(p.beta)) {}
-
-  double operator()(double product, double added, double value, bool whole) const {
-    const double magnitude = (alpha * product + added) * (1 + count * 0x1p-52);
-    // Sums of whole numbers whose magnitudes stay within the significand round nowhere.
-    if (whole && scales_whole && alpha * product + added <= std::ldexp(1.0, limits::digits)) return 0;
-    // A partial sum may overflow or not, as the order of the sum has it.
-    if (std::max(product, magnitude) > static_cast<double>(limits::max()))
-      return std::numeric_limits<double>::infinity();
-    const double reference_error =
-        magnitude * count * static_cast<double>(std::numeric_limits<Wide<T>>::epsilon() / 2) +
-        std::fabs(value) * 0x1p-53;
-    const double underflow = count * (alpha + 1) * static_cast<double>(limits::denorm_min());
-    return growth * magnitude + reference_error + underflow;
+  Wide<T> sum(std::size_t r, std::int64_t j) const {
+    if constexpr (is_float) return high_[at(r, j)];
+    else return static_cast<long double>(high_[at(r, j)]) + static_cast<long double>(low_[at(r, j)]);
+  }
+  double magnitude(std::size_t r, std::int64_t j) const { return magnitude_[at(r, j)]; }
+  bool whole(std::size_t r, std::int64_t j) const {
+    return row_whole_[r] != 0 && col_whole_[static_cast<std::size_t>(j)] != 0;
   }
 
  private:
-  using limits = std::numeric_limits<T>;
-  static constexpr double unit = static_cast<double>(limits::epsilon()) / 2;
+  static constexpr bool is_float = std::is_same_v<T, float>;
+
+  std::size_t at(std::size_t r, std::int64_t j) const {
+    return r * static_cast<std::size_t>(stride_) + static_cast<std::size_t>(j);
+  }
+
+  void add(std::int64_t l, std::int64_t depth) {
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      for (std::int64_t d = 0; d < depth; ++d)
+        a_[r * tile_side + static_cast<std::size_t>(d)] = p_.a(rows_[r], l + d);
+    for (std::int64_t j = 0; j < p_.n(); j += tile_side) {
+      take_block(l, depth, j, std::min(tile_side, p_.n() - j));
+      double* const low = is_float ? nullptr : low_.data() + j;
+      add_tile(a_.data(), static_cast<std::int64_t>(rows_.size()), b_.data(), depth,
+               {high_.data() + j, low, magnitude_.data() + j, stride_});
+    }
+  }
+
+  // Along whichever of its directions B is contiguous.
+  void take_block(std::int64_t l, std::int64_t depth, std::int64_t j, std::int64_t width) {
+    if (!any_whole_ && p_.b.stride[1] == 1) {
+      for (std::int64_t d = 0; d < depth; ++d) std::copy_n(&p_.b(l + d, j), width, b_.data() + d * tile_side);
+      return;
+    }
+    const auto take = [&](std::int64_t d, std::int64_t w) {
+      const T value = p_.b(l + d, j + w);
+      b_[static_cast<std::size_t>(d * tile_side + w)] = value;
+      if (any_whole_ && !is_whole(value)) col_whole_[static_cast<std::size_t>(j + w)] = 0;
+    };
+    if (p_.b.stride[0] < p_.b.stride[1])
+      for (std::int64_t w = 0; w < width; ++w)
+        for (std::int64_t d = 0; d < depth; ++d) take(d, w);
+    else
+      for (std::int64_t d = 0; d < depth; ++d)
+        for (std::int64_t w = 0; w < width; ++w) take(d, w);
+  }
+
+  const Problem<T>& p_;
+  std::span<const std::int64_t> rows_;
+  std::int64_t stride_;
+  std::vector<double> high_, low_, magnitude_, a_, b_;
+  std::vector<char> row_whole_,
+      col_whole_;           // nothing but whole numbers in this row of A, in this column of B
+  bool any_whole_ = false;  // else nobody asks about the columns
 };
 
 template <class T>
-void reference_of_reals(const Arguments& arguments, std::int64_t first, std::int64_t last,
+void reference_of_reals(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
                         Expected& expected) {
-  constexpr std::int64_t at_a_time = 16;
+  constexpr std::size_t at_a_time = 16;
   const auto p = Problem<T>::of(arguments);
-  const Bound<T> bound(arguments, p);
-  for (std::int64_t i0 = first; i0 < last; i0 += at_a_time) {
-    const Sums<T> sums = sum_rows(p, i0, std::min(at_a_time, last - i0));
-    std::size_t at = 0;
-    for (std::int64_t i = 0; i < sums.rows; ++i)
-      for (std::int64_t j = 0; j < sums.cols; ++j, ++at) {
-        const T c0 = p.beta == T{0} ? T{0} : p.c0(i0 + i, j);
-        Wide<T> value = p.alpha * sums.sums[at];
-        if (p.beta != T{0}) value += Wide<T>{p.beta} * c0;
-        const auto rounded = static_cast<double>(value);
-        const bool whole = sums.row_whole[static_cast<std::size_t>(i)] != 0 &&
-                           sums.col_whole[static_cast<std::size_t>(j)] != 0 && is_whole(c0);
-        const double added = std::fabs(static_cast<double>(p.beta) * static_cast<double>(c0));
-        expected.value.push_back(rounded);
-        expected.bound.push_back(bound(sums.magnitudes[at], added, rounded, whole));
-      }
+  const Bound<T> bound(arguments, p, data);
+  for (std::size_t done = 0; done < rows.size(); done += at_a_time) {
+    const auto some = rows.subspan(done, std::min(at_a_time, rows.size() - done));
+    const Sums<T> sums(p, some);
+    for (std::size_t r = 0; r < some.size(); ++r)
+      for (std::int64_t j = 0; j < p.n(); ++j)
+        bound.append(some[r], j, sums.sum(r, j), sums.magnitude(r, j), sums.whole(r, j), expected);
   }
 }
 
-void reference_of_integers(const Arguments& arguments, std::int64_t first, std::int64_t last,
+void reference_of_integers(const Arguments& arguments, std::span<const std::int64_t> rows,
                            Expected& expected) {
   const auto p = Problem<std::int32_t>::of(arguments);
   std::vector<std::int32_t> sums(static_cast<std::size_t>(p.n()));
-  for (std::int64_t i = first; i < last; ++i) {
+  for (const std::int64_t i : rows) {
     sums.assign(sums.size(), 0);
     for (std::int64_t l = 0; l < p.k(); ++l)
       for (std::int64_t j = 0; j < p.n(); ++j) {
@@ -136,30 +118,22 @@ void reference_of_integers(const Arguments& arguments, std::int64_t first, std::
     for (std::int64_t j = 0; j < p.n(); ++j) {
       expected.value.push_back(p.scaled(i, j, sums[static_cast<std::size_t>(j)]));
       expected.bound.push_back(0);
+      expected.beyond.push_back(Expected::nothing);
     }
   }
 }
 
 }  // namespace
 
-double rounding_growth(const Arguments& arguments, double unit_roundoff) {
-  constexpr double chance = 1e-6;
-  const double count = static_cast<double>(arguments.dim("k")) + 3, u = unit_roundoff;
-  const double elements =
-      std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
-  const double lambda = std::sqrt(2 * std::log(2 * elements * count / chance)) / (1 - u);
-  const double always = count * u < 1 ? count * u / (1 - count * u) : std::numeric_limits<double>::infinity();
-  return std::min(always, std::expm1(lambda * std::sqrt(count) * u + count * u * u / (1 - u)));
-}
-
-void reference(const Arguments& arguments, std::int64_t first, std::int64_t last, Expected& expected) {
+void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
+               Expected& expected) {
   switch (arguments.element()) {
     case Element::f32:
-      return reference_of_reals<float>(arguments, first, last, expected);
+      return reference_of_reals<float>(arguments, rows, data, expected);
     case Element::f64:
-      return reference_of_reals<double>(arguments, first, last, expected);
+      return reference_of_reals<double>(arguments, rows, data, expected);
     case Element::i32:
-      return reference_of_integers(arguments, first, last, expected);
+      return reference_of_integers(arguments, rows, expected);
     default:
       throw Error(Error::Kind::internal, "no reference for this element");
   }

@@ -3,17 +3,28 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 #include "tessera/core/variant.hpp"
 
 namespace tessera {
 
-// What an output's rows [first, last) should be, and how far rounding may take each element.
-// Row-major. A row is an index of the output's first dimension.
+// What a check may presume of the inputs, and so demand of an output.
+enum class Data {
+  any,     // nothing: they are somebody's own
+  random,  // independent draws of mean zero, as those of a Case: errors then cancel as chance has it
+};
+
+// What rows of an output should be, and how far rounding may take each element. Row-major. A row is an
+// index of the output's first dimension.
 struct Expected {
-  std::vector<double> value;
+  // What else, besides a number within the bound, an element may be where partial sums overflow.
+  enum Beyond : std::uint8_t { nothing = 0, infinity = 1, minus_infinity = 2, not_a_number = 4 };
+
+  std::vector<double> value;  // an infinity or NaN where no number is right
   std::vector<double> bound;
+  std::vector<std::uint8_t> beyond;  // sums of Beyond; empty: nothing anywhere
 };
 
 // Inputs to try.
@@ -39,12 +50,12 @@ struct Operation {
   std::function<double(const Arguments&)> flops;
   // Fills an input for a distribution; without it, normal.
   std::function<void(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, ArrayView)> fill;
-  // In higher precision than any variant, for arguments in host memory.
-  std::function<void(const Arguments&, std::int64_t first_row, std::int64_t last_row, Expected&)> reference;
+  // Appends these rows, in higher precision than any variant, for arguments in host memory.
+  std::function<void(const Arguments&, std::span<const std::int64_t> rows, Data, Expected&)> reference;
   // Optional: rows of the output that a randomised check, cheaper than the product itself, finds wrong.
-  std::function<std::vector<std::int64_t>(const Arguments&, std::uint64_t seed)> suspect_rows;
-  double largest_norm_error = 0;                       // relative L2 norm demanded, 0: none …
-  std::function<bool(const Arguments&)> norm_demanded;  // … of these arguments
+  std::function<std::vector<std::int64_t>(const Arguments&, Data, std::uint64_t seed)> suspect_rows;
+  double largest_norm_error = 0;                       // relative L2 norm demanded of random data, 0: none …
+  std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
   std::vector<Case> cases;  // what `verify` tries
 
   double bytes(const Arguments& arguments) const;  // inputs once, outputs once

@@ -39,7 +39,7 @@ class Meeting {
         candidates_(&candidates),
         measuring_(&measuring),
         inputs_(std::make_unique<Inputs>(operation, element, problem, measuring.seed, guards)),
-        verifier_(operation, inputs_->arguments(), {.seed = measuring.seed}) {
+        verifier_(operation, inputs_->arguments(), {.data = Data::random, .seed = measuring.seed}) {
     inputs_->seal();
     for (const Candidate& candidate : candidates) {
       rows_.push_back(row_for(candidate, operation, problem, inputs_->arguments()));
@@ -164,7 +164,7 @@ class Meeting {
       if (!fresh) {
         fresh = std::make_unique<Inputs>(*operation_, element, *problem_, seed, guards);
         fresh->seal();
-        verifier.emplace(*operation_, fresh->arguments(), VerifyOptions{.seed = seed});
+        verifier.emplace(*operation_, fresh->arguments(), VerifyOptions{.data = Data::random, .seed = seed});
       }
       lab::verify_afresh(row, (*candidates_)[guest.row].plan, *fresh, *verifier);
       if (!row.harm.empty()) fresh->restore();

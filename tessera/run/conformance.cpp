@@ -14,7 +14,7 @@ class Trial {
       : element_(element),
         tried_(&tried),
         inputs_(operation, element, tried, seed, layout),
-        verifier_(operation, inputs_.arguments()),
+        verifier_(operation, inputs_.arguments(), {.data = Data::random}),
         flops_(operation.flops(inputs_.arguments())) {}
 
   double flops() const { return flops_; }

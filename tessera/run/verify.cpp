@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <set>
+#include <span>
 #include "tessera/core/parallel.hpp"
 #include "tessera/core/random.hpp"
 
@@ -25,40 +27,51 @@ class Comparison {
   std::int64_t rows() const { return rows_; }
 
   // `expected` holds these rows only.
-  void add_rows(std::int64_t first, std::int64_t last, const Expected& expected) {
+  void add_rows(std::span<const std::int64_t> rows, const Expected& expected) {
     std::size_t at = 0;
-    for (std::int64_t row = first; row < last; ++row)
+    for (const std::int64_t row : rows)
       for (std::int64_t j = 0; j < row_length_; ++j, ++at)
-        add(row * row_length_ + j, expected.value[at], expected.bound[at]);
+        add(row * row_length_ + j, expected.value[at], expected.bound[at],
+            expected.beyond.empty() ? std::uint8_t{Expected::nothing} : expected.beyond[at]);
   }
 
   Verdict verdict() const {
     Verdict out = verdict_;
-    if (std::isfinite(squares_)) {
-      const double error = std::sqrt(error_squares_);
-      out.norm_error = error == 0 ? 0 : error / std::sqrt(squares_);
-    }
+    const double error = static_cast<double>(std::sqrt(error_squares_));
+    if (finite_ > 0 || seen_ == 0)
+      out.norm_error = error == 0 ? 0 : error / static_cast<double>(std::sqrt(squares_));
     out.passed = out.wrong == 0;
     return out;
   }
 
  private:
-  void add(std::int64_t element, double expected, double bound) {
-    const Extents index = index_of(element);
-    const double got = load_as_double(output_.element, address_of(index));
+  void add(std::int64_t element, double expected, double bound, std::uint8_t beyond) {
+    const double got = load_as_double(output_.element, address_of(element));
     const double error = std::fabs(got - expected);
-    squares_ += expected * expected;
-    error_squares_ += error * error;
+    ++seen_;
+    if (std::isfinite(got) && std::isfinite(expected)) {
+      ++finite_;
+      squares_ += static_cast<long double>(expected) * expected;
+      error_squares_ += static_cast<long double>(error) * error;
+    }
     if (std::isnan(expected) ? std::isnan(got) : got == expected) return;
-    const bool within = std::isfinite(expected) && error <= bound;
+    if (!std::isfinite(got) && (beyond & kind_of(got)) != 0) return;
+    const bool within = std::isfinite(got) && std::isfinite(expected) && error <= bound;
     if (const double ratio = error / bound; within)
       verdict_.largest_ratio = std::max(verdict_.largest_ratio, ratio);
     if (within) return;
     verdict_.largest_ratio =
         std::max(verdict_.largest_ratio, std::isfinite(error / bound) ? error / bound : infinity_);
     ++verdict_.wrong;
-    if (verdict_.first.size() < most_shown)
-      verdict_.first.push_back({index, got, expected, bound, owner_of(index)});
+    if (verdict_.first.size() < most_shown) {
+      const Extents index = index_of(element);
+      verdict_.first.push_back({index, got, expected, bound, beyond, owner_of(index)});
+    }
+  }
+
+  static std::uint8_t kind_of(double value) {
+    if (std::isnan(value)) return Expected::not_a_number;
+    return value > 0 ? Expected::infinity : Expected::minus_infinity;
   }
 
   Extents index_of(std::int64_t element) const {
@@ -70,9 +83,10 @@ class Comparison {
     return index;
   }
 
-  const char* address_of(const Extents& index) const {
+  const char* address_of(std::int64_t element) const {
     std::int64_t offset = 0;
-    for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * output_.strides[d];
+    for (std::size_t d = output_.extents.size(); d-- > 0; element /= output_.extents[d])
+      offset += element % output_.extents[d] * output_.strides[d];
     return static_cast<const char*>(output_.data) +
            offset * static_cast<std::int64_t>(size_of(output_.element));
   }
@@ -87,11 +101,13 @@ class Comparison {
   const ArrayView output_;
   const Plan* plan_;
   std::int64_t rows_ = 0, row_length_ = 0;
-  double squares_ = 0, error_squares_ = 0;
+  long double squares_ = 0, error_squares_ = 0;  // whose range holds the square of any double
+  std::int64_t seen_ = 0, finite_ = 0;
   Verdict verdict_;
 };
 
 std::string format(double value) {
+  if (std::isnan(value)) return "nan";  // whatever its sign
   char text[40];
   std::snprintf(text, sizeof text, "%.9g", value);
   return text;
@@ -105,6 +121,9 @@ std::string describe(const Mismatch& m) {
   std::string out = "  [";
   for (std::size_t d = 0; d < m.index.size(); ++d) out += (d == 0 ? "" : ",") + std::to_string(m.index[d]);
   out += "] is " + format(m.got) + ", should be " + format(m.expected) + " ± " + format(m.bound);
+  if ((m.beyond & Expected::infinity) != 0) out += " or inf";
+  if ((m.beyond & Expected::minus_infinity) != 0) out += " or -inf";
+  if ((m.beyond & Expected::not_a_number) != 0) out += " or nan";
   if (m.owner) out += ", by thread " + to_string(m.owner->thread) + " of block " + to_string(m.owner->block);
   return out + "\n";
 }
@@ -115,9 +134,11 @@ Verifier::Verifier(const Operation& operation, const Arguments& host, VerifyOpti
     : operation_(&operation), inputs_(host), options_(options) {}
 
 Verdict Verifier::operator()(const Arguments& host, const Plan* plan) {
-  const bool all = !operation_->suspect_rows || operation_->flops(host) <= options_.reference_flops;
+  constexpr std::int64_t most_elements = 1 << 22;  // that are worth keeping the expected values of
+  const bool all = !operation_->suspect_rows || (operation_->flops(host) <= options_.reference_flops &&
+                                                 host.array(operation_->output).count() <= most_elements);
   Verdict out = all ? check_all(host, plan) : check_rows(host, plan);
-  if (out.norm_error && operation_->largest_norm_error > 0 && operation_->norm_demanded &&
+  if (options_.data == Data::random && out.norm_error && operation_->norm_demanded &&
       operation_->norm_demanded(host)) {
     out.norm_demanded = operation_->largest_norm_error;
     out.norm_failed = !(*out.norm_error <= out.norm_demanded);
@@ -126,61 +147,73 @@ Verdict Verifier::operator()(const Arguments& host, const Plan* plan) {
   return out;
 }
 
-// The reference, once for all results, its rows shared among the processors.
-const Expected& Verifier::everything() {
-  if (expected_) return *expected_;
-  const ArrayView& output = inputs_.array(operation_->output);
-  const std::int64_t rows = output.extents.empty() ? 1 : output.extents[0];
-  constexpr double worth_a_thread = 1e6;
-  const double most = std::min<double>(host_threads(), static_cast<double>(rows));
-  const int parts =
-      static_cast<int>(std::clamp(operation_->flops(inputs_) / worth_a_thread, 1.0, std::max(1.0, most)));
+// The reference of some rows, shared among at most so many threads, a piece for each.
+std::vector<Expected> Verifier::reference(const Arguments& host, std::span<const std::int64_t> rows,
+                                          int parts) {
   std::vector<Expected> pieces(static_cast<std::size_t>(parts));
   parallel(parts, [&](int part) {
-    operation_->reference(inputs_, rows * part / parts, rows * (part + 1) / parts,
-                          pieces[static_cast<std::size_t>(part)]);
+    const auto p = static_cast<std::size_t>(part), all = pieces.size();
+    const std::size_t first = rows.size() * p / all, last = rows.size() * (p + 1) / all;
+    operation_->reference(host, rows.subspan(first, last - first), options_.data, pieces[p]);
   });
+  return pieces;
+}
+
+// The reference, once for all results.
+const Expected& Verifier::everything(std::span<const std::int64_t> rows) {
+  if (expected_) return *expected_;
+  constexpr double worth_a_thread = 1e6;
+  const double most = std::max(1.0, std::min<double>(host_threads(), static_cast<double>(rows.size())));
+  const double flops = operation_->flops ? operation_->flops(inputs_) : worth_a_thread;
   expected_.emplace();
-  for (const Expected& piece : pieces) {
-    expected_->value.insert(expected_->value.end(), piece.value.begin(), piece.value.end());
-    expected_->bound.insert(expected_->bound.end(), piece.bound.begin(), piece.bound.end());
+  for (const Expected& piece :
+       reference(inputs_, rows, static_cast<int>(std::clamp(flops / worth_a_thread, 1.0, most)))) {
+    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    append(expected_->value, piece.value);
+    append(expected_->bound, piece.bound);
+    append(expected_->beyond, piece.beyond);
   }
   return *expected_;
 }
 
 Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
   Comparison comparison(*operation_, host, plan);
-  comparison.add_rows(0, comparison.rows(), everything());
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(comparison.rows()));
+  std::iota(rows.begin(), rows.end(), std::int64_t{0});
+  comparison.add_rows(rows, everything(rows));
   Verdict out = comparison.verdict();
   out.method = "every element against the reference";
   return out;
 }
 
 Verdict Verifier::check_rows(const Arguments& host, const Plan* plan) {
-  constexpr int sampled = 4;
   Comparison comparison(*operation_, host, plan);
-  std::set<std::int64_t> rows;
-  for (const std::int64_t row : operation_->suspect_rows(host, options_.seed)) rows.insert(row);
+  std::set<std::int64_t> chosen;
+  for (const std::int64_t row : operation_->suspect_rows(host, options_.data, options_.seed))
+    chosen.insert(row);
   Random random(options_.seed);
-  for (int i = 0; i < sampled && comparison.rows() > 0; ++i)
-    rows.insert(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(comparison.rows()))));
-  const std::vector<std::int64_t> list(rows.begin(), rows.end());
-  const auto at_a_time = static_cast<std::size_t>(host_threads());
+  const std::int64_t rows = comparison.rows(),
+                     sampled = rows == 0 ? 0 : std::clamp<std::int64_t>(rows / 256, 1, 4);
+  for (std::int64_t i = 0; i < sampled; ++i)
+    chosen.insert(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows))));
+  const std::vector<std::int64_t> list(chosen.begin(), chosen.end());
+  const auto threads = static_cast<std::size_t>(host_threads());
   std::size_t looked_at = 0;
   while (looked_at < list.size() && static_cast<std::size_t>(comparison.verdict().wrong) < most_shown) {
-    std::vector<Expected> expected(std::min(at_a_time, list.size() - looked_at));
-    parallel(static_cast<int>(expected.size()), [&](int part) {
-      const auto p = static_cast<std::size_t>(part);
-      operation_->reference(host, list[looked_at + p], list[looked_at + p] + 1, expected[p]);
-    });
-    for (const Expected& row : expected) {
-      comparison.add_rows(list[looked_at], list[looked_at] + 1, row);
-      ++looked_at;
+    constexpr std::size_t rows_a_thread = 16;
+    const auto some =
+        std::span(list).subspan(looked_at, std::min(rows_a_thread * threads, list.size() - looked_at));
+    const std::size_t parts = std::min(threads, some.size());
+    const auto pieces = reference(host, some, static_cast<int>(parts));
+    for (std::size_t p = 0; p < parts; ++p) {
+      const std::size_t first = some.size() * p / parts, last = some.size() * (p + 1) / parts;
+      comparison.add_rows(some.subspan(first, last - first), pieces[p]);
     }
+    looked_at += some.size();
   }
   Verdict out = comparison.verdict();
   out.method = "a randomised check of all rows, " + std::to_string(looked_at) + " of " +
-               std::to_string(comparison.rows()) + " in full";
+               std::to_string(rows) + " in full";
   return out;
 }
 
@@ -189,8 +222,8 @@ Verdict verify(const Operation& operation, const Arguments& host, const Plan* pl
 }
 
 std::string describe(const Verdict& verdict) {
-  const std::string norm = "relative L2 error " + (verdict.norm_error ? format(*verdict.norm_error)
-                                                                      : "n/a: not every element is finite");
+  const std::string norm =
+      "relative L2 error " + (verdict.norm_error ? format(*verdict.norm_error) : "n/a: no element is finite");
   if (verdict.passed)
     return "verified: " + verdict.method + "; largest error " + format(verdict.largest_ratio) +
            " of its bound; " + norm;
