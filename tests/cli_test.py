@@ -295,6 +295,44 @@ class Benching(Case):
             self.assertGreater(len(json.load(file)["rows"]), 0)
 
 
+class Sweep(Case):
+    def sweep(self, *words):
+        return self.passes("sweep", "matmul", *words, "--device", "simt", "--reps", "1", "--json", "-")
+
+    def test_launch_shapes_against_each_other(self):
+        done = self.sweep("m=32", "n=m", "k=m", "--variant", "per_element", "--over", "x=16:64:x2", "--over", "y=1,32", "--table", "y,x")
+        told = json.loads(done.stdout)
+        self.assertEqual(told["kind"], "sweep")
+        self.assertEqual([(r["tuning"]["x"], r["tuning"]["y"]) for r in told["rows"]],
+                         [(16, 1), (16, 32), (32, 1), (32, 32), (64, 1), (64, 32)])
+        self.assertEqual([r["verified"] for r in told["rows"]], ["ok"] * 5 + ["unchecked"])
+        self.assertRegex(done.stderr, r"y \\ x +16 +32 +64\n")
+        self.assertRegex(done.stderr, r"\n32 .*n/a \(1\)\n")
+        self.assertIn("(1) needs 2048 threads in a block, the most is 1024", done.stderr)
+
+    def test_compiled_tunings(self):
+        done = self.sweep("m=8", "n=m", "k=m", "--variant", "coarsened", "--over", "tile=4,8", "--table", "unroll,prefetch,outputs,tile")
+        self.assertEqual(len(json.loads(done.stdout)["rows"]), 24)
+        self.assertRegex(done.stderr, r"unroll +prefetch +outputs +tile=4 +tile=8\n")
+
+    def test_axes_that_go_together_and_conditions(self):
+        done = self.sweep("(m,n,k)=(8,8,8),(16,4,2)", "--variant", "per_element", "--over", "(x,y)=(4,2),(2,8)", "--where", "x*m<=32")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([(r["dims"]["m"], r["tuning"]["x"], r["tuning"]["y"]) for r in rows], [(8, 4, 2), (8, 2, 8), (16, 2, 8)])
+        self.assertIn("1 of 2 configurations kept; 1 dropped by x*m<=32", done.stderr)
+
+    def test_mistakes(self):
+        sizes = ("m=1", "n=1", "k=1")
+        self.fails(2, "per_element runs on simt", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "per_element")
+        self.fails(2, "which variant?", "sweep", "matmul", *sizes)
+        self.fails(2, "a parameter 'q'", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "blocked", "--over", "q=1")
+        self.fails(2, "'x'", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "blocked", "--table", "x,depth")
+        self.fails(2, "is no comparison", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "blocked", "--where", "depth")
+        done = run("sweep", "matmul", *sizes, "--device", "simt", "--variant", "per_element", "--over", "x=2048")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("x = 2048 is not within 1 to 1024", done.stdout)
+
+
 class Comparing(Case):
     def result(self, path, factor=1.0, **changes):
         """A result as bench writes it, its times multiplied."""

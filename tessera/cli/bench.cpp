@@ -16,6 +16,7 @@
 #include "tessera/report/csv.hpp"
 #include "tessera/report/junit.hpp"
 #include "tessera/report/ladder_table.hpp"
+#include "tessera/report/two_way_table.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -79,15 +80,20 @@ class Bench {
     }
     auto& rows = sizes_.back();
     lab::fill_ratios(rows, options_->versus);
-    fmt::print(
-        to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
-        options_->pivot.empty() ? report::ladder_table(rows) : report::pivot_table(rows, options_->pivot));
+    fmt::print(to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
+               options_->pivot.empty() ? report::ladder_table(rows) : pivot(rows));
     if (options_->pivot.empty())
       for (const std::string& sentence : lab::closing(rows)) fmt::print(to_, "{}\n", sentence);
     std::fflush(to_);
     warn(lab::warnings(rows));
     session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
     if (options_->json != "-") write_json(options_->json, json());
+  }
+
+  std::string pivot(const std::vector<lab::Row>& rows) const {
+    std::vector<lab::Row> own;
+    std::ranges::copy_if(rows, std::back_inserter(own), [](const lab::Row& r) { return !r.serial; });
+    return report::two_way_table(own, report::differing(own, options_->pivot), options_->pivot);
   }
 
   void print_means() const {

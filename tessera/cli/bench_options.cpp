@@ -62,6 +62,17 @@ const char* const about_bench =
     "× previous    times as fast as the rung before it (its fastest tuning here)\n"
     "× yardstick   times as fast as --vs NAME, else as the fastest yardstick on the same device";
 
+void declare_flags(Words& words, BenchOptions& options, const Operation* operation) {
+  if (operation == nullptr) return;
+  for (const Parameter& p : operation->signature.parameters) {
+    if (!p.is_flag()) continue;
+    if (p.is_array())
+      words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
+    else if (p.kind != Kind::integer)
+      words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
+  }
+}
+
 void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
@@ -91,14 +102,7 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
   words.value("--junit", options.junit,
               "a test case for each choice: wrong fails, what cannot run is skipped", "FILE");
-  if (operation != nullptr)
-    for (const Parameter& p : operation->signature.parameters) {
-      if (!p.is_flag()) continue;
-      if (p.is_array())
-        words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
-      else if (p.kind != Kind::integer)
-        words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
-    }
+  declare_flags(words, options, operation);
   words.closing(exit_codes);
 }
 

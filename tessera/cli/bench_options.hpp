@@ -27,6 +27,8 @@ struct Point {
 
 // `operation`: adds its own flags; null: not known yet.
 void declare(Words& words, BenchOptions& options, const Operation* operation);
+// Only the operation's own: its scalars and optional inputs.
+void declare_flags(Words& words, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
 lab::Measuring measuring_of(const BenchOptions& options);

@@ -32,6 +32,7 @@ constexpr Verb verbs[] = {
     {"devices", "what this machine offers, and how fast it is at most", devices},
     {"verify", "every variant, choice, case and element against the reference", verify},
     {"bench", "times variants in turn, and checks their results", bench},
+    {"sweep", "times every configuration of variants: launch shapes, tunings", sweep},
     {"compare", "two results of bench: what became faster or slower", compare},
     {"report", "results as one HTML page, or a chart of it as SVG or PNG", report},
 };

@@ -10,9 +10,42 @@ namespace {
 
 constexpr std::size_t most_combinations = 100'000;
 
+// "m=…", or several that go together: "(m,n)=(…,…),…".
 struct Word {
-  std::string name, text;
+  std::vector<std::string> names;
+  std::string text;
+  bool tuples = false;
+
+  bool gives(const std::string& name) const { return std::ranges::find(names, name) != names.end(); }
 };
+
+// At the commas that no parentheses enclose.
+std::vector<std::string> split_outside(const std::string& text) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) out.emplace_back();
+    else out.back() += c;
+  }
+  return out;
+}
+
+bool enclosed(const std::string& text) {
+  return text.size() > 2 && text.front() == '(' && text.back() == ')';
+}
+std::string inside(const std::string& text) { return text.substr(1, text.size() - 2); }
+
+Word read_word(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) throw Error("'" + word + "' is not a size: write name=size");
+  const std::string left = word.substr(0, equals);
+  Word out{{left}, word.substr(equals + 1), enclosed(left)};
+  if (out.tuples) out.names = split(inside(left), ',');
+  for (const std::string& name : out.names)
+    if (std::ranges::count(out.names, name) > 1) throw Error("'" + word + "' names " + name + " twice");
+  return out;
+}
 
 bool multiplies(const std::string& step) {
   return step.size() > 1 &&
@@ -34,16 +67,41 @@ void add_range(const std::string& item, const std::vector<std::string>& parts, c
   }
 }
 
+void demand_size(const std::string& name, std::int64_t value) {
+  if (value < 0) throw Error(name + " = " + std::to_string(value) + " is negative");
+}
+
 std::vector<std::int64_t> values_of(const Word& word, const Dims& known) {
+  const std::string& name = word.names[0];
   std::vector<std::int64_t> out;
   for (const std::string& item : split(word.text, ',')) {
     const auto parts = split(item, ':');
     if (parts.size() > 1) add_range(item, parts, known, out);
     else out.push_back(evaluate(item, known));
   }
-  if (out.empty()) throw Error(word.name + "= needs a size");
-  if (std::ranges::min(out) < 0)
-    throw Error(word.name + " = " + std::to_string(std::ranges::min(out)) + " is negative");
+  if (out.empty()) throw Error(name + "= needs a size");
+  demand_size(name, std::ranges::min(out));
+  return out;
+}
+
+// What the word adds, one entry for each of its values or tuples.
+std::vector<Dims> entries_of(const Word& word, const Dims& known) {
+  std::vector<Dims> out;
+  if (!word.tuples) {
+    for (const std::int64_t value : values_of(word, known)) out.push_back({{word.names[0], value}});
+    return out;
+  }
+  for (const std::string& item : split_outside(word.text)) {
+    const auto parts = enclosed(item) ? split_outside(inside(item)) : std::vector<std::string>{};
+    if (parts.size() != word.names.size())
+      throw Error("'" + item + "' does not give " + std::to_string(word.names.size()) +
+                  " values: write (first,second),(first,second)");
+    Dims& entry = out.emplace_back();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      entry[word.names[i]] = evaluate(parts[i], known);
+      demand_size(word.names[i], entry[word.names[i]]);
+    }
+  }
   return out;
 }
 
@@ -73,9 +131,8 @@ void expand(std::vector<Word> open, const Dims& known, std::vector<Dims>& out) {
   if (next == open.end()) next = open.begin();  // reading it says what is wrong
   const Word word = *next;
   open.erase(next);
-  for (const std::int64_t value : values_of(word, known)) {
-    Dims more = known;
-    more[word.name] = value;
+  for (Dims more : entries_of(word, known)) {
+    more.insert(known.begin(), known.end());
     expand(open, more, out);
   }
 }
@@ -84,20 +141,29 @@ void expand(std::vector<Word> open, const Dims& known, std::vector<Dims>& out) {
 
 std::vector<Dims> combinations(const std::vector<std::string>& words, const std::vector<std::string>& names) {
   std::vector<Word> open;
-  for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) throw Error("'" + word + "' is not a size: write name=size");
-    const std::string name = word.substr(0, equals);
-    if (std::ranges::find(names, name) == names.end()) unknown("the size", name, names);
-    if (std::ranges::find(open, name, &Word::name) != open.end())
-      throw Error("the size " + name + " is given twice");
-    open.push_back({name, word.substr(equals + 1)});
+  const auto given = [&open](const std::string& name) {
+    return std::ranges::any_of(open, [&name](const Word& w) { return w.gives(name); });
+  };
+  for (const std::string& text : words) {
+    Word word = read_word(text);
+    for (const std::string& name : word.names) {
+      if (std::ranges::find(names, name) == names.end()) unknown("the size", name, names);
+      if (given(name)) throw Error("the size " + name + " is given twice");
+    }
+    open.push_back(std::move(word));
   }
   for (const std::string& name : names)
-    if (std::ranges::find(open, name, &Word::name) == open.end())
-      throw Error("the size " + name + " is missing: add " + name + "=…");
+    if (!given(name)) throw Error("the size " + name + " is missing: add " + name + "=…");
   std::vector<Dims> out;
   expand(open, {}, out);
+  return out;
+}
+
+std::vector<std::string> names_given(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words)
+    for (const std::string& name : read_word(word).names)
+      if (std::ranges::find(out, name) == out.end()) out.push_back(name);
   return out;
 }
 

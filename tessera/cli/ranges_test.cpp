@@ -39,6 +39,21 @@ TEST(Ranges, EveryCombinationTheFirstSlowest) {
 
 TEST(Ranges, AFactorIsNotASizeCalledX2) { EXPECT_EQ(combinations({"x2=1:4:x2"}, {"x2"}).size(), 3u); }
 
+TEST(Ranges, SomeGoTogether) {
+  const auto all = combinations({"(m,n)=(512,512),(1024,2*(3+k))", "k=4,8"}, mnk);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0], (Dims{{"m", 512}, {"n", 512}, {"k", 4}}));
+  EXPECT_EQ(all[1], (Dims{{"m", 1024}, {"n", 14}, {"k", 4}}));
+  EXPECT_EQ(all[3], (Dims{{"m", 1024}, {"n", 22}, {"k", 8}}));
+  EXPECT_EQ(combinations({"(m)=(1),(2)"}, {"m"}).size(), 2u);
+  EXPECT_EQ(names_given({"(m,n)=(1,2)", "k=3", "k=4"}), mnk);
+  for (const char* word :
+       {"(m,n)=1", "(m,n)=(1,2,3)", "(m,n)=(1)", "(m,n)=(1,2)(3,4)", "(m,n)=(1,2),", "(m,m)=(1,2)",
+        "(m,n)=(1,-2)", "(m,n=(1,2)", "(m,z)=(1,2)", "(m,n)=((1,2)", "()=(1)", "(m,n)="})
+    EXPECT_THROW(combinations({word, "k=1"}, mnk), Error) << word;
+  EXPECT_THROW(combinations({"(m,n)=(1,2)", "n=1", "k=1"}, mnk), Error);
+}
+
 TEST(Ranges, MistakesAreSaid) {
   for (const char* word : {"m", "m=", "m=4:2:1", "m=0:4:x2", "m=1:4:x1", "m=1:4:-1", "m=1:2", "m=1:2:3:4",
                            "m=-1", "m=1:1000000:1", "m=q", "z=1", "m=1/0"})

@@ -2,7 +2,7 @@
 #include "tessera/report/ladder_table.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include <map>
+#include "tessera/report/row_words.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -11,24 +11,7 @@ namespace {
 using lab::Row;
 using Align = Table::Align;
 
-std::string device_of(const Row& row) {
-  return row.device.where == Where::simt ? lab::label_of(row.device) + " (executor wall time)"
-                                         : lab::label_of(row.device);
-}
-
 std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_string(row.tuning); }
-
-std::string name_of(const Row& row) {
-  return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : "");
-}
-
-std::string why_not(const Row& row) {
-  const std::string reason = row.reason.value_or("not measured");
-  if (!row.estimate) return reason;
-  std::string time = seconds(row.estimate);
-  time.erase(time.find_last_not_of(' ') + 1);
-  return fmt::format("{} (one run: about {})", reason, time);
-}
 
 // The reasons, each once, with those that it holds for.
 std::string reasons(const std::vector<Row>& rows) {
@@ -43,15 +26,6 @@ std::string reasons(const std::vector<Row>& rows) {
   }
   std::string out;
   for (const auto& [why, who] : told) out += "n/a: " + who + ": " + why + "\n";
-  return out;
-}
-
-std::string findings(const std::vector<Row>& rows) {
-  std::string out;
-  for (const Row& row : rows)
-    if (row.verified == lab::Verified::wrong)
-      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + lab::label_of(row.device) +
-             "\n" + row.finding;
   return out;
 }
 
@@ -101,14 +75,6 @@ std::vector<std::string> cells_of(const Row& row, bool modes) {
           verdict(row)};
 }
 
-bool uses_executor(const std::vector<Row>& rows) {
-  return std::ranges::any_of(rows, [](const Row& r) { return r.device.where == Where::simt; });
-}
-
-constexpr const char* executor_note =
-    "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says nothing of a "
-    "GPU's.\n";
-
 }  // namespace
 
 std::string ladder_table(const std::vector<Row>& rows) {
@@ -139,46 +105,7 @@ std::string ladder_table(const std::vector<Row>& rows) {
     group = its;
     table.add(cells_of(row, modes));
   }
-  return table.text() + reasons(rows) + findings(rows) + (uses_executor(rows) ? executor_note : "");
-}
-
-std::string pivot_table(const std::vector<Row>& rows, const std::string& key) {
-  const auto column_of = [&key](const Row& row) {
-    if (key == "variant") return row.variant->name;
-    const auto value = row.tuning.find(key);
-    return value ? std::to_string(*value) : std::string("-");
-  };
-  const auto line_of = [&key](const Row& row) {
-    std::string out = lab::label_of(row.device) + (key == "variant" ? "" : "  " + row.variant->name) + " ";
-    for (const auto& [name, value] : row.tuning)
-      if (name != key) out += fmt::format(" {}={}", name, value);
-    return out;
-  };
-  std::vector<std::string> columns, lines;
-  std::map<std::pair<std::string, std::string>, const Row*> cells;
-  for (const Row& row : rows) {
-    if (row.serial) continue;
-    const std::string column = column_of(row), line = line_of(row);
-    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
-    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
-    cells[{line, column}] = &row;
-  }
-  std::ranges::stable_sort(columns, {}, [](const std::string& c) {
-    return c.size() < 10 && std::isdigit(static_cast<unsigned char>(c[0])) != 0 ? std::stol(c) : 0L;
-  });
-  std::vector<Table::Column> heads{{"GFLOP/s", Align::left}};
-  for (const auto& column : columns) heads.push_back({key == "variant" ? column : key + "=" + column});
-  Table table(heads);
-  for (const auto& line : lines) {
-    std::vector<std::string> row{line};
-    for (const auto& column : columns) {
-      const auto cell = cells.find({line, column});
-      const bool wrong = cell != cells.end() && cell->second->verified == lab::Verified::wrong;
-      row.push_back(wrong ? "WRONG" : cell == cells.end() ? "-" : number(cell->second->gflops()));
-    }
-    table.add(row);
-  }
-  return table.text() + reasons(rows) + findings(rows) + (uses_executor(rows) ? executor_note : "");
+  return table.text() + reasons(rows) + findings_of(rows) + executor_note_of(rows);
 }
 
 std::string mean_table(const std::vector<std::vector<Row>>& sizes) {

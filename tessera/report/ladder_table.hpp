@@ -10,10 +10,6 @@ namespace tessera::report {
 // One line per choice, for the rows of one problem; below it what could not be measured and why.
 std::string ladder_table(const std::vector<lab::Row>& rows);
 
-// A factorial of tunings: the values of `key` (a tuning, or "variant") side by side, one line for
-// each combination of the others; the cells are GFLOP/s.
-std::string pivot_table(const std::vector<lab::Row>& rows, const std::string& key);
-
 // × serial of each choice at each size, and its mean over the last two sizes; empty where no serial
 // rung was measured.
 std::string mean_table(const std::vector<std::vector<lab::Row>>& sizes);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera sweep`: every configuration of some variants, as a list or as a table of two or more parameters.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/search_options.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/cli/terminal.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/remarks.hpp"
+#include "tessera/report/ladder_table.hpp"
+#include "tessera/report/two_way_table.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/tune/conclusion.hpp"
+#include "tessera/tune/measured.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::size_t most_in_turn = 16;
+
+constexpr const char* about =
+    "Times every configuration of variants: the tunings fixed when they were compiled, and the parameters\n"
+    "left to the run, such as a block's shape.\n\n"
+    "Without --over, every compiled tuning is tried and each free parameter takes powers of two. With it,\n"
+    "compiled tunings that fit are tried, and free parameters that are not named keep their defaults.\n"
+    "Ranges are inclusive: first:last:step, first:last:x2, or lists. Names that go together, sizes too, are\n"
+    "written '(m,n,k)=(512,512,512),(1024,1024,64)'.\n\n"
+    "--table y,x puts x across and y down; --table unroll,prefetch,outputs,tile puts the last across. What\n"
+    "cannot run says n/a, with the reason below.";
+
+struct SweepOptions : SearchOptions {
+  std::string table;
+};
+
+class Sweep {
+ public:
+  Sweep(const Operation& operation, const SweepOptions& options, const Command& command)
+      : operation_(&operation),
+        options_(&options),
+        measuring_(measuring_of(options)),
+        subjects_(subjects_of(operation, options)),
+        points_(points_of(operation, options)),
+        table_(split(options.table, ',')),
+        to_(table_stream(options.json)) {
+    session_.argv = command.argv;
+    session_.operation = operation.name;
+    session_.distribution = "standard normal, full mantissas; integers: every bit random";
+    session_.caches = options.cold ? "cold" : "hot";
+    session_.date = lab::now_utc();
+    session_.seed = measuring_.seed;
+    check_table();
+  }
+
+  int run() {
+    note_interrupts();
+    warn(lab::build_warnings());
+    for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
+      for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) measure(points_[i], subjects_[s]);
+    if (options_->json == "-") write_json("-", json());
+    return exit();
+  }
+
+ private:
+  void check_table() const {
+    if (table_.size() == 1) throw Error("--table needs two names or more, the last of them across");
+    for (const std::string& name : table_) {
+      const bool known = name == "variant" || name == "device" ||
+                         std::ranges::any_of(subjects_, [&name](const Subject& subject) {
+                           return std::ranges::any_of(subject.variants, [&name](const Variant* variant) {
+                             return tune::has_parameter(*variant, name);
+                           });
+                         });
+      if (!known)
+        throw Error("--table " + options_->table + ": no variant asked for has a parameter '" + name + "'");
+    }
+  }
+
+  std::size_t in_turn(const Point& point, const Device& device) const {
+    if (backend_of(device).shares_host_memory()) return most_in_turn;
+    const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
+    return tune::batch_size(*operation_, inputs.arguments(), device, most_in_turn);
+  }
+
+  void measure(const Point& point, const Subject& subject) {
+    const tune::Space space =
+        tune::space_of(subject.variants, asked_of(*options_, point.problem, options_->over.empty()));
+    if (!space.dropped.empty()) fmt::print(stderr, "{}\n", tune::describe(space));
+    const std::string title = fmt::format("{} {}, {} on {}", operation_->name,
+                                          report::to_string(point.problem.dims, size_names(*operation_)),
+                                          name_of(point.element), lab::label_of(subject.device));
+    const std::size_t batch = in_turn(point, subject.device);
+    std::vector<lab::Row> rows;
+    {
+      Progress progress;
+      for (std::size_t from = 0; from < space.configs.size() && !interrupted(); from += batch) {
+        const std::size_t to = std::min(from + batch, space.configs.size());
+        measuring_.progress = [&](const std::string& text) {
+          progress.say(fmt::format("[{}-{}/{}] {}: {}", from + 1, to, space.configs.size(), title, text));
+        };
+        measure(point, subject.device, {space.configs.begin() + from, space.configs.begin() + to}, rows);
+      }
+    }
+    print(title, rows, batch);
+  }
+
+  void measure(const Point& point, const Device& device, const std::vector<tune::Config>& configs,
+               std::vector<lab::Row>& rows) {
+    std::vector<lab::Candidate> candidates;
+    for (const tune::Config& config : configs) candidates.push_back(tune::candidate_of(config, device));
+    const auto more = tune::measure_each(
+        candidates,
+        [&](const std::vector<lab::Candidate>& some) {
+          return lab::measure(*operation_, point.element, point.problem, some, measuring_);
+        },
+        interrupted);
+    rows.insert(rows.end(), more.begin(), more.end());
+    session_.rows.insert(session_.rows.end(), more.begin(), more.end());
+    if (options_->json != "-") write_json(options_->json, json());
+  }
+
+  void print(const std::string& title, const std::vector<lab::Row>& rows, std::size_t batch) {
+    if (rows.empty()) return fmt::print(to_, "{}: no configuration is left\n", title);
+    fmt::print(to_, "{}; inputs {}, seed {}; {} configuration{}, {} in turn\n", title, session_.caches,
+               session_.seed, rows.size(), rows.size() == 1 ? "" : "s", std::min(batch, rows.size()));
+    if (table_.empty()) fmt::print(to_, "{}", report::ladder_table(rows));
+    else
+      fmt::print(to_, "{}", report::two_way_table(rows, {table_.begin(), table_.end() - 1}, table_.back()));
+    for (const std::string& sentence : tune::conclusion(rows)) fmt::print(to_, "{}\n", sentence);
+    fmt::print(to_, "\n");
+    std::fflush(to_);
+    warn(lab::warnings(rows));
+  }
+
+  nlohmann::ordered_json json() const {
+    auto out = lab::to_json(session_);
+    out["kind"] = "sweep";
+    return out;
+  }
+
+  int exit() const {
+    const auto& rows = session_.rows;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return !r.harm.empty(); }))
+      return exit_code::memory;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
+      return exit_code::wrong;
+    if (interrupted()) return exit_code::interrupted;
+    const bool measured = std::ranges::any_of(rows, [](const lab::Row& r) { return !r.seconds.empty(); });
+    return measured ? exit_code::passed : exit_code::no_device;
+  }
+
+  const Operation* operation_;
+  const SweepOptions* options_;
+  lab::Measuring measuring_;
+  std::vector<Subject> subjects_;
+  std::vector<Point> points_;
+  std::vector<std::string> table_;
+  std::FILE* to_;
+  lab::Session session_;
+};
+
+}  // namespace
+
+int sweep(const Command& command) {
+  const Operation* operation = operation_first(command.words);
+  SweepOptions options;
+  constexpr const char* usage = "tessera sweep OPERATION SIZES… --variant NAME,… [FLAGS]";
+  Words words("sweep", usage, about);
+  declare_search(words, options, operation);
+  words.value("--table", options.table, "parameters (or variant, device), the last of them across",
+              "NAME,…,NAME");
+  words.closing(exit_codes);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
+  if (options.variants.empty()) throw Error(std::string("which variant? usage: ") + usage);
+  return Sweep(*operation, options, command).run();
+}
+
+}  // namespace tessera::cli

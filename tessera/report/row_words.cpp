@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/report/row_words.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include "tessera/report/table.hpp"
+
+namespace tessera::report {
+
+using lab::Row;
+
+std::string device_of(const Row& row) {
+  return row.device.where == Where::simt ? lab::label_of(row.device) + " (executor wall time)"
+                                         : lab::label_of(row.device);
+}
+
+std::string name_of(const Row& row) {
+  return row.variant->ladder + "/" + row.variant->name + (row.serial ? " (serial)" : "");
+}
+
+std::string why_not(const Row& row) {
+  const std::string reason = row.reason.value_or("not measured");
+  if (!row.estimate) return reason;
+  std::string time = seconds(row.estimate);
+  time.erase(time.find_last_not_of(' ') + 1);
+  return fmt::format("{} (one run: about {})", reason, time);
+}
+
+std::string findings_of(const std::vector<Row>& rows) {
+  std::string out;
+  for (const Row& row : rows)
+    if (row.verified == lab::Verified::wrong)
+      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + lab::label_of(row.device) +
+             "\n" + row.finding;
+  return out;
+}
+
+std::string executor_note_of(const std::vector<Row>& rows) {
+  const bool used = std::ranges::any_of(rows, [](const Row& r) { return r.device.where == Where::simt; });
+  return used ? "simt: the SIMT executor runs GPU threads on this machine's processors; its wall time says "
+                "nothing of a GPU's.\n"
+              : "";
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/tune/conclusion.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include "tessera/lab/remarks.hpp"
+
+namespace tessera::tune {
+namespace {
+
+using lab::Row;
+using Rows = std::vector<const Row*>;
+
+bool same_rung(const Row& a, const Row& b) {
+  return a.variant == b.variant && lab::label_of(a.device) == lab::label_of(b.device);
+}
+
+std::string sentence(const Rows& rows) {
+  const Row& first = *rows[0];
+  const std::string who =
+      fmt::format("{}/{} on {}", first.variant->ladder, first.variant->name, lab::label_of(first.device));
+  const Row *best = nullptr, *plain = nullptr;
+  const Tuning defaults = first.variant->choices.at(0).defaults();
+  for (const Row* row : rows) {
+    if (!row->counts()) continue;
+    if (best == nullptr || row->median() < best->median()) best = row;
+    if (row->tuning == defaults) plain = row;
+  }
+  if (best == nullptr) return who + ": no configuration could be measured.";
+  if (best == plain) return fmt::format("{}: its default {} is the fastest.", who, to_string(best->tuning));
+  std::string out = fmt::format("{}: {} is the fastest", who, to_string(best->tuning));
+  if (plain == nullptr) return out + ".";
+  const lab::Ratio ratio = lab::ratio_of(lab::summarize(best->seconds), lab::summarize(plain->seconds));
+  return fmt::format("{}, {:.2f} ± {:.2f} times faster than its default {}.", out, ratio.value, ratio.error,
+                     to_string(defaults));
+}
+
+}  // namespace
+
+std::vector<std::string> conclusion(const std::vector<Row>& rows) {
+  std::vector<Rows> rungs;
+  for (const Row& row : rows) {
+    if (row.serial) continue;
+    const auto known =
+        std::ranges::find_if(rungs, [&row](const Rows& rung) { return same_rung(*rung[0], row); });
+    if (known != rungs.end()) known->push_back(&row);
+    else rungs.push_back({&row});
+  }
+  std::vector<std::string> out;
+  for (const Rows& rung : rungs)
+    if (rung.size() > 1) out.push_back(sentence(rung));
+  return out;
+}
+
+}  // namespace tessera::tune

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/tune/measured.hpp"
+#include <gtest/gtest.h>
+#include "tessera/tune/conclusion.hpp"
+#include "tests/made_up.hpp"
+
+namespace tessera::tune {
+namespace {
+
+const Variant& variant() {
+  static const Variant out = made_up::variant("shaped", {made_up::choice({}, {{"x", 1, 64, 16}})});
+  return out;
+}
+
+std::vector<lab::Candidate> candidates() {
+  Device device;
+  device.where = Where::cuda;
+  std::vector<lab::Candidate> out;
+  for (const int x : {8, 16, 32})
+    out.push_back(candidate_of({&variant(), &variant().choices[0], {{"x", x}}}, device));
+  return out;
+}
+
+// Takes x seconds; x = 16 throws.
+std::vector<lab::Row> measure(const std::vector<lab::Candidate>& some, int failing) {
+  std::vector<lab::Row> out;
+  for (const lab::Candidate& candidate : some) {
+    lab::Row& row = out.emplace_back();
+    row.variant = candidate.plan.variant;
+    row.tuning = candidate.plan.tuning;
+    row.device = candidate.plan.device;
+    row.reason = candidate.absent;
+    if (row.reason) continue;
+    if (row.tuning["x"] == failing) throw std::runtime_error("an illegal access");
+    row.seconds = {1.0 * row.tuning["x"], 1.0 * row.tuning["x"]};
+    row.verified = lab::Verified::ok;
+  }
+  return out;
+}
+
+TEST(Measured, WhatFailsIsARow) {
+  const auto rows = measure_each(candidates(), [](const auto& some) { return measure(some, 16); }, {});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].median(), 8);
+  EXPECT_EQ(rows[1].reason, "failed: an illegal access");
+  EXPECT_TRUE(rows[1].seconds.empty());
+  EXPECT_EQ(rows[2].median(), 32);
+}
+
+TEST(Measured, AnInterruptEndsTheRetries) {
+  int asked = 0;
+  const auto rows = measure_each(
+      candidates(), [](const auto& some) { return measure(some, 16); }, [&asked] { return ++asked > 1; });
+  EXPECT_EQ(rows.size(), 1u);
+}
+
+TEST(Conclusion, ComparesWithTheDefault) {
+  auto rows = measure(candidates(), 0);
+  EXPECT_EQ(conclusion(rows),
+            (std::vector<std::string>{
+                "gpu/shaped on cuda:0: x=8 is the fastest, 2.00 ± 0.00 times faster than its default x=16."}));
+  rows[0].verified = lab::Verified::wrong;
+  EXPECT_EQ(conclusion(rows),
+            (std::vector<std::string>{"gpu/shaped on cuda:0: its default x=16 is the fastest."}));
+  rows.erase(rows.begin(), rows.begin() + 2);
+  EXPECT_TRUE(conclusion(rows).empty()) << "one configuration is no choice";
+}
+
+}  // namespace
+}  // namespace tessera::tune

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/tune/space.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include "tessera/core/condition.hpp"
+
+namespace tessera::tune {
+namespace {
+
+constexpr std::size_t most_configs = 1'000'000;
+
+bool has(const Choice& choice, const std::string& name) {
+  return choice.tuning.find(name) ||
+         std::ranges::find(choice.ranges, name, &Range::name) != choice.ranges.end();
+}
+
+std::vector<int> powers_of_two(const Range& range) {
+  std::vector<int> out{range.value};
+  for (std::int64_t at = 1; at <= range.last; at *= 2)
+    if (at >= range.first) out.push_back(static_cast<int>(at));
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+// Every value of the open ranges under each of `tunings`.
+std::vector<Tuning> opened(std::vector<Tuning> tunings, const Choice& choice, const Tuning& wanted) {
+  for (const Range& range : choice.ranges) {
+    if (wanted.find(range.name)) continue;
+    std::vector<Tuning> more;
+    for (const Tuning& tuning : tunings)
+      for (const int value : powers_of_two(range)) {
+        more.push_back(tuning);
+        more.back().set(range.name, value);
+      }
+    if (more.size() > most_configs)
+      throw Error("more than " + std::to_string(most_configs) + " configurations");
+    tunings = std::move(more);
+  }
+  return tunings;
+}
+
+// What of the values asked for concerns this variant.
+Tuning wanted_of(const Variant& variant, const Dims& values, const Tuning& fixed) {
+  Tuning out;
+  for (const auto& [name, value] : fixed)
+    if (has_parameter(variant, name)) out.set(name, value);
+  for (const auto& [name, value] : values) {
+    if (value > 1'000'000'000) throw Error(name + " = " + std::to_string(value) + " is out of range");
+    if (has_parameter(variant, name)) out.set(name, static_cast<int>(value));
+  }
+  return out;
+}
+
+void add(std::vector<Config>& out, Config config) {
+  if (std::ranges::find(out, config) == out.end()) out.push_back(std::move(config));
+}
+
+void add_fitting(std::vector<Config>& out, const Variant& variant, const Tuning& wanted, bool open_ranges) {
+  bool any = false;
+  for (const Choice& choice : variant.choices) {
+    if (!choice.allows(wanted)) continue;
+    any = true;
+    Tuning first = choice.defaults();
+    for (const auto& [name, value] : wanted) first.set(name, value);
+    for (Tuning& tuning : open_ranges ? opened({first}, choice, wanted) : std::vector<Tuning>{first})
+      add(out, {&variant, &choice, std::move(tuning)});
+    if (out.size() > most_configs)
+      throw Error("more than " + std::to_string(most_configs) + " configurations");
+  }
+  if (!any) add(out, {&variant, &variant.choices.at(0), wanted, "has no choice with " + to_string(wanted)});
+}
+
+void demand_known(const std::vector<const Variant*>& variants, const std::string& name) {
+  std::vector<std::string> known;
+  for (const Variant* variant : variants)
+    for (const std::string& parameter : parameters_of(*variant))
+      if (std::ranges::find(known, parameter) == known.end()) known.push_back(parameter);
+  if (std::ranges::find(known, name) != known.end()) return;
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  throw Error("no variant asked for has a parameter '" + name + "'" +
+              (list.empty() ? "; they have none" : "; there is " + list));
+}
+
+Dims values_known(const Config& config, const Dims& sizes) {
+  Dims out;
+  for (const auto& [name, value] : config.tuning) out[name] = value;
+  out.insert(sizes.begin(), sizes.end());
+  return out;
+}
+
+// Whether everything that the condition names is a parameter of the configuration or a size.
+bool concerns(const std::vector<std::string>& names, const Dims& known) {
+  return std::ranges::all_of(names, [&known](const std::string& name) { return known.contains(name); });
+}
+
+void apply(const std::string& condition, const Dims& sizes, Space& space) {
+  const auto names = names_in(condition);
+  const std::size_t before = space.configs.size();
+  bool any = space.configs.empty();
+  std::erase_if(space.configs, [&](const Config& config) {
+    const Dims known = values_known(config, sizes);
+    if (!concerns(names, known)) return false;
+    any = true;
+    return !holds(condition, known);
+  });
+  if (!any) throw Error("--where " + condition + ": no variant asked for has all that it names");
+  space.dropped.emplace_back(condition, before - space.configs.size());
+}
+
+std::string grouped(std::size_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, ",");
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> parameters_of(const Variant& variant) {
+  std::vector<std::string> out;
+  const auto add_name = [&out](const std::string& name) {
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  };
+  for (const Choice& choice : variant.choices) {
+    for (const auto& [name, value] : choice.tuning) add_name(name);
+    for (const Range& range : choice.ranges) add_name(range.name);
+  }
+  return out;
+}
+
+bool has_parameter(const Variant& variant, const std::string& name) {
+  return std::ranges::any_of(variant.choices, [&name](const Choice& choice) { return has(choice, name); });
+}
+
+Space space_of(const std::vector<const Variant*>& variants, const Asked& asked) {
+  for (const auto& [name, value] : asked.fixed) demand_known(variants, name);
+  if (!asked.over.empty())
+    for (const auto& [name, value] : asked.over[0]) demand_known(variants, name);
+  Space out;
+  for (const Variant* variant : variants) {
+    std::vector<Config> own;
+    for (const Dims& values : asked.over.empty() ? std::vector<Dims>{{}} : asked.over)
+      add_fitting(own, *variant, wanted_of(*variant, values, asked.fixed), asked.open_ranges);
+    out.configs.insert(out.configs.end(), own.begin(), own.end());
+  }
+  out.all = out.configs.size();
+  for (const std::string& condition : asked.where) apply(condition, asked.sizes, out);
+  return out;
+}
+
+std::string describe(const Space& space) {
+  std::string out =
+      fmt::format("{} of {} configurations kept", grouped(space.configs.size()), grouped(space.all));
+  for (const auto& [condition, count] : space.dropped)
+    out += fmt::format("; {} dropped by {}", grouped(count), condition);
+  return out;
+}
+
+}  // namespace tessera::tune

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep walks over and a search looks into: the choices of variants, with values for the
+// parameters that they leave to the run.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+#include "tessera/core/operation.hpp"
+
+namespace tessera::tune {
+
+struct Config {
+  const Variant* variant = nullptr;
+  const Choice* choice = nullptr;
+  Tuning tuning;       // every value
+  Reason absent = {};  // no choice has the values that were asked for; `choice` is then the first
+
+  bool operator==(const Config& other) const {
+    return variant == other.variant && choice == other.choice && tuning == other.tuning;
+  }
+};
+
+struct Asked {
+  std::vector<Dims> over = {};  // values to take together, by name; none: everything
+  Tuning fixed = {};
+  bool open_ranges =
+      false;  // parameters of the run that are not named take powers of two, else their defaults
+  std::vector<std::string> where =
+      {};  // conditions on the parameters, and on `sizes` where no parameter is called so
+  Dims sizes = {};
+};
+
+struct Space {
+  std::vector<Config> configs;
+  std::size_t all = 0;                                       // before the conditions
+  std::vector<std::pair<std::string, std::size_t>> dropped;  // by each condition, in their order
+};
+
+// The configurations of each variant in turn; those asked for that no choice has keep a place. A name is
+// asked of the variants that have it. Throws Error for a name that none has, and for a space too large to
+// walk.
+Space space_of(const std::vector<const Variant*>& variants, const Asked& asked);
+
+bool has_parameter(const Variant& variant, const std::string& name);
+std::vector<std::string> parameters_of(const Variant& variant);
+
+std::string describe(
+    const Space& space);  // "1,204 of 4,096 configurations kept; 2,892 dropped by m*n<=16384"
+
+}  // namespace tessera::tune
