@@ -14,6 +14,8 @@ function(tessera_add_simt target file)
   string(REGEX REPLACE "\\.simt\\.cu$" ".plain.cpp" unit ${file})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/simt/${unit} CONTENT "#include \"${file}\"\n" @ONLY)
   target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/simt/${unit})
+  # A large frame must touch the gap below its stack, not step over it.
+  set_source_files_properties(${PROJECT_BINARY_DIR}/simt/${unit} PROPERTIES COMPILE_OPTIONS -fstack-clash-protection)
 endfunction()
 
 # A library of its own for the files that need one architecture.

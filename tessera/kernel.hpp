@@ -11,6 +11,7 @@
 //   static Reason refuses(const Problem<T>&, const Tuning&);  what it cannot compute
 //   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);
 //   static constexpr int threads;                             a block's largest size
+//   static constexpr bool may_return_early = true;            before a barrier of others
 //
 // and Config has `Tuning tuning() const`. Declaring a KernelRung enlists the kernel on the executor
 // (g++'s build) or on CUDA (nvcc's).

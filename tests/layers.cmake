@@ -3,7 +3,9 @@ tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
              tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
              tessera/core/child_test.cpp tessera/core/parallel_test.cpp)
 tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp)
-tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp)
+tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
+# As the build compiles every kernel for the executor.
+target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp)
 target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
@@ -32,6 +34,7 @@ tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera
 tessera_script(report_files ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report)
 tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report browser)
 set_tests_properties(report_page PROPERTIES SKIP_RETURN_CODE 77)
+tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER})
 add_executable(npy_roundtrip npy_roundtrip.cpp)

@@ -75,8 +75,8 @@ void declare_flags(Words& words, BenchOptions& options, const Operation* operati
 
 void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
-              "WHERE");
+  words.value("--device,--devices", options.device,
+              "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
   words.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
   words.value("--vs", options.versus, "the variant to compare with", "NAME");
   words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");

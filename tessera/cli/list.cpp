@@ -38,24 +38,49 @@ Reason reason_of(const Variant& variant) {
   return variant.needs ? variant.needs(find_backend(variant.where)->devices().front()) : std::nullopt;
 }
 
-std::string where_it_runs(const Listed& rung) {
-  if (rung.enlisted.empty()) return "no: " + (rung.absent.empty() ? "this build lacks it" : rung.absent);
+// Reasons why something does not run here: each is told once, below the table, and has a number in it.
+class Notes {
+ public:
+  std::string number_of(const std::string& reason) {
+    auto found = std::ranges::find(reasons_, reason);
+    if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), reason);
+    return fmt::format("[{}]", found - reasons_.begin() + 1);
+  }
+  std::string text() const {
+    std::string out;
+    for (std::size_t i = 0; i < reasons_.size(); ++i) out += fmt::format("[{}] {}\n", i + 1, reasons_[i]);
+    return out;
+  }
+
+ private:
+  std::vector<std::string> reasons_;
+};
+
+std::string where_it_runs(const Listed& rung, Notes& notes) {
+  if (rung.enlisted.empty())
+    return "no " + notes.number_of(rung.absent.empty() ? "this build lacks it" : rung.absent);
   std::string here, reasons;
   for (const Variant* variant : rung.enlisted) {
     const std::string where(name_of(variant->where));
     if (const Reason reason = reason_of(*variant))
-      reasons += (reasons.empty() ? "" : "; ") + where + ": " + *reason;
+      reasons +=
+          (reasons.empty() ? "" : ", ") + ("no " + where + " " + notes.number_of(where + ": " + *reason));
     else here += (here.empty() ? "" : ", ") + where;
   }
-  if (here.empty()) return "no: " + reasons;
-  return reasons.empty() ? here : here + " (" + reasons + ")";
+  if (here.empty()) return reasons;
+  return reasons.empty() ? here : here + ", " + reasons;
 }
 
+// What any of its choices computes.
 std::string elements_of(const Listed& rung) {
+  const auto computes = [&rung](Element element) {
+    return std::ranges::any_of(rung.enlisted, [element](const Variant* v) {
+      return std::ranges::any_of(v->choices, [element](const Choice& c) { return c.run.contains(element); });
+    });
+  };
   std::string out;
   for (const Element element : all_elements())
-    if (!rung.enlisted.empty() && rung.enlisted[0]->choices.at(0).run.contains(element))
-      out += (out.empty() ? "" : " ") + std::string(name_of(element));
+    if (computes(element)) out += (out.empty() ? "" : " ") + std::string(name_of(element));
   return out;
 }
 
@@ -77,6 +102,7 @@ void print_ladder(const Operation& operation) {
                        {"tuning", Align::left},
                        {"runs here", Align::left}});
   std::string ladder, ideas;
+  Notes notes;
   const auto rungs = rungs_of(operation);
   std::size_t width = 0;
   for (const Listed& rung : rungs) width = std::max(width, rung.ladder.size() + rung.name.size() + 1);
@@ -84,11 +110,11 @@ void print_ladder(const Operation& operation) {
     if (!ladder.empty() && ladder != rung.ladder) table.add_rule();
     ladder = rung.ladder;
     table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name, elements_of(rung), tunings_of(rung),
-               where_it_runs(rung)});
+               where_it_runs(rung, notes)});
     if (!rung.enlisted.empty())
       ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
   }
-  fmt::print("{}\nIdeas\n{}", table.text(), ideas);
+  fmt::print("{}{}\nIdeas\n{}", table.text(), notes.text(), ideas);
 }
 
 }  // namespace

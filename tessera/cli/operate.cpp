@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera OPERATION ARRAYS… -o OUT`: from files to a file. The flags come from the signature.
 #include <fmt/format.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/io/atomic_file.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
@@ -55,12 +57,14 @@ std::string about(const Operation& operation) {
 
 void declare(Words& words, const Operation& operation, Options& options) {
   words.positionals("ARRAYS", options.files, "");
-  words.values("-o,--output", options.outputs, "where an output goes; once for each", "FILE");
+  words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
+               "FILE");
   for (const Parameter& p : operation.signature.parameters)
     if (p.is_flag())
       words.value("--" + p.flag(), options.flags[p.name],
                   p.help + (p.value.empty() ? "" : " [" + p.value + "]"), type_of(p));
-  words.value("--device", options.device, "auto, cpu, simt or cuda[:N]; cpu:threads=N [auto]", "WHERE");
+  words.value("--device,--devices", options.device, "auto, cpu, simt or cuda[:N]; cpu:threads=N [auto]",
+              "WHERE");
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   words.value("--element", options.element, "the arrays' type [that of the first file]", "TYPE");
@@ -109,6 +113,9 @@ Arguments arguments_of(const Operation& operation, const Options& options,
 Request request_of(const Operation& operation, const Options& options) {
   Request request;
   request.device = options.device;
+  if (options.device == "all" || options.device.find(',') != std::string::npos)
+    throw Error("'" + options.device +
+                "' may be several devices; an operation runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
     const auto named = variants_named(operation, options.variant);
     request.variant = named.front()->name;
@@ -168,6 +175,28 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   }
 }
 
+constexpr const char* standard_output = "-";
+
+// Where tables go; what stands in the way of writing the outputs is told before they are computed.
+std::FILE* stream_of(const Options& options) {
+  std::FILE* to = table_stream(options.json);
+  for (const std::string& output : options.outputs) {
+    if (output != standard_output) {
+      demand_writable(output);
+      continue;
+    }
+    if (to == stderr) throw Error("standard output can take one thing: -o - or --json -");
+    if (isatty(STDOUT_FILENO) != 0) throw Error("-o - would write an array to the terminal");
+    to = stderr;
+  }
+  return to;
+}
+
+void write(const std::string& output, const ArrayView& view) {
+  if (output == standard_output) npy::write(STDOUT_FILENO, "standard output", view);
+  else npy::write(output, view);
+}
+
 void write_outputs(std::FILE* to, const Operation& operation, const Options& options,
                    const Arguments& arguments) {
   const auto outputs = operation.signature.of(Kind::output);
@@ -175,7 +204,7 @@ void write_outputs(std::FILE* to, const Operation& operation, const Options& opt
     const ArrayView& view = arguments.array(outputs[i]->name);
     const std::string what =
         outputs[i]->name + ": " + to_string(view.extents) + " of " + std::string(name_of(view.element));
-    if (i < options.outputs.size()) npy::write(options.outputs[i], view);
+    if (i < options.outputs.size()) write(options.outputs[i], view);
     if (i < options.outputs.size()) fmt::print(to, "{}, written to {}\n", what, options.outputs[i]);
     else fmt::print(to, "{}; nothing was written: -o FILE writes it\n", what);
   }
@@ -193,11 +222,11 @@ int operate(const Operation& operation, const Command& command) {
   end_on_interrupt();
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
+  std::FILE* const to = stream_of(options);
   const Request request = request_of(operation, options);
   const auto arrays = read_inputs(operation, options);
   Arguments arguments = arguments_of(operation, options, arrays);
   const Outcome outcome = run(operation, arguments, request, options.check);
-  std::FILE* const to = table_stream(options.json);
   print(to, operation, arguments, outcome);
   write_json(options.json, json_of(command, operation, arguments, outcome));
   if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;

@@ -12,7 +12,11 @@
 
 namespace tessera::cli {
 
-std::FILE* table_stream(const std::string& json) { return json == "-" ? stderr : stdout; }
+std::FILE* table_stream(const std::string& json) {
+  if (json == "-") return stderr;
+  if (!json.empty()) demand_writable(json);
+  return stdout;
+}
 
 void write_json(const std::string& json, const nlohmann::ordered_json& value) {
   if (json.empty()) return;

@@ -8,7 +8,8 @@
 
 namespace tessera::cli {
 
-// `json` is what --json was given: "", "-" or a path.
+// `json` is what --json was given: "", "-" or a path. Throws Error where it cannot be written, so that
+// this is asked before the work.
 std::FILE* table_stream(const std::string& json);
 // Whole or not at all; nothing for "".
 void write_json(const std::string& json, const nlohmann::ordered_json& value);

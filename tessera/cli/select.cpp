@@ -13,9 +13,14 @@ Error no_device(const std::string& text) { return Error(Error::Kind::no_device, 
 
 // "cuda:0-3" → each of them.
 std::vector<Device> several(const std::string& item, std::size_t colon, std::size_t dash) {
-  const std::int64_t first = evaluate(item.substr(colon + 1, dash - colon - 1)),
-                     last = evaluate(item.substr(dash + 1));
-  if (first < 0 || last < first || last - first > 1024) throw Error("'" + item + "' names no device");
+  std::int64_t first = 0, last = -1;
+  try {
+    first = evaluate(item.substr(colon + 1, dash - colon - 1));
+    last = evaluate(item.substr(dash + 1));
+  } catch (const Error&) {  // it speaks of expressions, which nobody meant
+  }
+  if (first < 0 || last < first || last - first > 1024)
+    throw Error("--device " + item + " names no devices: write " + item.substr(0, colon) + ":FIRST-LAST");
   std::vector<Device> out;
   for (std::int64_t i = first; i <= last; ++i)
     out.push_back(find_device(item.substr(0, colon + 1) + std::to_string(i)));

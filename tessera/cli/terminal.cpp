@@ -4,13 +4,24 @@
 #include <csignal>
 #include <cstdio>
 #include "tessera/cli/command.hpp"
+#include "tessera/io/atomic_file.hpp"
 
 namespace tessera::cli {
 namespace {
 
 volatile std::sig_atomic_t noted = 0;
 
-void end(int) { _exit(exit_code::interrupted); }
+void end(int) {
+  remove_unfinished_files();
+  _exit(exit_code::interrupted);
+}
+
+// Its parent shall see which signal ended it.
+void end_by(int signal) {
+  remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
 
 void note(int signal) {
   noted = 1;
@@ -34,6 +45,10 @@ void Progress::clear() {
   shown_ = false;
 }
 
+void clean_up_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal, end_by) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup has it
+}
 void note_interrupts() { std::signal(SIGINT, note); }
 bool interrupted() { return noted != 0; }
 void end_on_interrupt() { std::signal(SIGINT, end); }

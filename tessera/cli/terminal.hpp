@@ -19,6 +19,8 @@ class Progress {
   bool terminal_, shown_ = false;
 };
 
+// A terminated program leaves no half-written file.
+void clean_up_on_signals();
 // From now on an interrupt is noted, and the next one ends the program at once …
 void note_interrupts();
 bool interrupted();

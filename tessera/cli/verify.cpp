@@ -145,8 +145,8 @@ int verify(const Command& command) {
   Words words("verify", "tessera verify [OPERATION…] [FLAGS]",
               "Tries every variant, choice, case and element against the reference.");
   words.positionals("OPERATION", options.operations, "");
-  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all that are usable",
-              "WHERE");
+  words.value("--device,--devices", options.device,
+              "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
   words.value("--variant", options.variant, "this one only", "NAME");
   words.value("--element", options.element, "this one only", "TYPE");
   words.flag("--quick", options.quick, "small cases only");
@@ -159,13 +159,13 @@ int verify(const Command& command) {
   if (chosen.empty())
     for (const Operation& operation : operations()) chosen.push_back(&operation);
 
+  std::FILE* const to = table_stream(options.json);
   Findings findings;
   std::vector<Walked> all;
   for (const Operation* operation : chosen)
     for (const Device& device : devices_named(options.device))
       all.push_back(verify_on(*operation, device, options, findings));
   const WalkTotals sum = sum_of(all);
-  std::FILE* const to = table_stream(options.json);
   fmt::print(to, "{}{}", table_of(all), findings.text());
   for (const auto& [reason, times] : findings.skipped()) fmt::print(to, "skipped {} × {}\n", times, reason);
   fmt::print(to, "{} passed, {} skipped, {} failed\n", sum.passed, sum.skipped, sum.failed);

@@ -29,8 +29,11 @@ std::string unmarked(const std::string& word) {
   return !word.empty() && word[0] == mark ? word.substr(1) : word;
 }
 
-// "-o,--output" → "output"
-std::string long_name(const std::string& names) { return names.substr(names.find("--") + 2); }
+// "-o,--output" → "output"; "--device,--devices" → "device"
+std::string long_name(const std::string& names) {
+  const std::size_t from = names.find("--") + 2;
+  return names.substr(from, names.find(',', from) - from);
+}
 
 class Layout : public CLI::Formatter {
  public:

@@ -73,7 +73,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
       out.extents.push_back(evaluate(extent, dims_));
       if (out.extents.back() < 0) throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent + " elements along a dimension");
     }
-    (void)out.count();
+    (void)out.bytes();
     out.strides = row_major_strides(out.extents);
     arrays_.emplace(p->name, std::move(out));
   }

@@ -69,6 +69,15 @@ TEST(Arguments, NamesTheArraysThatDisagree) {
             "B has 1 dimensions, not 2");
 }
 
+TEST(Arguments, RefusesAnOutputThatNoMemoryHolds) {
+  const std::int64_t wide = std::int64_t{1} << 31;
+  const Array a(Element::f32, {wide, 0}), b(Element::f32, {0, wide});
+  EXPECT_EQ(complaint([&] {
+              Arguments(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
+            }),
+            "an array of 2147483648 × 2147483648 elements of f32 is larger than any memory");
+}
+
 TEST(Arguments, TransposesByStrides) {
   const Array a(Element::f32, {65, 10}), b(Element::f32, {65, 7});
   const Arguments x(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {{"op-a", "transpose"}});

@@ -60,9 +60,19 @@ std::int64_t count_of(const Extents& extents) {
   return count;
 }
 
+std::size_t bytes_of(Element element, const Extents& extents) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count_of(extents), static_cast<std::int64_t>(size_of(element)), &bytes))
+    throw Error("an array of " + to_string(extents) + " elements of " + std::string(name_of(element)) +
+                " is larger than any memory");
+  return static_cast<std::size_t>(bytes);
+}
+
+// Only an empty array's strides can exceed 64 bits; nobody looks at them, and they may wrap.
 Extents row_major_strides(const Extents& extents) {
   Extents strides(extents.size(), 1);
-  for (std::size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  for (std::size_t i = extents.size(); i-- > 1;)
+    (void)__builtin_mul_overflow(strides[i], extents[i], &strides[i - 1]);
   return strides;
 }
 
@@ -96,7 +106,7 @@ Memory& host_memory() {
 }
 
 Array::Array(Element element, Extents extents, Memory& memory) {
-  const auto bytes = static_cast<std::size_t>(count_of(extents)) * size_of(element);
+  const std::size_t bytes = bytes_of(element, extents);
   owner_ = std::shared_ptr<void>(memory.allocate(bytes), [&memory](void* p) { memory.release(p); });
   Extents strides = row_major_strides(extents);
   view_ = {owner_.get(), element, std::move(extents), std::move(strides)};

@@ -16,6 +16,8 @@ using Extents = std::vector<std::int64_t>;
 std::string to_string(const Extents& extents);
 // The product of the extents; throws Error when it exceeds 2^62.
 std::int64_t count_of(const Extents& extents);
+// What a row-major array takes; throws Error when it exceeds 2^63 - 1.
+std::size_t bytes_of(Element element, const Extents& extents);
 
 struct ArrayView {
   void* data = nullptr;
@@ -24,6 +26,7 @@ struct ArrayView {
   Extents strides;  // in elements
 
   std::int64_t count() const { return count_of(extents); }
+  std::size_t bytes() const { return bytes_of(element, extents); }  // of its elements, without gaps
   bool row_major() const;  // its elements lie one after another, last index fastest
   ArrayView transposed() const;  // the last two dimensions exchanged
   // The smallest interval [first, last) of element offsets that holds every element.

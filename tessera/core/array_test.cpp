@@ -38,6 +38,16 @@ TEST(Array, RefusesImpossibleSizes) {
   EXPECT_THROW(Array(Element::f64, {std::int64_t{1} << 50}), Error);
 }
 
+TEST(Array, CountsBytesRatherThanElements) {
+  const Extents wide{std::int64_t{1} << 31, std::int64_t{1} << 31};
+  EXPECT_EQ(count_of(wide), std::int64_t{1} << 62);
+  EXPECT_EQ(bytes_of(Element::u8, wide), std::size_t{1} << 62);
+  EXPECT_THROW(bytes_of(Element::f32, wide), Error);
+  EXPECT_THROW(Array(Element::f32, wide), Error);
+  EXPECT_THROW(Array(Element::f64, {std::int64_t{1} << 61}), Error);
+  EXPECT_EQ(bytes_of(Element::f64, {0, std::int64_t{1} << 40, std::int64_t{1} << 40}), 0u);
+}
+
 TEST(Array, PacksAnyStrides) {
   Array a(Element::i32, {2, 3, 4});
   std::iota(a.as<int>(), a.as<int>() + 24, 0);

@@ -58,8 +58,7 @@ class Reader {
       } else if (accept('/')) {
         const std::int64_t divisor = factor();
         if (divisor == 0) fail("division by zero");
-        if (divisor == -1) value = -value;
-        else value /= divisor;
+        value = divisor == -1 ? negated(value) : value / divisor;
       } else {
         return value;
       }
@@ -74,7 +73,7 @@ class Reader {
   }
 
   std::int64_t atom() {
-    if (accept('-')) return -factor();
+    if (accept('-')) return negated(factor());
     if (accept('(')) {
       const std::int64_t value = sum();
       if (!accept(')')) fail("expected ')'");
@@ -83,6 +82,11 @@ class Reader {
     if (is_digit(peek())) return number();
     if (starts_name(peek())) return named();
     fail("expected a whole number or a name");
+  }
+
+  std::int64_t negated(std::int64_t value) const {
+    if (__builtin_sub_overflow(0, value, &value)) fail("larger than 2^63");
+    return value;
   }
 
   std::int64_t number() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/expression.hpp"
 #include <gtest/gtest.h>
+#include <limits>
 #include "tessera/core/error.hpp"
 
 namespace tessera {
@@ -37,6 +38,11 @@ TEST(Expression, RefusesWhatDoesNotFit) {
   EXPECT_NE(complaint("9223372036854775808").find("larger than 2^63"), std::string::npos);
   EXPECT_NE(complaint("4611686018427387904*2").find("larger than 2^63"), std::string::npos);
   EXPECT_NE(complaint("9223372036854775807+1").find("larger than 2^63"), std::string::npos);
+  const std::string least = "(0-9223372036854775807-1)";
+  EXPECT_NE(complaint(least + "/(0-1)").find("larger than 2^63"), std::string::npos);
+  EXPECT_NE(complaint("-" + least).find("larger than 2^63"), std::string::npos);
+  EXPECT_EQ(evaluate(least + "/1"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(evaluate("7/(0-1)"), -7);
   EXPECT_NE(complaint(std::string(100000, '(')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(complaint(std::string(100000, '-')).find("nested too deeply"), std::string::npos);
 }

@@ -33,7 +33,7 @@ double Operation::bytes(const Arguments& arguments) const {
   for (const Parameter& p : arguments.signature().parameters)
     if (p.is_array() && arguments.has(p.name)) {
       const ArrayView& array = arguments.array(p.name);
-      sum += static_cast<double>(array.count()) * static_cast<double>(size_of(array.element));
+      sum += static_cast<double>(array.bytes());
     }
   return sum;
 }

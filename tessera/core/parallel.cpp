@@ -6,6 +6,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -43,7 +45,7 @@ class Pool {
 
   void run(int parts, const std::function<void(int)>& work) {
     const std::lock_guard turn(turn_);
-    while (static_cast<int>(workers_.size()) < parts - 1) start_worker();
+    start_workers(static_cast<std::size_t>(parts - 1));
     failure_ = nullptr;
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
@@ -68,9 +70,18 @@ class Pool {
     }
   };
 
-  void start_worker() {
-    Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
-    worker.thread = std::thread([this, &worker] { serve(worker); });
+  // One is listed once it has its thread: those listed are called and joined.
+  void start_workers(std::size_t count) {
+    workers_.reserve(count);
+    while (workers_.size() < count) {
+      auto worker = std::make_unique<Worker>();
+      try {
+        worker->thread = std::thread([this, &w = *worker] { serve(w); });
+      } catch (const std::system_error&) {
+        throw no_more_threads(static_cast<std::int64_t>(count) + 1);
+      }
+      workers_.push_back(std::move(worker));
+    }
   }
 
   void serve(Worker& worker) {
@@ -101,6 +112,10 @@ class Pool {
 };
 
 }  // namespace
+
+Error no_more_threads(std::int64_t wanted) {
+  return Error("the system does not give this process " + std::to_string(wanted) + " threads");
+}
 
 void parallel(int parts, const std::function<void(int)>& work) {
   static Pool pool;

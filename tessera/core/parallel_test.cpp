@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/parallel.hpp"
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace tessera {
@@ -50,6 +54,29 @@ TEST(Parallel, HandsOnWhatAPartThrows) {
     EXPECT_EQ(finished, 2);
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__)
+// Address space for some hundreds of stacks, not for thousands.
+[[noreturn]] void ask_for_too_many() {
+  const rlimit small{std::uint64_t{4} << 30, RLIM_INFINITY};
+  ::setrlimit(RLIMIT_AS, &small);
+  bool refused = false;
+  try {
+    parallel(5000, [](int) {});
+  } catch (const Error& e) {
+    refused =
+        e.kind() == Error::Kind::user && std::string(e.what()).find("5000 threads") != std::string::npos;
+  }
+  std::atomic<int> runs = 0;
+  parallel(3, [&](int) { ++runs; });
+  std::exit(refused && runs == 3 ? 7 : 1);
+}
+
+TEST(Parallel, TooManyThreadsAreAnError) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ask_for_too_many(), ::testing::ExitedWithCode(7), "");
+}
+#endif
 
 TEST(Parallel, ACallFromInsideRunsInTurn) {
   std::atomic<int> runs{0};

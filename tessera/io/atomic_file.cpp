@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,9 +19,11 @@ namespace {
 
 // A name that no other process or thread of this machine has; short whatever the target's name, as
 // a folder limits the length of names. Machines that share a folder are told apart by O_EXCL.
-std::string next_name() {
+std::string next_name(const std::string& folder) {
   static std::atomic<unsigned> counter{0};
-  return ".tessera-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
+  const std::string name =
+      ".tessera-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
+  return (std::filesystem::path(folder) / name).string();
 }
 
 // Where a chain of symbolic links ends, even if there is no file yet: a link keeps being a link.
@@ -35,9 +39,34 @@ std::string follow_links(const std::string& path) {
   return at.string();
 }
 
+// The temporary names that exist, where a signal handler can read them. A child made by fork() inherits
+// them, but they are not its own to remove.
+struct Slot {
+  std::atomic<pid_t> owner{0};
+  char path[PATH_MAX] = {};
+};
+constinit Slot slots[16];
+
+// One that finds no slot is only not removed by a signal.
+void remember(const std::string& temporary) {
+  if (temporary.size() >= sizeof Slot::path) return;
+  for (Slot& slot : slots) {
+    pid_t nobody = 0;
+    if (!slot.owner.compare_exchange_strong(nobody, -1)) continue;
+    std::memcpy(slot.path, temporary.c_str(), temporary.size() + 1);
+    slot.owner = ::getpid();
+    return;
+  }
+}
+
+void forget(const std::string& temporary) noexcept {
+  for (Slot& slot : slots)
+    if (slot.owner == ::getpid() && temporary == slot.path) slot.owner = 0;
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path, Until until) : path_(std::move(path)) {
   struct stat old = {};
   const bool exists = ::stat(path_.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail("cannot be written", errno);
@@ -51,19 +80,50 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   target_ = follow_links(path_);
   const std::filesystem::path named = target_;
   if (!named.has_filename()) fail("cannot be written", target_.empty() ? ENOENT : EISDIR);
-  open_beside(named.has_parent_path() ? named.parent_path().string() : ".");
+  folder_ = named.has_parent_path() ? named.parent_path().string() : ".";
+  open_beside(until);
   // Best effort: what is lost is only the old file's permissions.
   if (exists && ::fchmod(file_, old.st_mode & 07777) != 0) errno = 0;
 }
 
+AtomicFile::AtomicFile(int descriptor, std::string name)
+    : path_(std::move(name)), file_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
+  if (file_ < 0) fail("cannot be written", errno);
+}
+
 AtomicFile::~AtomicFile() { abandon(); }
 
-void AtomicFile::open_beside(const std::string& folder) {
+void AtomicFile::open_beside(Until until) {
+  if (until == Until::unnamed && open_unnamed()) return;
   do {
-    temporary_ = (std::filesystem::path(folder) / next_name()).string();
+    temporary_ = next_name(folder_);
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file_ < 0 && errno == EEXIST);
-  if (file_ < 0) fail("cannot be written to folder " + folder, errno);
+  if (file_ < 0) {
+    temporary_.clear();
+    fail("cannot be written to folder " + folder_, errno);
+  }
+  remember(temporary_);
+}
+
+// Needs the file system's help now, and /proc when it gets its name.
+bool AtomicFile::open_unnamed() {
+  if (::access("/proc/self/fd", X_OK) != 0) return false;
+  file_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  return file_ >= 0;
+}
+
+// No system call lets a file without a name replace one: it gets a temporary name for a moment.
+void AtomicFile::give_name() {
+  const std::string self = "/proc/self/fd/" + std::to_string(file_);
+  int code = 0;
+  do {
+    temporary_ = next_name(folder_);
+    code = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  } while (code == EEXIST);
+  if (code == 0) return remember(temporary_);
+  temporary_.clear();
+  fail("cannot be replaced", code);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -76,11 +136,13 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
+  if (target_.empty()) return close_checked();
   // A full disk or a lost server may show only here; the rename must come after the data.
-  if (!temporary_.empty() && ::fsync(file_) != 0) fail("cannot be written", errno);
+  if (::fsync(file_) != 0) fail("cannot be written", errno);
+  if (temporary_.empty()) give_name();
   close_checked();
-  if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);
+  forget(temporary_);
   temporary_.clear();
 }
 
@@ -90,11 +152,29 @@ void AtomicFile::close_checked() {
 
 void AtomicFile::abandon() noexcept {
   if (file_ >= 0) ::close(std::exchange(file_, -1));
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget(temporary_);
 }
 
 void AtomicFile::fail(const std::string& doing, int code) const {
   throw Error(path_ + ": " + doing + ": " + std::generic_category().message(code));
+}
+
+void demand_writable(const std::string& path) {
+  struct stat old = {};
+  // Opening a pipe would wait for its reader.
+  if (::stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
+    if (::access(path.c_str(), W_OK) != 0)
+      throw Error(path + ": cannot be written: " + std::generic_category().message(errno));
+    return;
+  }
+  const AtomicFile tried(path);
+}
+
+void remove_unfinished_files() noexcept {
+  for (const Slot& slot : slots)
+    if (slot.owner == ::getpid()) ::unlink(slot.path);
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that appears whole or not at all: written beside its target and renamed over it, so that
-// a failed or killed run leaves an old file as it was.
+// A file that appears whole or not at all: written without a name where the file system can, else beside
+// its target, and renamed over it, so that a failed or killed run leaves an old file as it was.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,8 +10,12 @@ namespace tessera {
 
 class AtomicFile {
  public:
+  enum class Until { unnamed, named };  // how it lies on the disk until commit(); unnamed where that can be
+
   // Throws Error naming the file and the reason, as do write() and commit().
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, Until until = Until::unnamed);
+  // Writes to an open file, which stays open; `name` is for messages.
+  AtomicFile(int descriptor, std::string name);
   ~AtomicFile();  // without commit() nothing of it remains
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -20,15 +24,25 @@ class AtomicFile {
   void commit();
 
  private:
-  void open_beside(const std::string& folder);
+  void open_beside(Until until);
+  bool open_unnamed();
+  void give_name();
   void close_checked();
   void abandon() noexcept;
   [[noreturn]] void fail(const std::string& doing, int code) const;
 
   std::string path_;       // as the user wrote it
-  std::string target_;     // with symbolic links followed
-  std::string temporary_;  // empty: a device or a pipe, written directly
+  std::string target_;     // with symbolic links followed; empty: a device or a pipe, written directly
+  std::string folder_;     // the target's
+  std::string temporary_;  // empty: it has no name yet
   int file_ = -1;
 };
+
+// Throws what AtomicFile would at its start: to be asked before a long run, not after it.
+void demand_writable(const std::string& path);
+
+// Removes what AtomicFiles of this process have written under a temporary name; for a signal handler
+// that is about to end the process.
+void remove_unfinished_files() noexcept;
 
 }  // namespace tessera

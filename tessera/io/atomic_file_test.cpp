@@ -64,13 +64,83 @@ TEST_F(AtomicFileTest, appearsWholeAtCommit) {
 
 TEST_F(AtomicFileTest, withoutCommitNothingHappened) {
   write("old");
-  {
-    AtomicFile file(path());
-    file.write(bytes("new"));
-    EXPECT_EQ(files(), 2);
+  for (const auto until : {AtomicFile::Until::unnamed, AtomicFile::Until::named}) {
+    {
+      AtomicFile file(path(), until);
+      file.write(bytes("new"));
+      EXPECT_LE(files(), until == AtomicFile::Until::named ? 2 : 1);
+    }
+    EXPECT_EQ(content(), "old");
+    EXPECT_EQ(files(), 1);
   }
+}
+
+// What a run that is killed leaves behind: nothing, or what its signal handler then removes.
+TEST_F(AtomicFileTest, aKilledRunLeavesNothing) {
+  const int probe = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (probe >= 0) ::close(probe);
+  for (const auto until : {AtomicFile::Until::unnamed, AtomicFile::Until::named}) {
+    if (until == AtomicFile::Until::unnamed && probe < 0) continue;
+    EXPECT_EXIT(
+        {
+          AtomicFile file(path(), until);
+          file.write(bytes("new"));
+          if (until == AtomicFile::Until::named) remove_unfinished_files();
+          _exit(7);
+        },
+        ::testing::ExitedWithCode(7), "");
+    EXPECT_EQ(files(), 0);
+  }
+}
+
+TEST_F(AtomicFileTest, aChildsSignalLeavesItsParentsFilesAlone) {
+  AtomicFile file(path(), AtomicFile::Until::named);
+  file.write(bytes("whole"));
+  EXPECT_EXIT(
+      {
+        remove_unfinished_files();
+        _exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+  file.commit();
+  EXPECT_EQ(content(), "whole");
+  remove_unfinished_files();
+  EXPECT_EQ(content(), "whole");
+}
+
+TEST_F(AtomicFileTest, aNameCanBeHadInEitherWay) {
+  for (const auto until : {AtomicFile::Until::unnamed, AtomicFile::Until::named}) {
+    AtomicFile file(path(), until);
+    file.write(bytes("abc"));
+    file.commit();
+    EXPECT_EQ(content(), "abc");
+    EXPECT_EQ(files(), 1);
+  }
+}
+
+TEST_F(AtomicFileTest, writesToAnOpenFile) {
+  const int file = ::open(path().c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_GE(file, 0);
+  AtomicFile open(file, "an open file");
+  open.write(bytes("abc"));
+  open.commit();
+  EXPECT_EQ(::write(file, "d", 1), 1) << "it was closed";
+  ::close(file);
+  EXPECT_EQ(content(), "abcd");
+}
+
+TEST_F(AtomicFileTest, whatCannotBeWrittenIsKnownBefore) {
+  EXPECT_EQ(error_of([&] { demand_writable(path("none/x")); }),
+            path("none/x") + ": cannot be written to folder " + path("none") + ": No such file or directory");
+  EXPECT_EQ(error_of([&] { demand_writable(folder_.string()); }),
+            folder_.string() + ": cannot be written: Is a directory");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  demand_writable(path("pipe"));  // and it does not wait for a reader
+  write("old");
+  demand_writable(path());
+  demand_writable(path("new"));
   EXPECT_EQ(content(), "old");
-  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(files(), 2);
 }
 
 TEST_F(AtomicFileTest, aFullDiskLeavesTheOldFile) {

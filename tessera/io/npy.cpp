@@ -132,6 +132,18 @@ class RowOrderWriter {
   std::size_t used_ = 0;
 };
 
+void write(AtomicFile& file, const std::string& name, const ArrayView& array) {
+  if (array.extents.size() > most_dimensions)
+    throw Error(name + ": cannot be written: more than " + std::to_string(most_dimensions) + " dimensions");
+  const bool rows = array.count() == 0 || array.row_major(), columns = !rows && column_major(array);
+  const std::string header = format_header(array.element, columns, array.extents);
+  file.write(std::as_bytes(std::span(header)));
+  const auto* data = static_cast<const std::byte*>(array.data);
+  if (rows || columns) file.write({data, array.bytes()});
+  else RowOrderWriter(file, array).write();
+  file.commit();
+}
+
 }  // namespace
 
 Array read(const std::string& path, std::optional<Element> as) {
@@ -148,17 +160,13 @@ Array parse(std::span<const std::byte> file, const std::string& name, std::optio
 }
 
 void write(const std::string& path, const ArrayView& array) {
-  if (array.extents.size() > most_dimensions)
-    throw Error(path + ": cannot be written: more than " + std::to_string(most_dimensions) + " dimensions");
-  const std::int64_t count = array.count();
-  const bool rows = count == 0 || array.row_major(), columns = !rows && column_major(array);
-  const std::string header = format_header(array.element, columns, array.extents);
   AtomicFile file(path);
-  file.write(std::as_bytes(std::span(header)));
-  const auto* data = static_cast<const std::byte*>(array.data);
-  if (rows || columns) file.write({data, static_cast<std::size_t>(count) * size_of(array.element)});
-  else RowOrderWriter(file, array).write();
-  file.commit();
+  write(file, path, array);
+}
+
+void write(int descriptor, const std::string& name, const ArrayView& array) {
+  AtomicFile file(descriptor, name);
+  write(file, name, array);
 }
 
 }  // namespace tessera::npy

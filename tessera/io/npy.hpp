@@ -22,5 +22,7 @@ Array parse(std::span<const std::byte> file, const std::string& name, std::optio
 // Of host memory with any strides; Fortran order where that saves a pass over the data. Until the
 // file is whole, an old one stays as it was.
 void write(const std::string& path, const ArrayView& array);
+// The same to an open file (standard output); `name` is for messages.
+void write(int descriptor, const std::string& name, const ArrayView& array);
 
 }  // namespace tessera::npy

@@ -73,6 +73,9 @@ class Parser {
     const auto [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
     if (code == std::errc::result_out_of_range) fail("has an extent larger than any memory");
     if (code != std::errc()) fail("has a damaged header: expected a whole number " + here());
+    // Python reads 00, but not 05.
+    if (value != 0 && text_.front() == '0')
+      fail("has a damaged header: a number that starts with 0 " + here());
     text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
     if (!text_.empty() && text_.front() == 'L') text_.remove_prefix(1);  // Python 2's long
     return value;

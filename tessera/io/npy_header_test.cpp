@@ -180,6 +180,7 @@ TEST(NpyParse, refusesDamagedDictionaries) {
       {"{" + good + "} 1", "has something after the dictionary"},
       {"{" + good + "}" + std::string(1, '\0'), "has something after the dictionary"},
       {"{" + good + ", 'shape': (1,)}", "has 'shape' twice"},
+      {"{'descr': '|u1', 'fortran_order': False, 'shape': (01,)}", "a number that starts with 0 at '01,)}'"},
       {"{" + good + ", 'more': 1}", "has the unknown entry 'more'"},
       {"{}", "has no 'descr'"},
       {"{'descr': '|u1', 'fortran_order': False}", "has no 'shape'"},

@@ -13,11 +13,18 @@ struct DeviceWords {
   std::optional<int> threads;
 };
 
-int whole_number(const std::string& word, const std::string& whole, int least) {
-  const std::int64_t value = evaluate(word);
-  if (value < least || value > 1 << 20)
-    throw Error("'" + whole + "' is not a device: " + word + " is out of range");
-  return static_cast<int>(value);
+// `what` is the part of the device that the number is.
+int whole_number(const std::string& word, const std::string& what, const std::string& whole, int least) {
+  constexpr int most = 1 << 20;
+  std::optional<std::int64_t> value;
+  try {
+    value = evaluate(word);
+  } catch (const Error&) {  // it speaks of expressions, which nobody meant
+  }
+  if (!value || *value < least || *value > most)
+    throw Error("--device " + whole + ": " + what + " needs a whole number from " + std::to_string(least) +
+                (word.empty() ? "" : ", not '" + word + "'"));
+  return static_cast<int>(*value);
 }
 
 // "cuda:1", "cpu:threads=2".
@@ -33,8 +40,9 @@ DeviceWords parse_device(const std::string& word) {
   DeviceWords out{*where, 0, {}};
   if (colon == std::string::npos) return out;
   const std::string rest = word.substr(colon + 1), threads = "threads=";
-  if (*where == Where::cuda) out.index = whole_number(rest, word, 0);
-  else if (rest.starts_with(threads)) out.threads = whole_number(rest.substr(threads.size()), word, 1);
+  if (*where == Where::cuda) out.index = whole_number(rest, name + ":", word, 0);
+  else if (rest.starts_with(threads))
+    out.threads = whole_number(rest.substr(threads.size()), threads, word, 1);
   else throw Error("'" + word + "' is not a device: write " + name + ":threads=NUMBER");
   return out;
 }

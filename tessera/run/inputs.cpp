@@ -18,7 +18,7 @@ ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, cons
   Guarded& buffer = buffers[p.name] =
       Guarded(p.element.value_or(element), padded, host_memory(), layout.guard_bytes);
   ArrayView view = buffer.view();
-  std::memset(view.data, 0xff, static_cast<std::size_t>(view.count()) * size_of(view.element));
+  std::memset(view.data, 0xff, view.bytes());
   view.extents = extents;
   return view;
 }
@@ -99,7 +99,7 @@ void Inputs::restore() {
 void Inputs::poison() {
   for (const Parameter* p : arguments_.signature().of(Parameter::Kind::output)) {
     const ArrayView& buffer = buffers_.at(p->name).view();
-    std::memset(buffer.data, 0xff, static_cast<std::size_t>(buffer.count()) * size_of(buffer.element));
+    std::memset(buffer.data, 0xff, buffer.bytes());
   }
 }
 

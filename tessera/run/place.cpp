@@ -5,10 +5,6 @@
 namespace tessera {
 namespace {
 
-std::size_t bytes_of(const ArrayView& view) {
-  return static_cast<std::size_t>(view.count()) * size_of(view.element);
-}
-
 // Then packing its elements saves the device the gaps.
 bool has_gaps(const ArrayView& view) {
   const auto [first, last] = view.span();
@@ -86,7 +82,7 @@ void Placed::check_size(std::size_t workspace_bytes) const {
   std::size_t bytes = workspace_bytes;
   if (!backend_->shares_host_memory())
     for (const Parameter& p : host_.signature().parameters)
-      if (p.is_array() && host_.has(p.name)) bytes += bytes_of(host_.array(p.name));
+      if (p.is_array() && host_.has(p.name)) bytes += host_.array(p.name).bytes();
   const std::int64_t free = backend_->free_memory(plan_.device);
   if (static_cast<std::int64_t>(bytes) > free)
     throw Error(plan_.device.label() + " is too small: the arrays need " + std::to_string(bytes) +
@@ -123,7 +119,7 @@ void Placed::upload() {
     const ArrayView& host = host_.array(p->name);
     if (has_gaps(host)) {
       const Array packed = packed_copy(host);
-      backend_->copy(run_, array->second.view().data, packed.view().data, bytes_of(host));
+      backend_->copy(run_, array->second.view().data, packed.view().data, host.bytes());
     } else {
       const auto [first, last] = host.span();
       backend_->copy(run_, array->second.view().data, first_byte(host),
@@ -147,10 +143,10 @@ void Placed::fetch() {
     if (array == arrays_.end()) continue;
     const ArrayView& host = host_.array(p->name);
     if (host.row_major()) {
-      backend_->copy(run_, host.data, array->second.view().data, bytes_of(host));
+      backend_->copy(run_, host.data, array->second.view().data, host.bytes());
     } else {
       Array packed(host.element, host.extents);
-      backend_->copy(run_, packed.view().data, array->second.view().data, bytes_of(host));
+      backend_->copy(run_, packed.view().data, array->second.view().data, host.bytes());
       unpack(packed.view().data, host);
     }
   }
@@ -184,9 +180,9 @@ void Placed::poison() {
   for (const Parameter* p : host_.signature().of(Parameter::Kind::output)) {
     const ArrayView& view = here_.array(p->name);
     if (view.row_major()) {
-      backend_->fill(run_, view.data, 0xff, bytes_of(view));
+      backend_->fill(run_, view.data, 0xff, view.bytes());
     } else {
-      const std::vector<unsigned char> poison(bytes_of(view), 0xff);
+      const std::vector<unsigned char> poison(view.bytes(), 0xff);
       unpack(poison.data(), view);
     }
   }

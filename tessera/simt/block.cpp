@@ -36,7 +36,8 @@ struct BlockError : Error {
 };
 
 bool same(Here a, Here b) {
-  return a.line == b.line && (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
+  return a.line == b.line && a.column == b.column &&
+         (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
 }
 
 }  // namespace
@@ -124,9 +125,10 @@ void Block::run_thread(ThreadState& thread) {
   returned(thread);
 }
 
-// As on the GPU, a barrier counts only threads that have not returned; a warp's collective names
+// As on the GPU, a barrier waits only for threads that have not returned; a warp's collective names
 // its lanes, and one that is gone will never come.
 void Block::returned(ThreadState& thread) {
+  note_progress();
   --live_;
   Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
   const std::uint32_t bit = 1u << thread.rank % 32;
@@ -139,6 +141,7 @@ void Block::returned(ThreadState& thread) {
 }
 
 void Block::wait(ThreadState& thread) {
+  note_progress();
   thread.state = ThreadState::State::waiting;
   if (!ready_.empty()) {
     switch_to(*thread.fiber, *ready_.pop()->fiber);
@@ -152,6 +155,7 @@ void Block::wait(ThreadState& thread) {
 }
 
 void Block::sync(ThreadState& thread, Here here) {
+  note_progress();
   if (!at_barrier_.empty()) same_place_ = same_place_ && same(here, at_barrier_.slots[0]->wait.here);
   thread.wait = {.what = Meeting::sync, .here = here};
   at_barrier_.push(&thread);
@@ -165,6 +169,7 @@ void Block::sync(ThreadState& thread, Here here) {
 // Nobody else can be ready: all that live wait here.
 void Block::release_barrier() {
   if (!same_place_) fail(waits_in_vain(threads_));
+  if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
 }
@@ -175,6 +180,7 @@ std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
 }
 
 std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
+  note_progress();
   Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
   thread.wait = wait_for;
   check_lanes(thread, warp);
@@ -231,12 +237,11 @@ void Block::keep_failure(const ThreadState* thread) {
   }
 }
 
-void Block::fail_by_overflow() {
+void Block::fail_by(const Stop& stop) {
   const auto& thread = *static_cast<ThreadState*>(place);
-  failure_ = std::make_exception_ptr(
-      Error(Error::Kind::memory, "stack overflow in thread " + to_string(thread.index) + " of block " +
-                                     to_string(place_.block) + " of kernel " + kernel_name(task_) +
-                                     ": more than " + std::to_string(stack_bytes >> 10) + " KiB"));
+  failure_ = std::make_exception_ptr(Error(
+      Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
+                               to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));
   place = nullptr;
 }
 

@@ -4,12 +4,14 @@
 //
 // A GPU thread that never waits costs no switch: the fiber that ran it takes the next one.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <span>
 #include <vector>
 #include "tessera/simt/fiber.hpp"
+#include "tessera/simt/overflow.hpp"
 #include "tessera/simt/task.hpp"
 
 namespace tessera::simt {
@@ -51,7 +53,10 @@ class Block {
   // need unwinding, so that a signal handler may jump out of it.
   bool run(std::int64_t block);
   std::exception_ptr failure() const { return failure_; }
-  void fail_by_overflow();  // after a jump out of run(): the running thread overflowed its stack
+  void fail_by(const Stop& stop);  // after a jump out of run()
+  const std::atomic<std::uint64_t>& progress() const {
+    return progress_;
+  }  // grows with each step of a thread
 
   // Called by GPU threads.
   void sync(ThreadState& thread, Here here);
@@ -81,6 +86,9 @@ class Block {
   bool all_met(const ThreadState& thread, std::uint32_t named);
   void check_lanes(const ThreadState& thread, const Warp& warp);
   void keep_failure(const ThreadState* thread);  // the exception being handled
+  void note_progress() {
+    progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   [[noreturn]] void fail(const std::string& text);
 
   const Task& task_;
@@ -96,6 +104,7 @@ class Block {
   bool same_place_ = true;  // all at the barrier came from one place
   Queue ready_, at_barrier_;
   std::exception_ptr failure_;
+  std::atomic<std::uint64_t> progress_{0};  // read by a signal handler of the same OS thread
 };
 
 }  // namespace tessera::simt

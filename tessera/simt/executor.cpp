@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 #include "tessera/core/error.hpp"
+#include "tessera/core/parallel.hpp"
 #include "tessera/simt/block.hpp"
 #include "tessera/simt/overflow.hpp"
 
@@ -34,27 +36,20 @@ struct Progress {
 };
 
 // The handler jumps back into this frame: nothing in it may need a destructor.
-bool run_watched(Block& block, OverflowWatch& watch, std::int64_t index) {
+bool run_watched(Block& block, Watch& watch, std::int64_t index) {
   if (sigsetjmp(watch.way_back(), 0) == 0) return block.run(index);
   return false;
 }
 
-void let_faults_through() {
-  sigset_t faults;
-  sigemptyset(&faults);
-  sigaddset(&faults, SIGSEGV);
-  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
-}
-
 void run_blocks(const Task& task, Progress& progress) {
   const BorrowedStacks stacks(static_cast<std::size_t>(task.launch.threads()));
-  OverflowWatch watch(*stacks);
   Block block(task, *stacks);
+  Watch watch(*stacks, block.progress());
   for (std::int64_t index; (index = progress.next.fetch_add(1)) < progress.blocks;) {
     if (run_watched(block, watch, index)) continue;
     if (!block.failure()) {
-      let_faults_through();  // the handler blocked them and never returned
-      block.fail_by_overflow();
+      unblock_signals();  // the handler never returned
+      block.fail_by(watch.stop());
     }
     (*stacks).forget_frames();
     return progress.fail(index, block.failure());
@@ -92,8 +87,12 @@ void execute(const Task& task, int os_threads) {
                                          std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
   {
     std::vector<std::jthread> others;
-    for (std::int64_t i = 1; i < workers; ++i) others.emplace_back([&] { work(task, progress); });
-    work(task, progress);
+    try {
+      for (std::int64_t i = 1; i < workers; ++i) others.emplace_back([&] { work(task, progress); });
+      work(task, progress);
+    } catch (const std::system_error&) {
+      progress.fail(-1, std::make_exception_ptr(no_more_threads(workers)));
+    }
   }
   if (progress.failure) std::rethrow_exception(progress.failure);
 }

@@ -23,6 +23,7 @@ void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {
   task.context = &problem;
   task.shared_bytes = sizeof(Shared);
   task.launch = launch;
+  if constexpr (requires { Kernel::may_return_early; }) task.may_return_early = Kernel::may_return_early;
   simt::execute(task, run.device->threads);
 }
 

@@ -1,51 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/simt/overflow.hpp"
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <mutex>
+#include <string>
 #include <system_error>
+#include "tessera/core/error.hpp"
+#include "tessera/core/thread.hpp"
 
 namespace tessera::simt {
 namespace {
 
 constexpr std::size_t handler_stack_bytes = 64 << 10;
+constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
+// Ticks within the time that a GPU thread has: whoever came by in the last of them is spared.
+constexpr int ticks = 4;
 
-constinit thread_local OverflowWatch* watch __attribute__((tls_model("initial-exec"))) = nullptr;
-struct sigaction handled_before;
+// The clock's own signal, as another library's timers may use SIGALRM or SIGPROF.
+int tick_signal() { return SIGRTMIN + 5; }
+
+constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) = nullptr;
+struct sigaction handled_before[NSIG];
+
+// A kernel runs: what happens outside of one is nothing that a kernel did.
+bool in_kernel() { return watch != nullptr && place != nullptr; }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-  if (watch != nullptr && watch->caused_by(info->si_addr)) siglongjmp(watch->way_back(), 1);
-  if ((handled_before.sa_flags & SA_SIGINFO) != 0) return handled_before.sa_sigaction(signal, info, context);
-  if (handled_before.sa_handler != SIG_DFL && handled_before.sa_handler != SIG_IGN)
-    return handled_before.sa_handler(signal);
+  if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);
+  const struct sigaction& before = handled_before[signal];
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
   // The instruction runs again and faults again, now unhandled.
   std::signal(signal, SIG_DFL);
 }
 
-void handle_faults() {
+void on_tick(int signal, siginfo_t* info, void*) {
+  if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);
+}
+
+void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
   struct sigaction action = {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   sigemptyset(&action.sa_mask);
-  if (sigaction(SIGSEGV, &action, &handled_before) != 0)
+  if (sigaction(signal, &action, &handled_before[signal]) != 0)
     throw std::system_error(errno, std::generic_category(), "sigaction");
+}
+
+void handle_signals() {
+  for (const int signal : faults) handle(signal, on_fault);
+  handle(tick_signal(), on_tick);
 }
 
 }  // namespace
 
-OverflowWatch::OverflowWatch(const Stacks& stacks)
-    : stacks_(stacks), handler_stack_(std::make_unique<char[]>(handler_stack_bytes)) {
+double most_seconds_without_progress() {
+  constexpr double usual = 10;
+  const char* const text = std::getenv("TESSERA_SIMT_TIMEOUT");
+  if (text == nullptr || *text == '\0') return usual;
+  const std::string word = text;
+  double seconds = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), seconds);
+  if (failed != std::errc() || end != word.data() + word.size() || !(seconds >= 0 && seconds <= 1e6))
+    throw Error("TESSERA_SIMT_TIMEOUT needs seconds, 0 for any time, not '" + word + "'");
+  return seconds;
+}
+
+Watch::Watch(const Stacks& stacks, const std::atomic<std::uint64_t>& progress)
+    : stacks_(stacks), progress_(progress), handler_stack_(std::make_unique<char[]>(handler_stack_bytes)) {
   static std::once_flag once;
-  std::call_once(once, handle_faults);
+  std::call_once(once, handle_signals);
   stack_t own = {};
   own.ss_sp = handler_stack_.get();
   own.ss_size = handler_stack_bytes;
   if (sigaltstack(&own, &before_) != 0)
     throw std::system_error(errno, std::generic_category(), "sigaltstack");
   watch = this;
+  start_clock();
 }
 
-OverflowWatch::~OverflowWatch() {
+Watch::~Watch() {
+  if (has_clock_) timer_delete(clock_);
   watch = nullptr;
   sigaltstack(&before_, nullptr);
+}
+
+// It counts this OS thread's processor time, so that a slow or busy machine is not taken for a
+// spinning kernel. Without a clock a kernel that spins does so for ever.
+void Watch::start_clock() {
+  const double seconds = most_seconds_without_progress() / ticks;
+  if (seconds == 0) return;
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = tick_signal();
+  event._sigev_un._tid = gettid();
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &clock_) != 0) return;
+  has_clock_ = true;
+  itimerspec every = {};
+  every.it_interval.tv_sec = static_cast<time_t>(seconds);
+  every.it_interval.tv_nsec = std::max(1L, static_cast<long>((seconds - std::floor(seconds)) * 1e9));
+  every.it_value = every.it_interval;
+  timer_settime(clock_, 0, &every, nullptr);
+}
+
+bool Watch::stops(int signal, const siginfo_t& info) noexcept {
+  if (signal == tick_signal()) {
+    stop_ = {Stop::Why::spinning, nullptr};
+    return spins();
+  }
+  if (signal == SIGFPE) stop_ = {Stop::Why::division, nullptr};
+  else stop_ = {stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory, info.si_addr};
+  // Sent by somebody, not caused by an instruction.
+  return info.si_code > 0;
+}
+
+bool Watch::spins() noexcept {
+  const std::uint64_t now = progress_.load(std::memory_order_relaxed);
+  ticks_without_progress_ = now == seen_ ? ticks_without_progress_ + 1 : 0;
+  seen_ = now;
+  return ticks_without_progress_ > ticks;
+}
+
+void unblock_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : faults) sigaddset(&set, signal);
+  sigaddset(&set, tick_signal());
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 }  // namespace tessera::simt

@@ -12,6 +12,7 @@ struct Task {
   void (*body)(const void* context, void* shared) = nullptr;  // one GPU thread
   const void* context = nullptr;
   std::size_t shared_bytes = 0;
+  bool may_return_early = false;  // the kernel means it when threads return before a barrier of the others
   Launch launch;
 };
 
