@@ -8,18 +8,21 @@ install(TARGETS tessera_objects tessera EXPORT tessera-targets
 install(TARGETS tessera_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "cli" EXCLUDE)
-# Typed calls: tessera/ops/NAME.hpp includes what ops/NAME offers to programs and to writers of kernels.
+# Typed calls: tessera/ops/NAME.hpp includes what ops/NAME offers to programs and to writers of kernels,
+# which are those of its headers that say "Installed:".
 file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*)
 foreach(folder ${folders})
   file(GLOB typed RELATIVE ${PROJECT_SOURCE_DIR}/ops ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp)
   set(lines "#pragma once\n")
   foreach(header ${typed})
-    string(APPEND lines "#include \"${header}\"\n")
+    file(STRINGS ${PROJECT_SOURCE_DIR}/ops/${header} says REGEX "^// Installed:")
+    if(says)
+      string(APPEND lines "#include \"${header}\"\n")
+      install(FILES ${PROJECT_SOURCE_DIR}/ops/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops/${folder})
+    endif()
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ops/${folder}.hpp CONTENT "${lines}" @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/ops/${folder}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/ops/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops
-          FILES_MATCHING PATTERN "*.hpp")
 endforeach()
 
 target_compile_features(tessera INTERFACE cxx_std_20)

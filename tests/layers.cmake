@@ -7,6 +7,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
+             tessera/lab/estimate_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp)
 target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(tune tessera/tune/space_test.cpp tessera/tune/measured_test.cpp tessera/report/two_way_table_test.cpp)
@@ -36,7 +37,7 @@ tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:
 set_tests_properties(report_page PROPERTIES SKIP_RETURN_CODE 77)
 tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
-tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER})
+tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
 add_executable(npy_roundtrip npy_roundtrip.cpp)
 target_link_libraries(npy_roundtrip PRIVATE tessera_compile tessera::tessera)
 set_target_properties(npy_roundtrip PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

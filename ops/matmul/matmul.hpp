@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = α·op(A)·op(B) + β·C0, for any m, n, k ≥ 0. A transposed operand is a view with its strides
 // exchanged, so a rung sees A as m × k and B as k × n whatever op is, with any strides.
+// Installed: for whoever writes a rung.
 #pragma once
 #include <cmath>
 #include <cstdint>

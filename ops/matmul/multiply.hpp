@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product for programs: C = α·op(A)·op(B) + β·C over matrices in the caller's memory.
+// Installed: for programs.
 #pragma once
 #include <cstdint>
 #include "tessera/run/run.hpp"

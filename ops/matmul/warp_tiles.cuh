@@ -3,6 +3,7 @@
 // multiplied, and an outer product of register fragments for each step along k.
 #pragma once
 #include "matmul.hpp"
+#include "tessera/core/tuning.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
 #include "warp_layout.hpp"
 

@@ -11,8 +11,8 @@ inline namespace TESSERA_UNIT {
 template <class T, int rank>
 struct View {
   T* data = nullptr;                // null: an optional array that was not given
-  std::int64_t extent[rank] = {};
-  std::int64_t stride[rank] = {};   // in elements
+  std::int64_t extent[unsigned{rank}] = {};
+  std::int64_t stride[unsigned{rank}] = {};  // in elements
 
   template <class... Index>
   SIMT T& operator()(Index... index) const {

@@ -9,8 +9,8 @@ namespace tessera::lab {
 constexpr std::size_t guard_bytes = 64 * 1024;  // before and behind every buffer that is measured
 
 // Runs the problem with every dimension cut to ever larger sizes, until the time grown by the flops is
-// well within `limit` seconds, or what it is extrapolated from takes a fiftieth of that. Nothing where
-// no smaller problem tells.
+// well within `limit` seconds, or what it is extrapolated from takes a fiftieth of that and is long
+// enough to tell. Nothing where no smaller problem does.
 std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem,
                                        const Plan& plan, double full_flops, double limit);
 
