@@ -76,7 +76,7 @@ void Inputs::seal() {
     const ArrayView& view = buffer.view();
     if (arguments_.signature().at(name).kind == Parameter::Kind::input)
       fingerprints_[name] =
-          fingerprint(view.data, static_cast<std::size_t>(view.count()) * size_of(view.element));
+          fingerprint(view.data, view.bytes());
   }
 }
 
@@ -85,7 +85,7 @@ Reason Inputs::harm() const {
     if (const Reason reason = buffer.harm(name)) return reason;
   for (const auto& [name, before] : fingerprints_) {
     const ArrayView& view = buffers_.at(name).view();
-    if (fingerprint(view.data, static_cast<std::size_t>(view.count()) * size_of(view.element)) != before)
+    if (fingerprint(view.data, view.bytes()) != before)
       return "a write to the input " + name;
   }
   return std::nullopt;

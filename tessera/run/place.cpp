@@ -164,7 +164,7 @@ Reason Placed::harm() {
 
 Reason Placed::changed_input(const std::string& name, const ArrayView& there) {
   const ArrayView& host = host_.array(name);
-  const std::size_t bytes = bytes_of(host);
+  const std::size_t bytes = host.bytes();
   if (bytes == 0) return std::nullopt;
   const Array packed = has_gaps(host) ? packed_copy(host) : Array(host, nullptr);
   const char* const meant = has_gaps(host) ? static_cast<const char*>(packed.view().data) : first_byte(host);
