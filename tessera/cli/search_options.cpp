@@ -27,7 +27,7 @@ std::string places_of(const std::vector<const Variant*>& variants) {
 
 void declare_search(Words& words, SearchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--device", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
+  words.value("--device,--devices", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
               "WHERE");
   words.value("--variant", options.variants, "the variants to look at; a list", "NAME,…");
   words.values(
