@@ -77,6 +77,14 @@ constexpr bool fits_any_gpu() {
   else return true;
 }
 
+template <class Kernel, class P>
+Footprint footprint_of(const P& problem, const Tuning& tuning) {
+  const Launch launch = Kernel::launch(problem, tuning);
+  Footprint out{launch.blocks(), launch.threads(), shared_bytes<Kernel>()};
+  if constexpr (fits_any_gpu<Kernel>()) out.registers = registers_of<Kernel, P>();
+  return out;
+}
+
 template <template <class> class Problem, class Kernel, class T>
 void run_kernel(const Arguments& arguments, const Tuning& tuning, Run& run) {
   const auto problem = Problem<T>::of(arguments);
@@ -99,6 +107,15 @@ void bind_kernel(Choice& choice, Types<T...>) {
           : void()),
      ...);
     return reason;
+  };
+  choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
+    std::optional<Footprint> footprint;
+    ((arguments.element() == element_of<T>
+          ? void(footprint =
+                     footprint_of<typename Selected::template Of<T>>(Problem<T>::of(arguments), tuning))
+          : void()),
+     ...);
+    return footprint;
   };
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {

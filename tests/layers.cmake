@@ -2,15 +2,17 @@
 tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
              tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
              tessera/core/child_test.cpp tessera/core/parallel_test.cpp)
-tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp)
+tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp)
 tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
-             tessera/lab/estimate_test.cpp
+             tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp)
 target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
-tessera_test(tune tessera/tune/space_test.cpp tessera/tune/measured_test.cpp tessera/report/two_way_table_test.cpp)
+tessera_test(tune tessera/tune/measured_test.cpp tessera/tune/predict_test.cpp tessera/tune/search_test.cpp
+             tessera/tune/space_test.cpp tessera/tune/tuner_test.cpp tessera/report/two_way_table_test.cpp)
+target_link_libraries(test_tune PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(report tessera/report/svg_test.cpp tessera/report/document_test.cpp tessera/report/page_test.cpp)
 target_link_libraries(test_report PRIVATE nlohmann_json::nlohmann_json fmt::fmt)
 tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/words.cpp)

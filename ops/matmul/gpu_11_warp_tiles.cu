@@ -68,6 +68,11 @@ void run_any(const Problem<T>& p, const Tuning& tuning, Run& here) {
   run_with_a<T, config, Access::along_mn>(b, p, tuning, here);
 }
 
+template <Config config, Access a, Access b, class T>
+Footprint footprint_of(const Problem<T>& p, const Tuning& tuning) {
+  return tessera::TESSERA_UNIT::detail::footprint_of<WarpTiles<T, config_for<T>(config), a, b>>(p, tuning);
+}
+
 template <Config config, class T>
 Reason does_not_fit(const Problem<T>& p, const Tuning& tuning, const Device& device) {
   using Kernel = WarpTiles<T, config_for<T>(config), Access::along_k, Access::along_mn>;
@@ -78,7 +83,7 @@ Reason does_not_fit(const Problem<T>& p, const Tuning& tuning, const Device& dev
 template <Config config, class T>
 Owner owner_of(const Arguments& arguments, const Extents& index) {
   return WarpLayout<config_for<T>(config), 16 / sizeof(T)>::owner(arguments.dim("m"), arguments.dim("n"),
-                                                                 index[0], index[1]);
+                                                                  index[0], index[1]);
 }
 
 template <Config config>
@@ -87,12 +92,27 @@ std::optional<Owner> owner(const Arguments& arguments, const Tuning&, const Exte
                                              : owner_of<config, float>(arguments, index);
 }
 
+// Of the kernel for rows, whose registers stand for those of the other layouts.
+template <Config config>
+std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tuning) {
+  switch (arguments.element()) {
+    case Element::f32:
+      return footprint_of<config, Access::along_k, Access::along_mn>(Problem<float>::of(arguments), tuning);
+    case Element::f64:
+      return footprint_of<config, Access::along_k, Access::along_mn>(Problem<double>::of(arguments), tuning);
+    default:
+      return footprint_of<config, Access::along_k, Access::along_mn>(Problem<std::int32_t>::of(arguments),
+                                                                     tuning);
+  }
+}
+
 template <Config config>
 Choice for_any_layout() {
   Choice out = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning& tuning,
                                               Run& run) { run_any<T, config>(p, tuning, run); },
                                   config.tuning());
   out.owner = owner<config>;
+  out.footprint = footprint<config>;
   out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     switch (arguments.element()) {
       case Element::f32:
@@ -112,6 +132,9 @@ Choice for_rows() {
   Choice out =
       choice_of<Problem, Types<float>>(run<float, config, Access::along_k, Access::vector>, config.tuning());
   out.owner = owner<config>;
+  out.footprint = [](const Arguments& arguments, const Tuning& tuning) -> std::optional<Footprint> {
+    return footprint_of<config, Access::along_k, Access::vector>(Problem<float>::of(arguments), tuning);
+  };
   out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     const auto p = Problem<float>::of(arguments);
     if (p.a.stride[1] != 1 || access_to_b(p) != Access::vector)
@@ -126,8 +149,7 @@ const Rung rung{
     "nearly every instruction is a multiply-add",
     Where::cuda,
     {for_rows<Config{.n = 256, .depth = 8, .stages = 5}>(), for_any_layout<two_blocks>(),
-     for_rows<Config{.n = 256, .stages = 4}>(),
-     for_rows<Config{.depth = 32, .stages = 3, .blocks = 2}>(),
+     for_rows<Config{.n = 256, .stages = 4}>(), for_rows<Config{.depth = 32, .stages = 3, .blocks = 2}>(),
      for_rows<Config{
          .m = 64, .n = 64, .depth = 16, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 3}>()}};
 

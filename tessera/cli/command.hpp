@@ -26,6 +26,7 @@ int devices(const Command& command);
 int verify(const Command& command);
 int bench(const Command& command);
 int sweep(const Command& command);
+int tune(const Command& command);
 int report(const Command& command);
 int compare(const Command& command);
 int operate(const Operation& operation, const Command& command);

@@ -25,7 +25,7 @@ using Kind = Parameter::Kind;
 struct Options {
   std::vector<std::string> files, outputs;
   std::string device = "auto", variant, tuning, element, json;
-  bool check = false;
+  bool check = false, no_cache = false;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
 
@@ -69,6 +69,7 @@ void declare(Words& words, const Operation& operation, Options& options) {
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   words.value("--element", options.element, "the arrays' type [that of the first file]", "TYPE");
   words.flag("--check", options.check, "verify the result; a wrong one is not written");
+  words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
 }
@@ -113,6 +114,7 @@ Arguments arguments_of(const Operation& operation, const Options& options,
 Request request_of(const Operation& operation, const Options& options) {
   Request request;
   request.device = options.device;
+  request.cached = !options.no_cache;
   if (options.device == "all" || options.device.find(',') != std::string::npos)
     throw Error("'" + options.device +
                 "' may be several devices; an operation runs on one (verify and bench take lists)");
@@ -139,6 +141,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["ladder"] = outcome.plan.variant->ladder;
   out["variant"] = outcome.plan.variant->name;
   out["tuning"] = lab::to_json(outcome.plan.tuning);
+  out["tuned"] = outcome.plan.tuned;
   out["device"] = lab::to_json(outcome.plan.device);
   out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
   out["check"] = nullptr;
@@ -169,6 +172,7 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
        report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
        flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
   fmt::print(to, "{}", table.text());
+  if (outcome.plan.tuned) fmt::print(to, "as tune has found; --no-cache leaves that aside\n");
   if (outcome.verdict) {
     const std::string text = describe(*outcome.verdict);
     fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");

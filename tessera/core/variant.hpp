@@ -23,6 +23,12 @@ struct Owner {
   Index3 block, thread;
 };
 
+// What a launch takes of a GPU, told before it.
+struct Footprint {
+  std::int64_t blocks = 0, threads_per_block = 0, shared_bytes = 0;
+  std::optional<int> registers = {};  // of a thread, where a compiler's answer is at hand
+};
+
 // Ready to run once its parameters have values.
 struct Choice {
   Tuning tuning;               // fixed when it was compiled
@@ -32,6 +38,7 @@ struct Choice {
   std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
   std::function<std::size_t(const Arguments&, const Tuning&)> workspace_bytes;
   std::function<std::optional<Owner>(const Arguments&, const Tuning&, const Extents& index)> owner;
+  std::function<std::optional<Footprint>(const Arguments&, const Tuning&)> footprint = {};  // kernels only
 
   Tuning defaults() const;  // the fixed values and each parameter's default
   bool allows(const Tuning& wanted) const;  // its fixed values and the names of its ranges fit all of `wanted`

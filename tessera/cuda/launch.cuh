@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include "tessera/core/device.hpp"
 #include "tessera/core/thread.hpp"
@@ -51,6 +52,16 @@ void allow_shared_bytes(F* kernel, std::size_t bytes, int device, std::atomic<st
 }
 
 }  // namespace detail
+
+// Of a thread, as the compiler settled it for the current device; nothing where there is no device.
+template <class Kernel, class Problem>
+std::optional<int> registers_of() {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, detail::entry<Kernel, Problem>) == cudaSuccess)
+    return attributes.numRegs;
+  (void)cudaGetLastError();  // asked and answered: it must not reach the next check
+  return std::nullopt;
+}
 
 template <class Kernel, class Problem>
 void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {

@@ -12,23 +12,6 @@ namespace {
 // Unlike any seed that a timed run saw, however the caller counts.
 std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
 
-Row row_for(const Candidate& candidate, const Operation& operation, const Case& problem,
-            const Arguments& arguments) {
-  Row row;
-  row.dims = arguments.dims();
-  row.words = problem.words;
-  row.optional_inputs = problem.optional_inputs;
-  row.element = arguments.element();
-  row.variant = candidate.plan.variant;
-  row.tuning = candidate.plan.tuning;
-  row.device = candidate.plan.device;
-  row.serial = candidate.serial;
-  row.flops = operation.flops ? operation.flops(arguments) : 0;
-  row.bytes = operation.bytes(arguments);
-  row.reason = candidate.absent;
-  return row;
-}
-
 // All candidates on one problem.
 class Meeting {
  public:
@@ -42,7 +25,7 @@ class Meeting {
         verifier_(operation, inputs_->arguments(), {.data = Data::random, .seed = measuring.seed}) {
     inputs_->seal();
     for (const Candidate& candidate : candidates) {
-      rows_.push_back(row_for(candidate, operation, problem, inputs_->arguments()));
+      rows_.push_back(blank_row(candidate, operation, problem, inputs_->arguments()));
       kept_.push_back(recall(rows_.back()));
     }
   }
@@ -183,6 +166,23 @@ class Meeting {
 };
 
 }  // namespace
+
+Row blank_row(const Candidate& candidate, const Operation& operation, const Case& problem,
+            const Arguments& arguments) {
+  Row row;
+  row.dims = arguments.dims();
+  row.words = problem.words;
+  row.optional_inputs = problem.optional_inputs;
+  row.element = arguments.element();
+  row.variant = candidate.plan.variant;
+  row.tuning = candidate.plan.tuning;
+  row.device = candidate.plan.device;
+  row.serial = candidate.serial;
+  row.flops = operation.flops ? operation.flops(arguments) : 0;
+  row.bytes = operation.bytes(arguments);
+  row.reason = candidate.absent;
+  return row;
+}
 
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring) {

@@ -30,6 +30,10 @@ struct Candidate {
   Reason absent = {};  // known beforehand to be unable to run; it keeps its row
 };
 
+// A candidate's row before anything is measured.
+Row blank_row(const Candidate& candidate, const Operation& operation, const Case& problem,
+              const Arguments& arguments);
+
 // One row for each candidate, in their order, then one for each that was sustained; without ratios. Inputs
 // are random normal; outputs are poisoned before every sample; each candidate's last result is verified,
 // and once more with inputs that no timed run has seen. A write outside a buffer or to an input makes a

@@ -46,6 +46,26 @@ std::map<std::string, std::string> names_of(const Json& document) {
 
 }  // namespace
 
+Row recalled(const Json& json, Row row) {
+  row.seconds = numbers(json, "seconds");
+  row.clocks_mhz = numbers(json, "clocks_mhz");
+  row.powers_w = numbers(json, "powers_w");
+  row.throttled = json.value("throttled", std::size_t{0});
+  row.launches = json.value("launches", 1);
+  row.joules = number(json, "joules");
+  if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
+  row.round_trip = number(json, "round_trip");
+  const std::string verified = text(json, "verified");
+  row.verified = verified == "ok" ? Verified::ok : verified == "wrong" ? Verified::wrong : Verified::unchecked;
+  row.method = text(json, "method");
+  row.error_over_bound = number(json, "error_over_bound");
+  row.relative_l2 = number(json, "relative_l2");
+  row.harm = text(json, "harm");
+  if (const std::string reason = text(json, "reason"); !reason.empty()) row.reason = reason;
+  row.kept_from = text(json, "kept_from");
+  return row;
+}
+
 Earlier::Earlier(Json json, const std::string& name, const Session& now) : json_(std::move(json)) {
   (void)read_document(json_, name);  // throws where it is none
   Session empty = now;
@@ -62,21 +82,8 @@ std::optional<Row> Earlier::find(const Row& blank) const {
   const auto found =
       rows_.find(record_of(to_json(blank), {{label_of(blank.device), blank.device.name}}).key());
   if (found == rows_.end() || !usable(*found->second)) return std::nullopt;
-  const Json& json = *found->second;
-  Row row = blank;
-  row.seconds = numbers(json, "seconds");
-  row.clocks_mhz = numbers(json, "clocks_mhz");
-  row.powers_w = numbers(json, "powers_w");
-  row.throttled = json.value("throttled", std::size_t{0});
-  row.launches = json.value("launches", 1);
-  row.joules = number(json, "joules");
-  if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
-  row.round_trip = number(json, "round_trip");
-  row.verified = text(json, "verified") == "ok" ? Verified::ok : Verified::unchecked;
-  row.method = text(json, "method");
-  row.error_over_bound = number(json, "error_over_bound");
-  row.relative_l2 = number(json, "relative_l2");
-  row.kept_from = text(json, "kept_from").empty() ? text(json_, "date") : text(json, "kept_from");
+  Row row = recalled(*found->second, blank);
+  if (row.kept_from.empty()) row.kept_from = text(json_, "date");
   return row;
 }
 

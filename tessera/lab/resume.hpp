@@ -9,6 +9,9 @@
 
 namespace tessera::lab {
 
+// What a row's JSON says that the row of a problem and a choice, `blank`, does not say yet.
+Row recalled(const nlohmann::ordered_json& json, Row blank);
+
 class Earlier {
  public:
   // `json`: what an earlier session wrote, `name`: what messages call it. Throws Error where it was of

@@ -13,22 +13,6 @@ using Align = Table::Align;
 
 std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_string(row.tuning); }
 
-// The reasons, each once, with those that it holds for.
-std::string reasons(const std::vector<Row>& rows) {
-  std::vector<std::pair<std::string, std::string>> told;
-  for (const Row& row : rows) {
-    if (!row.seconds.empty()) continue;
-    const std::string who = name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning));
-    const std::string why = why_not(row);
-    const auto same = std::ranges::find(told, why, &std::pair<std::string, std::string>::first);
-    if (same == told.end()) told.emplace_back(why, who);
-    else if (!same->second.ends_with(who)) same->second += "; " + who;
-  }
-  std::string out;
-  for (const auto& [why, who] : told) out += "n/a: " + who + ": " + why + "\n";
-  return out;
-}
-
 std::string verdict(const Row& row) {
   switch (row.verified) {
     case lab::Verified::ok:
@@ -105,7 +89,7 @@ std::string ladder_table(const std::vector<Row>& rows) {
     group = its;
     table.add(cells_of(row, modes));
   }
-  return table.text() + reasons(rows) + findings_of(rows) + executor_note_of(rows);
+  return table.text() + reasons_of(rows) + findings_of(rows) + executor_note_of(rows);
 }
 
 std::string mean_table(const std::vector<std::vector<Row>>& sizes) {

@@ -25,6 +25,21 @@ std::string why_not(const Row& row) {
   return fmt::format("{} (one run: about {})", reason, time);
 }
 
+std::string reasons_of(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, std::string>> told;
+  for (const Row& row : rows) {
+    if (!row.seconds.empty()) continue;
+    const std::string who = name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning));
+    const std::string why = why_not(row);
+    const auto same = std::ranges::find(told, why, &std::pair<std::string, std::string>::first);
+    if (same == told.end()) told.emplace_back(why, who);
+    else if (!same->second.ends_with(who)) same->second += "; " + who;
+  }
+  std::string out;
+  for (const auto& [why, who] : told) out += "n/a: " + who + ": " + why + "\n";
+  return out;
+}
+
 std::string findings_of(const std::vector<Row>& rows) {
   std::string out;
   for (const Row& row : rows)

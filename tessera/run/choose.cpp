@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/choose.hpp"
 #include <algorithm>
+#include <cstdlib>
 #include "tessera/core/expression.hpp"
 #include "tessera/run/place.hpp"
+#include "tessera/run/tuned.hpp"
 
 namespace tessera {
 namespace {
@@ -124,6 +126,12 @@ Error unknown_variant(const std::string& name, const Operation& operation, const
                (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
 }
 
+bool may_use_cache(const Request& request) {
+  const char* no = std::getenv("TESSERA_NO_CACHE");
+  const bool forbidden = no != nullptr && std::string_view(no) != "" && std::string_view(no) != "0";
+  return request.cached && !forbidden && !request.variant && !request.tuning;
+}
+
 }  // namespace
 
 Reason refuses(const Plan& plan, const Arguments& host) {
@@ -168,6 +176,8 @@ Plan choose(const Operation& operation, const Arguments& arguments, const Reques
 
 Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                const Request& request) {
+  if (may_use_cache(request))
+    if (auto found = tuned_plan(tuning_file(), device, operation, arguments)) return *found;
   Plan plan;
   plan.device = device;
   auto ladder = ladder_of(operation.name);

@@ -12,6 +12,7 @@ struct Request {
   std::string device = "auto";              // auto, cpu, simt, cuda, cuda:1; cpu:threads=1
   std::optional<std::string> variant = {};  // its name
   std::optional<Tuning> tuning = {};        // fixes some or all of a Choice's values
+  bool cached = true;  // with neither of them, what `tune` has found decides; TESSERA_NO_CACHE=1 says no, too
 };
 
 // A Choice with all its values, and where it will run.
@@ -20,6 +21,7 @@ struct Plan {
   const Choice* choice = nullptr;
   Tuning tuning;
   Device device;
+  bool tuned = false;  // found by `tune`
 };
 
 // Why the plan cannot run these arguments, which may still lie in host memory; nothing: it can.
@@ -32,8 +34,9 @@ Device find_device(const std::string& word);
 // As find_device; "auto" weighs the GPU's speed against the way there and back.
 Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request);
 
-// The variant asked for, or the highest place of the device's ladder that accepts the arguments and
-// is nobody else's code. Throws Error with the nearest name, or with the variant's reason.
+// The variant asked for, or what `tune` has found for such arguments (tessera/run/tuned.hpp), or the highest
+// place of the device's ladder that accepts the arguments and is nobody else's code. Throws Error with the
+// nearest name, or with the variant's reason.
 Plan choose(const Operation& operation, const Arguments& arguments, const Request& request = {});
 Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                const Request& request);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How kernel.hpp launches a kernel on the executor; the counterpart of tessera/cuda/launch.cuh.
 #pragma once
+#include <optional>
 #include <type_traits>
 #include <typeinfo>
 #include "tessera/core/device.hpp"
@@ -8,6 +9,12 @@
 
 namespace tessera {
 inline namespace TESSERA_UNIT {
+
+// The host compiler's registers say nothing of a GPU's.
+template <class Kernel, class Problem>
+std::optional<int> registers_of() {
+  return std::nullopt;
+}
 
 template <class Kernel, class Problem>
 void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {

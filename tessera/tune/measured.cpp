@@ -4,6 +4,22 @@
 #include <exception>
 
 namespace tessera::tune {
+namespace {
+
+// After an illegal access a GPU serves this process no more: whatever came next would fail, too.
+void demand_answer(const Device& device, const std::string& why) {
+  Backend* backend = find_backend(device.where);
+  if (backend == nullptr) return;
+  Run run;
+  run.device = &device;
+  try {
+    backend->synchronize(run);
+  } catch (const std::exception&) {
+    throw Error(Error::Kind::memory, device.label() + " answers no more: " + why);
+  }
+}
+
+}  // namespace
 
 lab::Candidate candidate_of(const Config& config, const Device& device) {
   return {.plan = {config.variant, config.choice, config.tuning, device},
@@ -19,6 +35,7 @@ std::vector<lab::Row> measure_each(const std::vector<lab::Candidate>& candidates
   } catch (const std::exception& error) {
     why = error.what();
   }
+  demand_answer(candidates[0].plan.device, why);
   if (candidates.size() == 1) {
     // Known to fail, it is not run again: what is left of measuring is its row.
     lab::Candidate failed = candidates[0];

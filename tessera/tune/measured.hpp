@@ -14,7 +14,8 @@ using Measure = std::function<std::vector<lab::Row>(const std::vector<lab::Candi
 
 lab::Candidate candidate_of(const Config& config, const Device& device);
 
-// Calls `measure` with everything; where that throws, with each alone; one that throws alone becomes a row
+// Throws Error of kind memory where a failure has cost the device: nothing more can be measured. Else
+// calls `measure` with everything; where that throws, with each alone; one that throws alone becomes a row
 // whose reason is what was thrown.
 std::vector<lab::Row> measure_each(const std::vector<lab::Candidate>& candidates, const Measure& measure,
                                    const std::function<bool()>& interrupted);

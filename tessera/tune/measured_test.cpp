@@ -56,9 +56,10 @@ TEST(Measured, AnInterruptEndsTheRetries) {
 
 TEST(Conclusion, ComparesWithTheDefault) {
   auto rows = measure(candidates(), 0);
-  EXPECT_EQ(conclusion(rows),
-            (std::vector<std::string>{
-                "gpu/shaped on cuda:0: x=8 is the fastest, 2.00 ± 0.00 times faster than its default x=16."}));
+  EXPECT_EQ(
+      conclusion(rows),
+      (std::vector<std::string>{
+          "gpu/shaped on cuda:0: x=8 is the fastest, 2.00 ± 0.00 times faster than its default x=16."}));
   rows[0].verified = lab::Verified::wrong;
   EXPECT_EQ(conclusion(rows),
             (std::vector<std::string>{"gpu/shaped on cuda:0: its default x=16 is the fastest."}));

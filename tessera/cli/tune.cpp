@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera tune`: searches for the fastest configuration on each size, and keeps it for later calls.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/search_options.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/cli/terminal.hpp"
+#include "tessera/cli/tune_words.hpp"
+#include "tessera/lab/clock.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/remarks.hpp"
+#include "tessera/report/ladder_table.hpp"
+#include "tessera/run/inputs.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::size_t most_in_turn = 8, quick_samples = 5;
+
+constexpr const char* about =
+    "Searches the configurations of variants for the fastest on each size: compiled tunings, and free\n"
+    "parameters in powers of two (or as --over says). Each trial is verified, and kept as soon as it is "
+    "done:\n"
+    "after an interrupt, the same command goes on. The best few are then measured in turn, with care, "
+    "together\n"
+    "with what is used without tuning; the winner is kept with its evidence, and calls of this operation on\n"
+    "this device and with sizes like these use it from then on, unless they name a variant.\n\n"
+    "Kernels are ranked beforehand by the warps that fit on a GPU; how well that order fits the measured one "
+    "is\n"
+    "told at the end.";
+
+struct TuneOptions : SearchOptions {
+  std::string search = "exhaustive", budget, promising = "100", cache;
+  bool retry = false;
+};
+
+double number_in(const std::string& flag, const std::string& text, double least, double most) {
+  double out = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (failed != std::errc() || end != text.data() + text.size() || !(out >= least && out <= most))
+    throw Error(flag + " cannot be '" + text + "'");
+  return out;
+}
+
+// "200" trials, or "60s".
+void read_budget(const std::string& word, tune::Means& means) {
+  if (word.empty()) return;
+  if (word.ends_with('s'))
+    means.most_seconds = number_in("--budget", word.substr(0, word.size() - 1), 1e-3, 1e7);
+  else means.most_trials = static_cast<std::size_t>(number_in("--budget", word, 1, 1e9));
+}
+
+// Which build this is, however its changes are called.
+std::string build_key() {
+  const lab::Build build = lab::this_build();
+  std::string out = build.git + " " + build.compiler + " " + build.flags;
+  if (!build.git.empty() && build.git.find("-dirty") == std::string::npos) return out;
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time("/proc/self/exe", none);
+  return out + " " + std::to_string(written.time_since_epoch().count());
+}
+
+class Tune {
+ public:
+  Tune(const Operation& operation, const TuneOptions& options, const Command& command)
+      : operation_(&operation),
+        options_(&options),
+        measuring_(measuring_of(options)),
+        subjects_(subjects_of(operation, options)),
+        points_(points_of(operation, options)),
+        to_(table_stream(options.json)),
+        journal_(options.cache.empty() ? tuning_file() : options.cache, context()) {
+    session_.argv = command.argv;
+    session_.operation = operation.name;
+    session_.distribution = "standard normal, full mantissas; integers: every bit random";
+    session_.caches = options.cold ? "cold" : "hot";
+    session_.date = lab::now_utc();
+    session_.seed = measuring_.seed;
+    means_.search = options.search;
+    means_.seed = measuring_.seed;
+    means_.promising = number_in("--promising", options.promising, 0.01, 100) / 100;
+    means_.retry = options.retry;
+    means_.interrupted = interrupted;
+    means_.clock = [this] { return watch_.seconds(); };
+    read_budget(options.budget, means_);
+    (void)tune::search_named(options.search, {}, 0);
+  }
+
+  int run() {
+    note_interrupts();
+    warn(lab::build_warnings());
+    for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
+      for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) tune(points_[i], subjects_[s]);
+    write_json(options_->json, json());
+    if (!journal_.failure().empty()) warn({"what was found could not be kept: " + journal_.failure()});
+    return exit();
+  }
+
+ private:
+  std::string context() const {
+    return operation_->name + "|" + build_key() + "|" + (options_->cold ? "cold" : "hot") + "|seed " +
+           options_->seed + "|samples " + options_->samples + "|" +
+           (options_->no_verify ? "unverified" : "verified");
+  }
+
+  tune::Measure measure_with(const Point& point, const lab::Measuring& measuring) const {
+    return [this, &point, &measuring](const std::vector<lab::Candidate>& candidates) {
+      return lab::measure(*operation_, point.element, point.problem, candidates, measuring);
+    };
+  }
+
+  void tune(const Point& point, const Subject& subject) {
+    const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
+    const tune::Space space = tune::space_of(subject.variants, asked_of(*options_, point.problem, true));
+    tune::Task task{operation_, &point.problem, &inputs.arguments(), subject.device};
+    task.known.push_back(choose_on(subject.device, *operation_, inputs.arguments(), {.cached = false}));
+    if (auto found = tuned_plan(journal_.file(), subject.device, *operation_, inputs.arguments()))
+      task.known.push_back(*found);
+    const std::string title = fmt::format("{} {}, {} on {}", operation_->name,
+                                          report::to_string(point.problem.dims, size_names(*operation_)),
+                                          name_of(point.element), lab::label_of(subject.device));
+    tune::Outcome outcome;
+    {
+      Progress progress;
+      std::string done = "0";
+      measuring_.progress = [&](const std::string& text) {
+        progress.say(fmt::format("[{}] {}: {}", done, title, text));
+      };
+      lab::Measuring quick = measuring_;
+      if (quick.effort.samples == 0) quick.effort.samples = quick_samples;
+      means_.explore = measure_with(point, quick);
+      means_.decide = measure_with(point, measuring_);
+      means_.in_turn = tune::batch_size(*operation_, inputs.arguments(), subject.device, most_in_turn);
+      means_.progress = [&done](std::size_t trials, std::size_t of) {
+        done = fmt::format("{}/{}", trials, of);
+      };
+      outcome = tune::tune(task, space, means_, journal_);
+    }
+    tell(title, outcome, space);
+  }
+
+  void tell(const std::string& title, const tune::Outcome& outcome, const tune::Space& space) {
+    fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search));
+    const lab::Row* best = outcome.best();
+    if (interrupted()) fmt::print(to_, "interrupted: what was measured is kept; the same command goes on\n");
+    else if (best != nullptr && best->verified != lab::Verified::ok)
+      fmt::print(to_, "not kept for later calls, because it was not verified\n");
+    else if (best != nullptr && !journal_.file().empty() && journal_.failure().empty())
+      fmt::print(to_, "kept in {}: later calls like this one use it\n", journal_.file());
+    fmt::print(to_, "\n");
+    std::fflush(to_);
+    warn(lab::warnings(outcome.finals));
+    nlohmann::ordered_json decision{{"title", title}, {"search", options_->search}};
+    decision.update(json_of(outcome, space));
+    decisions_.push_back(std::move(decision));
+    for (const auto* trials : {&outcome.trials, &outcome.left})
+      for (const tune::Trial& trial : *trials) {
+        session_.rows.push_back(trial.row);
+        rows_.push_back(json_of(trial));
+      }
+    found_ = found_ || best != nullptr;
+  }
+
+  nlohmann::ordered_json json() const {
+    auto out = lab::to_json(session_);
+    out["kind"] = "tune";
+    out["cache"] = journal_.file();
+    out["decisions"] = decisions_;
+    out["rows"] = rows_;
+    return out;
+  }
+
+  int exit() const {
+    const auto& rows = session_.rows;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return !r.harm.empty(); }))
+      return exit_code::memory;
+    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
+      return exit_code::wrong;
+    if (interrupted()) return exit_code::interrupted;
+    return found_ ? exit_code::passed : exit_code::no_device;
+  }
+
+  const Operation* operation_;
+  const TuneOptions* options_;
+  lab::Measuring measuring_;
+  std::vector<Subject> subjects_;
+  std::vector<Point> points_;
+  std::FILE* to_;
+  tune::Journal journal_;
+  lab::Stopwatch watch_;
+  tune::Means means_;
+  lab::Session session_;
+  nlohmann::ordered_json rows_ = nlohmann::ordered_json::array(),
+                         decisions_ = nlohmann::ordered_json::array();
+  bool found_ = false;
+};
+
+}  // namespace
+
+int tune(const Command& command) {
+  const Operation* operation = operation_first(command.words);
+  TuneOptions options;
+  constexpr const char* usage = "tessera tune OPERATION SIZES… [--variant NAME,…] [FLAGS]";
+  Words words("tune", usage, about);
+  declare_search(words, options, operation);
+  words.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
+  words.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",
+              "N|Ns");
+  words.value("--promising", options.promising, "look only at the part that is predicted to be fastest [100]",
+              "PERCENT");
+  words.flag("--retry", options.retry, "measure again what failed or was wrong in an earlier call");
+  words.value("--cache", options.cache, "where findings are kept [tuning.jsonl in the cache folder]", "FILE");
+  words.closing(exit_codes);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
+  return Tune(*operation, options, command).run();
+}
+
+}  // namespace tessera::cli

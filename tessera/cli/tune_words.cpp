@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/tune_words.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include "tessera/lab/remarks.hpp"
+#include "tessera/report/ladder_table.hpp"
+#include "tessera/report/row_words.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::size_t count(const std::vector<tune::Trial>& trials, bool (*is)(const lab::Row&)) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(trials, [is](const tune::Trial& trial) { return is(trial.row); }));
+}
+
+bool is_wrong(const lab::Row& row) { return row.verified == lab::Verified::wrong; }
+bool has_no_time(const lab::Row& row) { return row.seconds.empty() && !is_wrong(row); }
+
+std::string name_of(const lab::Row& row) {
+  const std::string tuning = to_string(row.tuning);
+  return report::name_of(row) + (tuning.empty() ? "" : " " + tuning);
+}
+
+std::string sentence(const tune::Outcome& outcome) {
+  const lab::Row *best = outcome.best(), *untuned = outcome.untuned();
+  if (best == nullptr) return "nothing was found: no configuration has a verified time";
+  if (untuned == nullptr)
+    return name_of(*best) + " is the fastest; what is used untuned could not be measured";
+  if (best == untuned) return name_of(*best) + ", which is used without tuning, stays the fastest";
+  const lab::Ratio ratio = lab::ratio_of(lab::summarize(best->seconds), lab::summarize(untuned->seconds));
+  return fmt::format("{} ran {:.2f} ± {:.2f} times faster than {}, which is used without tuning",
+                     name_of(*best), ratio.value, ratio.error, name_of(*untuned));
+}
+
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
+
+std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search) {
+  std::vector<lab::Row> without;
+  for (const auto* trials : {&outcome.trials, &outcome.left})
+    for (const tune::Trial& trial : *trials)
+      if (!trial.row.counts()) without.push_back(trial.row);
+  std::string out = fmt::format(
+      "{}; {} search: {} tried{}, {} of them known from an earlier call; {} wrong, {} without a time\n",
+      tune::describe(space), search, outcome.trials.size(), outcome.complete ? "" : " before it was stopped",
+      outcome.kept(), count(outcome.trials, is_wrong), count(outcome.trials, has_no_time));
+  out += report::reasons_of(without) + report::findings_of(without);
+  if (!outcome.finals.empty())
+    out += "the fastest, in turn with what is used untuned:\n" + report::ladder_table(outcome.finals);
+  out += sentence(outcome) + ".\n";
+  if (outcome.fit.count > 0)
+    out += "predicted order against the measured one: " + tune::describe(outcome.fit) + "\n";
+  return out;
+}
+
+Json json_of(const tune::Trial& trial) {
+  Json out = lab::to_json(trial.row);
+  out["occupancy"] = number(trial.prediction.occupancy);
+  out["predicted_cost"] = number(trial.prediction.cost);
+  return out;
+}
+
+Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
+  Json out{{"configurations", space.all},
+           {"kept", space.configs.size()},
+           {"dropped", Json::object()},
+           {"tried", outcome.trials.size()},
+           {"known", outcome.kept()},
+           {"complete", outcome.complete},
+           {"winner", nullptr},
+           {"untuned", nullptr},
+           {"finals", Json::array()},
+           {"prediction",
+            {{"spearman", number(outcome.fit.spearman)},
+             {"kendall", number(outcome.fit.kendall)},
+             {"n", outcome.fit.count}}}};
+  for (const auto& [condition, dropped] : space.dropped) out["dropped"][condition] = dropped;
+  if (const lab::Row* best = outcome.best()) out["winner"] = lab::to_json(*best);
+  if (const lab::Row* untuned = outcome.untuned()) out["untuned"] = lab::to_json(*untuned);
+  for (const lab::Row& row : outcome.finals) out["finals"].push_back(lab::to_json(row));
+  return out;
+}
+
+}  // namespace tessera::cli

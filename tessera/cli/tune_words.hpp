@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tune` says of a search, as text and as JSON.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include "tessera/tune/tuner.hpp"
+
+namespace tessera::cli {
+
+std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search);
+// What was decided, and from what.
+nlohmann::ordered_json json_of(const tune::Outcome& outcome, const tune::Space& space);
+// A trial's row with what was predicted of it.
+nlohmann::ordered_json json_of(const tune::Trial& trial);
+
+}  // namespace tessera::cli

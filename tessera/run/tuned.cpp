@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/tuned.hpp"
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <vector>
+#include "tessera/io/cache_folder.hpp"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = Parameter::Kind;
+
+struct Finding {
+  TunedFor key;
+  std::string ladder, variant;
+  Tuning tuning;
+};
+
+std::optional<Finding> finding_of(const std::string& line) {
+  // Most lines are the record of a search: they need not be parsed.
+  if (line.find("\"kind\":\"choice\"") == std::string::npos) return std::nullopt;
+  try {
+    const Json json = Json::parse(line);
+    if (json.at("tessera") != 1 || json.at("kind") != "choice" || json.at("verified") != "ok")
+      return std::nullopt;
+    Finding out;
+    out.key = {json.at("operation"), json.at("element"), json.at("shape"), json.at("device"),
+               json.at("sizes")};
+    out.ladder = json.at("ladder");
+    out.variant = json.at("variant");
+    for (const auto& [name, value] : json.at("tuning").items()) out.tuning.set(name, value.get<int>());
+    return out;
+  } catch (const nlohmann::json::exception&) {  // a line that was cut off, or another program's
+    return std::nullopt;
+  }
+}
+
+// The findings of a file, read anew only when it has changed.
+std::shared_ptr<const std::vector<Finding>> findings_in(const std::string& file) {
+  struct Known {
+    struct timespec written = {};
+    off_t bytes = 0;
+    ino_t inode = 0;
+    std::shared_ptr<const std::vector<Finding>> findings;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Known> known;
+  struct stat now = {};
+  if (::stat(file.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return nullptr;
+  const std::scoped_lock lock(mutex);
+  Known& last = known[file];
+  if (last.findings && last.bytes == now.st_size && last.inode == now.st_ino &&
+      last.written.tv_sec == now.st_mtim.tv_sec && last.written.tv_nsec == now.st_mtim.tv_nsec)
+    return last.findings;
+  std::vector<Finding> read;
+  std::ifstream lines(file, std::ios::binary);
+  for (std::string line; std::getline(lines, line);)
+    if (auto finding = finding_of(line)) read.push_back(std::move(*finding));
+  last = {now.st_mtim, now.st_size, now.st_ino,
+          std::make_shared<const std::vector<Finding>>(std::move(read))};
+  return last.findings;
+}
+
+constexpr double furthest = 2;  // powers of two
+
+// Of the sizes, in powers of two over all of them; nothing: one is too far away.
+std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
+  if (a.sizes.size() != b.sizes.size()) return std::nullopt;
+  double out = 0;
+  for (const auto& [name, size] : a.sizes) {
+    const auto other = b.sizes.find(name);
+    if (other == b.sizes.end()) return std::nullopt;
+    const double apart = std::abs(std::log2(static_cast<double>(size) + 1) -
+                                  std::log2(static_cast<double>(other->second) + 1));
+    if (!(apart <= furthest)) return std::nullopt;
+    out += apart;
+  }
+  return out;
+}
+
+std::optional<Plan> plan_of(const Finding& finding, const Device& device, const Arguments& arguments) {
+  for (const Variant* variant : ladder_of(finding.key.operation)) {
+    if (variant->where != device.where || variant->ladder != finding.ladder ||
+        variant->name != finding.variant)
+      continue;
+    const Choice* choice = variant->find(finding.tuning);
+    if (choice == nullptr) return std::nullopt;
+    Plan plan{variant, choice, choice->defaults(), device};
+    for (const auto& [name, value] : finding.tuning) plan.tuning.set(name, value);
+    // A parameter that the finding does not know is one that was added since.
+    const bool complete = std::ranges::all_of(
+        plan.tuning, [&finding](const auto& value) { return finding.tuning.find(value.first).has_value(); });
+    if (!complete || refuses(plan, arguments)) return std::nullopt;
+    plan.tuned = true;
+    return plan;
+  }
+  return std::nullopt;
+}
+
+const char* magnitude(std::int64_t size, std::int64_t largest) {
+  constexpr std::int64_t near = 4, far = 64;
+  return size >= largest / near ? "large" : size >= largest / far ? "middle" : "small";
+}
+
+std::string device_key(const Device& device) {
+  std::string out = std::string(name_of(device.where)) + " " + device.name;
+  if (device.where == Where::cuda)
+    return out + " " + std::to_string(device.compute_capability / 10) + "." +
+           std::to_string(device.compute_capability % 10) + " driver " + device.driver;
+  return out + ", " + std::to_string(device.threads) + " threads";
+}
+
+}  // namespace
+
+std::string tuning_file() {
+  if (const char* file = std::getenv("TESSERA_CACHE"); file != nullptr && *file != '\0') return file;
+  const auto folder = cache_folder();
+  return folder ? *folder + "/tuning.jsonl" : std::string();
+}
+
+TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device) {
+  TunedFor out{
+      operation.name, std::string(name_of(arguments.element())), {}, device_key(device), arguments.dims()};
+  std::int64_t largest = 0;
+  for (const auto& [name, size] : out.sizes) largest = std::max(largest, size);
+  for (const auto& [name, size] : out.sizes)
+    out.shape += (out.shape.empty() ? "" : " ") + name + "=" + magnitude(size, largest);
+  for (const Parameter& p : operation.signature.parameters) {
+    if (p.kind == Kind::integer) out.sizes[p.name] = arguments.integer(p.name);
+    if (p.kind == Kind::choice || p.kind == Kind::text)
+      out.shape += " " + p.name + "=" + arguments.text(p.name);
+    if (p.kind == Kind::input && p.optional && arguments.has(p.name)) out.shape += " with " + p.name;
+  }
+  return out;
+}
+
+std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
+                               const Arguments& arguments) {
+  const auto findings = file.empty() ? nullptr : findings_in(file);
+  if (!findings || findings->empty()) return std::nullopt;
+  const TunedFor wanted = tuned_for(operation, arguments, device);
+  std::vector<std::pair<double, const Finding*>> near;
+  for (const Finding& finding : *findings) {
+    const TunedFor& key = finding.key;
+    if (key.operation != wanted.operation || key.element != wanted.element || key.shape != wanted.shape ||
+        key.device != wanted.device)
+      continue;
+    if (const auto apart = distance(key, wanted)) near.emplace_back(*apart, &finding);
+  }
+  // Of several for the same sizes the last written is the most recent.
+  std::ranges::reverse(near);
+  std::ranges::stable_sort(near, {}, &std::pair<double, const Finding*>::first);
+  for (const auto& [apart, finding] : near)
+    if (auto plan = plan_of(*finding, device, arguments)) return plan;
+  return std::nullopt;
+}
+
+}  // namespace tessera

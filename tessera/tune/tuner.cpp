@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/tune/tuner.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::tune {
+namespace {
+
+bool is_default(const Config& config) { return config.tuning == config.variant->choices.at(0).defaults(); }
+
+// The cheapest predicted first; without a prediction, the defaults; else the order of the space.
+void sort_by_cost(std::vector<Trial>& trials) {
+  const auto key = [](const Trial& trial) {
+    return std::pair(trial.prediction.cost.value_or(INFINITY), !is_default(trial.config));
+  };
+  std::ranges::stable_sort(trials, {}, key);
+}
+
+class Tuner {
+ public:
+  Tuner(const Task& task, const Space& space, const Means& means, Journal& journal)
+      : task_(&task), means_(&means), journal_(&journal) {
+    for (const Config& config : space.configs) sort_in(config);
+    sort_by_cost(open_);
+    leave_out_unpromising();
+    for (const Trial& trial : open_) configs_.push_back(trial.config);
+    search_ = search_named(means.search, configs_, means.seed);
+    start_ = now();
+  }
+
+  Outcome run() {
+    while (!over()) {
+      const auto places = search_->next(room());
+      if (places.empty()) break;
+      take(places);
+    }
+    out_.complete = !interrupted() && !spent();
+    fit();
+    if (!interrupted()) decide();
+    return std::move(out_);
+  }
+
+ private:
+  bool interrupted() const { return means_->interrupted && means_->interrupted(); }
+  double now() const { return means_->clock ? means_->clock() : 0; }
+  bool spent() const {
+    return (means_->most_trials && measured_ >= *means_->most_trials) ||
+           (means_->most_seconds && now() - start_ >= *means_->most_seconds);
+  }
+  bool over() const { return interrupted() || spent(); }
+  std::size_t room() const {
+    return means_->most_trials ? std::min(means_->in_turn, *means_->most_trials - measured_)
+                               : means_->in_turn;
+  }
+
+  lab::Row blank(const Config& config) const {
+    return lab::blank_row(candidate_of(config, task_->device), *task_->operation, *task_->problem,
+                          *task_->arguments);
+  }
+
+  // To those that a search may look at, or to those that cannot run.
+  void sort_in(const Config& config) {
+    Trial trial{config, blank(config), {}};
+    if (!trial.row.reason)
+      trial.row.reason =
+          refuses({config.variant, config.choice, config.tuning, task_->device}, *task_->arguments);
+    if (!trial.row.reason) {
+      trial.prediction = predict(config, *task_->arguments, task_->device, means_->work);
+      trial.row.reason = trial.prediction.rejected;
+    }
+    (trial.row.reason ? out_.left : open_).push_back(std::move(trial));
+  }
+
+  void leave_out_unpromising() {
+    const auto predicted = static_cast<double>(
+        std::ranges::count_if(open_, [](const Trial& t) { return t.prediction.cost.has_value(); }));
+    auto keep = static_cast<std::size_t>(std::ceil(predicted * means_->promising));
+    std::vector<Trial> kept;
+    for (Trial& trial : open_) {
+      if (!trial.prediction.cost || keep > 0) {
+        keep -= trial.prediction.cost && keep > 0;
+        kept.push_back(std::move(trial));
+        continue;
+      }
+      trial.row.reason = "left out: predicted to be slower than those that --promising keeps";
+      out_.left.push_back(std::move(trial));
+    }
+    open_ = std::move(kept);
+  }
+
+  // What is known is recalled; what once ended the program in company is measured alone, after the others.
+  void take(const std::vector<std::size_t>& places) {
+    std::vector<std::size_t> fresh, suspects;
+    for (const std::size_t place : places) {
+      const lab::Row empty = blank(configs_[place]);
+      if (auto row = journal_->find(empty, means_->retry)) note(place, std::move(*row), true);
+      else if (journal_->is_suspect(empty)) suspects.push_back(place);
+      else fresh.push_back(place);
+    }
+    if (!fresh.empty()) measure(fresh);
+    for (const std::size_t place : suspects)
+      if (!interrupted()) measure({place});
+  }
+
+  void measure(const std::vector<std::size_t>& places) {
+    std::vector<lab::Row> blanks;
+    std::vector<lab::Candidate> candidates;
+    for (const std::size_t place : places) {
+      blanks.push_back(blank(configs_[place]));
+      candidates.push_back(candidate_of(configs_[place], task_->device));
+    }
+    journal_->begin(blanks);
+    auto rows = measure_each(candidates, means_->explore, means_->interrupted);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const bool done = i < rows.size() && ended(rows[i]);
+      if (!done) journal_->let_go(blanks[i]);
+      else journal_->add(rows[i]);
+      if (!done && interrupted()) continue;
+      ++measured_;
+      note(places[i], i < rows.size() ? std::move(rows[i]) : std::move(blanks[i]), false);
+    }
+    if (means_->progress) means_->progress(out_.trials.size(), open_.size());
+  }
+
+  // Whether the row says something that holds the next time, too: an interrupt may have cut it short.
+  bool ended(const lab::Row& row) const {
+    if (interrupted()) return !row.seconds.empty() && row.verified != lab::Verified::unchecked;
+    return !row.seconds.empty() || (row.reason && row.reason->starts_with("failed:")) ||
+           row.verified == lab::Verified::wrong;
+  }
+
+  void note(std::size_t place, lab::Row row, bool kept) {
+    search_->tell(place, row.counts() ? std::optional(row.median()) : std::nullopt);
+    out_.trials.push_back({configs_[place], std::move(row), open_[place].prediction, kept});
+  }
+
+  void fit() {
+    std::vector<double> predicted, measured;
+    for (const Trial& trial : out_.trials)
+      if (trial.prediction.cost && trial.row.counts()) {
+        predicted.push_back(*trial.prediction.cost);
+        measured.push_back(trial.row.median());
+      }
+    out_.fit = fit_of(predicted, measured);
+  }
+
+  // The best of the trials against what would be used otherwise, all in turn.
+  void decide() {
+    std::vector<const Trial*> best;
+    for (const Trial& trial : out_.trials)
+      if (trial.row.counts()) best.push_back(&trial);
+    std::ranges::stable_sort(best, {}, [](const Trial* trial) { return trial->row.median(); });
+    if (best.empty()) return;
+    if (best.size() > means_->finalists) best.resize(means_->finalists);
+    std::vector<lab::Candidate> finalists;
+    for (const Plan& plan : task_->known) add(finalists, plan);
+    for (const Trial* trial : best)
+      add(finalists, {trial->config.variant, trial->config.choice, trial->config.tuning, task_->device});
+    out_.finals = measure_each(finalists, means_->decide, means_->interrupted);
+    out_.winner = interrupted() ? out_.finals.size() : winner();
+    // Only what was verified may decide for others.
+    if (const lab::Row* row = out_.best(); row != nullptr && row->verified == lab::Verified::ok)
+      journal_->decide(tuned_for(*task_->operation, *task_->arguments, task_->device), *row, out_.untuned());
+  }
+
+  // The fastest. One that replaces what is used untuned must beat it in its minimum as well as its median:
+  // what else ran on the machine moves a median.
+  std::size_t winner() const {
+    const auto& finals = out_.finals;
+    const lab::Row* untuned = out_.untuned();
+    std::size_t best = untuned != nullptr ? 0 : finals.size();
+    for (std::size_t i = 0; i < finals.size(); ++i) {
+      if (!finals[i].counts()) continue;
+      const bool beats = untuned == nullptr ||
+                         lab::summarize(finals[i].seconds).minimum < lab::summarize(untuned->seconds).minimum;
+      if (best == finals.size() || (beats && finals[i].median() < finals[best].median())) best = i;
+    }
+    return best;
+  }
+
+  static void add(std::vector<lab::Candidate>& finalists, const Plan& plan) {
+    const bool there = std::ranges::any_of(finalists, [&plan](const lab::Candidate& c) {
+      return c.plan.variant == plan.variant && c.plan.tuning == plan.tuning;
+    });
+    if (!there) finalists.push_back({.plan = plan});
+  }
+
+  const Task* task_;
+  const Means* means_;
+  Journal* journal_;
+  std::vector<Trial> open_;  // by place; their rows are empty
+  std::vector<Config> configs_;
+  std::unique_ptr<Search> search_;
+  double start_ = 0;
+  std::size_t measured_ = 0;
+  Outcome out_;
+};
+
+}  // namespace
+
+const lab::Row* Outcome::untuned() const {
+  // It comes first among the finals.
+  return !finals.empty() && finals[0].counts() ? &finals[0] : nullptr;
+}
+
+std::size_t Outcome::kept() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(trials, [](const Trial& trial) { return trial.kept; }));
+}
+
+Outcome tune(const Task& task, const Space& space, const Means& means, Journal& journal) {
+  return Tuner(task, space, means, journal).run();
+}
+
+}  // namespace tessera::tune

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuning with recorded timings, on a variant of this file's own, from the search to the call that uses it.
+#include "tessera/tune/tuner.hpp"
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include "tessera/io/line_file.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tests/made_up.hpp"
+#include "tests/made_up_rows.hpp"
+
+namespace tessera::tune {
+namespace {
+
+// C = A; what it computes is no matter here.
+const Operation& copying() {
+  static const Operation& out = []() -> const Operation& {
+    Operation operation;
+    operation.name = "copying";
+    operation.signature.parameters = {parameter::input("A", {"m", "n"}, ""),
+                                      parameter::output("C", {"m", "n"}, ""),
+                                      parameter::choice("way", {"plain", "mirrored"}, "")};
+    operation.elements = {Element::f32};
+    operation.output = "C";
+    operation.flops = [](const Arguments& a) { return static_cast<double>(a.dim("m") * a.dim("n")); };
+    enlist(std::move(operation));
+    for (const char* file : {"copying/cpu_01_plain.cpp", "copying/cpu_02_tiled.cpp"}) {
+      Variant variant;
+      Choice choice = made_up::choice({});
+      if (std::string_view(file).find("tiled") != std::string_view::npos)
+        choice.ranges = {{"tile", 1, 128, 4}};
+      choice.run[Element::f32] = [](const Arguments&, const Tuning&, Run&) {};
+      choice.refuses = [](const Arguments&, const Tuning& tuning, const Device&) -> Reason {
+        return tuning.find("tile") == 128 ? Reason("128 is too much") : std::nullopt;
+      };
+      variant.choices = {choice};
+      enlist(std::move(variant), Here{file, 1});
+    }
+    return *find_operation("copying");
+  }();
+  return out;
+}
+
+const Variant& variant(const std::string& name) {
+  for (const Variant* v : ladder_of(copying().name))
+    if (v->name == name) return *v;
+  throw Error("none");
+}
+
+double recorded(const Variant& v, const Tuning& tuning) {
+  if (v.name == "plain") return 0.020;
+  const int tile = tuning["tile"];
+  if (tile == 2) throw Error("an illegal access");
+  if (tile == 64) return 0;  // wrong, and faster than all others
+  return 0.010 * (1 + std::abs(std::log2(tile / 16.0)));
+}
+
+class TunerTest : public testing::Test {
+ protected:
+  TunerTest() {
+    std::filesystem::remove(file_);
+    ::setenv("TESSERA_CACHE", file_.c_str(), 1);
+    ::unsetenv("TESSERA_NO_CACHE");
+  }
+  ~TunerTest() override {
+    ::unsetenv("TESSERA_CACHE");
+    std::error_code none;
+    std::filesystem::remove(file_, none);
+  }
+
+  Outcome tune(Means means = {}) {
+    const Inputs inputs(copying(), Element::f32, problem_, 1);
+    const auto measure = [&](const std::vector<lab::Candidate>& candidates) {
+      for (const auto& candidate : candidates) asked_.push_back(to_string(candidate.plan.tuning));
+      return made_up::measured(copying(), problem_, inputs.arguments(), candidates, times_);
+    };
+    means.explore = means.decide = measure;
+    Task task{&copying(), &problem_, &inputs.arguments(), device_};
+    task.known.push_back(choose_on(device_, copying(), inputs.arguments(), {.cached = false}));
+    Journal journal(file_, "test");
+    const Space space = space_of({&variant("tiled")}, {.open_ranges = true});
+    EXPECT_EQ(space.configs.size(), 8u);
+    return tessera::tune::tune(task, space, means, journal);
+  }
+
+  Plan chosen(std::int64_t size, const Request& request = {}, const std::string& way = "plain") {
+    const Inputs inputs(copying(), Element::f32,
+                        {.dims = {{"m", size}, {"n", size}}, .words = {{"way", way}}}, 1);
+    return choose_on(device_, copying(), inputs.arguments(), request);
+  }
+
+  Case problem_{.dims = {{"m", 64}, {"n", 64}}};
+  Device device_ = find_device("cpu");
+  std::string file_ = testing::TempDir() + "tuning-" + std::to_string(::getpid()) + ".jsonl";
+  made_up::Times times_ = recorded;
+  std::vector<std::string> asked_;
+};
+
+TEST_F(TunerTest, FindsTheFastestThatIsRight) {
+  const Outcome outcome = tune();
+  ASSERT_NE(outcome.best(), nullptr);
+  EXPECT_EQ(to_string(outcome.best()->tuning), "tile=16");
+  EXPECT_TRUE(outcome.complete);
+  EXPECT_EQ(outcome.trials.size(), 7u);
+  EXPECT_EQ(to_string(outcome.trials[0].config.tuning), "tile=4") << "the default comes first";
+  ASSERT_EQ(outcome.left.size(), 1u);
+  EXPECT_EQ(outcome.left[0].row.reason, "128 is too much");
+  int failed = 0, wrong = 0;
+  for (const Trial& trial : outcome.trials) {
+    failed += trial.row.reason == "failed: an illegal access";
+    wrong += trial.row.verified == lab::Verified::wrong;
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(wrong, 1);
+}
+
+TEST_F(TunerTest, TheTunedCallPicksTheFasterConfiguration) {
+  EXPECT_EQ(to_string(chosen(64).tuning), "tile=4");
+  EXPECT_FALSE(chosen(64).tuned);
+  const Outcome outcome = tune();
+  const Plan plan = chosen(64);
+  EXPECT_TRUE(plan.tuned);
+  EXPECT_EQ(to_string(plan.tuning), "tile=16");
+  EXPECT_LT(recorded(*plan.variant, plan.tuning), recorded(*plan.variant, plan.choice->defaults()));
+  EXPECT_EQ(to_string(outcome.untuned()->tuning), "tile=4");
+}
+
+TEST_F(TunerTest, AFindingServesWhatIsLikeIt) {
+  (void)tune();
+  EXPECT_TRUE(chosen(100).tuned);
+  EXPECT_TRUE(chosen(17).tuned);
+  EXPECT_FALSE(chosen(1024).tuned) << "too far away";
+  EXPECT_FALSE(chosen(64, {}, "mirrored").tuned) << "another shape class";
+  EXPECT_FALSE(chosen(64, {.variant = "tiled"}).tuned) << "who names a variant gets it as it is";
+  EXPECT_FALSE(chosen(64, {.cached = false}).tuned);
+  device_.threads += 1;
+  EXPECT_FALSE(chosen(64).tuned) << "another device";
+  device_.threads -= 1;
+  ::setenv("TESSERA_NO_CACHE", "1", 1);
+  EXPECT_FALSE(chosen(64).tuned);
+}
+
+TEST_F(TunerTest, TheNearestAndThenTheLatestFindingServes) {
+  (void)tune();
+  problem_.dims = {{"m", 128}, {"n", 128}};
+  times_ = [](const Variant&, const Tuning& tuning) { return tuning["tile"] == 8 ? 0.001 : 0.002; };
+  (void)tune();
+  EXPECT_EQ(to_string(chosen(70).tuning), "tile=16");
+  EXPECT_EQ(to_string(chosen(120).tuning), "tile=8");
+  times_ = [](const Variant&, const Tuning& tuning) { return tuning["tile"] == 32 ? 0.001 : 0.002; };
+  Means again;
+  std::filesystem::rename(file_, file_ + ".old");
+  (void)tune(again);  // nothing is known: it measures
+  for (const std::string& line : read_lines(file_)) (void)append_line(file_ + ".old", line);
+  std::filesystem::rename(file_ + ".old", file_);
+  EXPECT_EQ(to_string(chosen(120).tuning), "tile=32");
+}
+
+TEST_F(TunerTest, FindingsThatNoLongerHoldAreIgnored) {
+  (void)tune();
+  auto lines = read_lines(file_);
+  const std::string good = lines.back();
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = good;
+    const auto at = line.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    line.replace(at, from.size(), to);
+    std::filesystem::remove(file_);
+    EXPECT_EQ(append_line(file_, line), "");
+    return chosen(64).tuned;
+  };
+  EXPECT_TRUE(with("tiled", "tiled"));
+  EXPECT_FALSE(with("\"tiled\"", "\"gone\"")) << "the rung is gone";
+  EXPECT_FALSE(with("\"tile\":16", "\"tile\":128")) << "the rung refuses it";
+  EXPECT_FALSE(with("\"tile\":16", "\"tile\":1000")) << "out of range";
+  EXPECT_FALSE(with("\"tile\":16", "\"tile\":16,\"depth\":2")) << "a parameter is gone";
+  EXPECT_FALSE(with("\"tile\":16", "")) << "a parameter is new";
+  EXPECT_FALSE(with("\"verified\":\"ok\"", "\"verified\":\"unchecked\""));
+  EXPECT_FALSE(with("\"tessera\":1", "\"tessera\":2"));
+  EXPECT_FALSE(with("}", "")) << "cut off";
+}
+
+TEST_F(TunerTest, ASecondCallTakesUpWhereTheFirstWasStopped) {
+  Means means;
+  means.in_turn = 2;
+  means.most_trials = 4;
+  const Outcome first = tune(means);
+  EXPECT_EQ(first.trials.size(), 4u);
+  EXPECT_FALSE(first.complete);
+  asked_.clear();
+  means.most_trials = {};
+  const Outcome second = tune(means);
+  EXPECT_TRUE(second.complete);
+  EXPECT_EQ(second.kept(), 4u);
+  EXPECT_EQ(second.trials.size(), 7u);
+  EXPECT_EQ(to_string(second.best()->tuning), "tile=16");
+  asked_.clear();
+  const Outcome third = tune(means);
+  EXPECT_EQ(third.kept(), 7u) << "failed and wrong ones are known, too";
+  EXPECT_EQ(asked_.size(), third.finals.size()) << "only the finals are measured";
+  means.retry = true;
+  EXPECT_EQ(tune(means).kept(), 5u);
+}
+
+TEST_F(TunerTest, AnInterruptKeepsWhatIsDone) {
+  Means means;
+  means.in_turn = 2;
+  means.interrupted = [this] { return asked_.size() >= 4; };
+  const Outcome first = tune(means);
+  EXPECT_EQ(first.best(), nullptr);
+  EXPECT_FALSE(chosen(64).tuned);
+  means.interrupted = {};
+  const Outcome second = tune(means);
+  EXPECT_GE(second.kept(), 2u);
+  EXPECT_EQ(to_string(second.best()->tuning), "tile=16");
+}
+
+TEST_F(TunerTest, WhatEndsTheProgramIsFoundAndSteppedOver) {
+  struct Ended {};
+  Means means;
+  means.in_turn = 4;
+  times_ = [](const Variant& v, const Tuning& tuning) {
+    if (tuning["tile"] == 8) throw Ended{};  // no std::exception: nobody catches it, as if the program died
+    return recorded(v, tuning);
+  };
+  EXPECT_THROW((void)tune(means), Ended);  // it was in company
+  EXPECT_THROW((void)tune(means), Ended);  // it was alone
+  const Outcome outcome = tune(means);
+  ASSERT_NE(outcome.best(), nullptr);
+  EXPECT_EQ(to_string(outcome.best()->tuning), "tile=16");
+  int ended = 0;
+  for (const Trial& trial : outcome.trials)
+    ended += trial.row.reason && trial.row.reason->find("the program ended") != std::string::npos;
+  EXPECT_EQ(ended, 1);
+}
+
+TEST_F(TunerTest, TimeIsABudgetToo) {
+  double now = 0;
+  Means means;
+  means.in_turn = 1;
+  means.most_seconds = 3;
+  means.clock = [&now] { return now++; };
+  EXPECT_LT(tune(means).trials.size(), 4u);
+}
+
+TEST_F(TunerTest, WhatIsNotClearlyFasterReplacesNothing) {
+  times_ = [](const Variant&, const Tuning&) { return 0.01; };
+  EXPECT_EQ(to_string(tune().best()->tuning), "tile=4");
+}
+
+TEST_F(TunerTest, AFileThatCannotBeWrittenEndsNothing) {
+  file_ = "/dev/null/tuning.jsonl";
+  EXPECT_EQ(to_string(tune().best()->tuning), "tile=16");
+  Journal journal(file_, "test");
+  const Inputs inputs(copying(), Element::f32, problem_, 1);
+  journal.begin({});
+  EXPECT_NE(journal.failure(), "");
+}
+
+}  // namespace
+}  // namespace tessera::tune
