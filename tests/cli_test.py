@@ -333,6 +333,78 @@ class Sweep(Case):
         self.assertIn("x = 2048 is not within 1 to 1024", done.stdout)
 
 
+class Tune(Case):
+    words = ("tune", "matmul", "m=32", "n=m", "k=m", "--device", "simt", "--variant", "per_element",
+             "--over", "x=4:32:x2", "--over", "y=2,8", "--reps", "2", "--json", "-", "--cache")
+
+    def lines(self, path):
+        with open(path) as file:
+            return [json.loads(line) for line in file]
+
+    def test_a_second_call_goes_on_and_plain_calls_use_what_was_found(self):
+        part = self.passes(*self.words, "stopped.jsonl", "--budget", "3")
+        told = json.loads(part.stdout)
+        self.assertEqual(told["kind"], "tune")
+        self.assertEqual((told["decisions"][0]["tried"], told["decisions"][0]["complete"]), (3, False))
+        done = self.passes(*self.words, "stopped.jsonl")
+        told = json.loads(done.stdout)
+        decision = told["decisions"][0]
+        self.assertEqual((decision["tried"], decision["known"], decision["complete"]), (8, 3, True))
+        self.assertEqual(len(told["rows"]), 8)
+        self.assertTrue(all(0 < row["occupancy"] <= 1 and row["verified"] == "ok" for row in told["rows"]))
+        self.assertEqual(decision["prediction"]["n"], 8)
+        self.assertRegex(done.stderr, r"predicted order against the measured one: Spearman .*, n = 8")
+        self.assertIn("8 of 8 configurations kept", done.stderr)
+        choice = [line for line in self.lines("stopped.jsonl") if line["kind"] == "choice"][-1]
+        self.assertEqual((choice["variant"], choice["tuning"]), (decision["winner"]["variant"], decision["winner"]["tuning"]))
+        self.assertEqual(choice["verified"], "ok")
+        self.assertTrue(choice["median"] > 0 and choice["error_over_bound"] <= 1 and choice["date"])
+        save("P.npy", 32, 32, lambda i, j: i - j)
+        call = ("matmul", "P.npy", "P.npy", "--device", "simt", "--check", "--json", "-")
+        tuned = json.loads(self.passes(*call, TESSERA_CACHE="stopped.jsonl").stdout)
+        self.assertEqual((tuned["tuned"], tuned["variant"], tuned["tuning"]), (True, choice["variant"], choice["tuning"]))
+        for words, environment in ((("--no-cache",), {}), ((), {"TESSERA_NO_CACHE": "1"}), (("--variant", "per_element"), {})):
+            plain = json.loads(self.passes(*call, *words, TESSERA_CACHE="stopped.jsonl", **environment).stdout)
+            self.assertFalse(plain["tuned"])
+
+    def test_searches_and_conditions(self):
+        for search in ("random", "local"):
+            done = self.passes(*self.words, search + ".jsonl", "--search", search, "--seed", "5", "--where", "x*y<=64")
+            self.assertEqual(json.loads(done.stdout)["decisions"][0]["tried"], 6)
+            self.assertIn("6 of 8 configurations kept; 2 dropped by x*y<=64", done.stderr)
+
+    def test_what_cannot_run_is_a_row(self):
+        done = self.passes("tune", "matmul", "m=16", "n=m", "k=m", "--device", "simt", "--variant", "coarsened", "--over", "tile=4,64",
+                           "--promising", "50", "--reps", "1", "--cache", "rows.jsonl", "--json", "-")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual(len(rows), 13)
+        self.assertEqual(sum("median" in row for row in rows), 6)
+        self.assertEqual(sum("--promising" in row.get("reason", "") for row in rows), 6)
+        self.assertIn("needs 4096 threads in a block, the most is 1024", done.stderr)
+
+    def test_an_interrupt_keeps_what_is_done(self):
+        words = ["tune", "matmul", "m=128", "n=m", "k=m", "--device", "simt", "--variant", "per_element", "--reps", "20", "--json", "part.json",
+                 "--cache", "part.jsonl"]
+        program = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (os.path.exists("part.jsonl") and any(l["kind"] == "trial" for l in self.lines("part.jsonl"))):
+            time.sleep(0.05)
+        program.send_signal(signal.SIGINT)
+        out, _ = program.communicate(timeout=120)
+        self.assertEqual(program.returncode, 130, out)
+        self.assertIn("the same command goes on", out)
+        done = self.passes(*words, "--budget", "1")
+        self.assertIn("known from an earlier call", done.stdout)
+        with open("part.json") as file:
+            self.assertGreater(json.load(file)["decisions"][0]["known"], 0)
+
+    def test_mistakes(self):
+        self.fails(2, "no search is called 'clever'", *self.words, "c.jsonl", "--search", "clever")
+        self.fails(2, "--budget", *self.words, "c.jsonl", "--budget", "soon")
+        done = self.passes(*self.words, "/dev/null/tuning.jsonl", "--budget", "1")
+        self.assertIn("could not be kept", done.stderr)
+
+
 class Comparing(Case):
     def result(self, path, factor=1.0, **changes):
         """A result as bench writes it, its times multiplied."""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/io/line_file.hpp"
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <cerrno>
 #include <filesystem>
@@ -30,6 +31,9 @@ std::string append_line(const std::string& file, const std::string& line) {
   if (failed) return folder.string() + ": " + failed.message();
   const int to = ::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (to < 0) return reason(file, errno);
+  // Others wait, so that a line in the making is not taken for one that was cut off. Where a file system has
+  // no locks a line is still added whole.
+  while (::flock(to, LOCK_EX) != 0 && errno == EINTR) continue;
   const std::string whole = (ends_within_a_line(to) ? "\n" : "") + line + "\n";
   ssize_t written = 0;
   do written = ::write(to, whole.data(), whole.size());

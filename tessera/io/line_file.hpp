@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of lines to which several processes may add at once: a line is added whole, by one write at the end.
+// A file of lines to which several processes may add at once: each adds whole lines at the end.
 #pragma once
 #include <string>
 #include <vector>
