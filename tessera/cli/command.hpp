@@ -28,6 +28,7 @@ int bench(const Command& command);
 int sweep(const Command& command);
 int tune(const Command& command);
 int report(const Command& command);
+int code(const Command& command);
 int compare(const Command& command);
 int operate(const Operation& operation, const Command& command);
 

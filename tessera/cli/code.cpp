@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera code`: what the compiler made of kernels, read from the GPU code in a file.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/lab/code.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
+#include "tessera/report/code_table.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr const char* about =
+    "Reads the GPU code in a .cubin, .fatbin, object, library or program; without FILE, in this program.\n"
+    "It needs no GPU and no CUDA.\n\n"
+    "Counts are of instructions that stand in the code, each once, however often it runs: a loop that the\n"
+    "compiler unrolled stands there several times. 32×32 + 8×128: 32 instructions that move 32 bits a lane,\n"
+    "and 8 that move 128. Spill loads and stores go to memory because registers ran out, or because an\n"
+    "array is indexed by what only the run knows; `per FMA` is instructions for each multiply-add.";
+
+}  // namespace
+
+int code(const Command& command) {
+  std::vector<std::string> files;
+  std::string kernels, json;
+  Words words("code", "tessera code [FILE…] [FLAGS]", about);
+  words.positionals("FILE", files, "");
+  words.value("--kernel", kernels, "only kernels whose name contains one of these; a list", "TEXT,…");
+  words.value("--json", json, "the results; - is standard output", "FILE");
+  words.closing(exit_codes);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (files.empty()) files.push_back("/proc/self/exe");
+  const std::vector<std::string> wanted = split(kernels, ',');
+  std::vector<lab::KernelCode> found;
+  for (const std::string& file : files)
+    for (lab::KernelCode& kernel : lab::read_code(file))
+      if (wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& w) {
+            return kernel.name.find(w) != std::string::npos || kernel.symbol.find(w) != std::string::npos;
+          }))
+        found.push_back(std::move(kernel));
+  if (found.empty()) throw Error("no kernel there has a name with " + kernels + " in it");
+  std::ranges::stable_sort(found, {}, &lab::KernelCode::name);
+  fmt::print(table_stream(json), "{}", report::code_table(found));
+  nlohmann::ordered_json out{{"schema", 1}, {"kind", "code"}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["rows"] = nlohmann::ordered_json::array();
+  for (const lab::KernelCode& kernel : found) out["rows"].push_back(lab::to_json(kernel));
+  write_json(json, out);
+  return exit_code::passed;
+}
+
+}  // namespace tessera::cli
