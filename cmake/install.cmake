@@ -34,4 +34,5 @@ configure_package_config_file(cmake/tessera-config.cmake.in ${PROJECT_BINARY_DIR
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
+              cmake/own_kernels.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)

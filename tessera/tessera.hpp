@@ -3,6 +3,7 @@
 // a problem to a checked answer. The typed calls of an operation are in tessera/ops/NAME.hpp.
 #pragma once
 #include "tessera/core/array.hpp"
+#include "tessera/core/load.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/run/run.hpp"

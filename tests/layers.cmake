@@ -46,6 +46,9 @@ set_target_properties(npy_roundtrip PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJEC
 tessera_script(numpy ${TESSERA_PYTHON} tests/npy_numpy_test.py $<TARGET_FILE:npy_roundtrip>)
 if(TESSERA_INSTALL AND NOT TESSERA_SANITIZE)
   tessera_script(install tests/install_test.sh ${PROJECT_BINARY_DIR})
+  tessera_script(own_kernel ${TESSERA_PYTHON} tests/own_kernel_test.py ${PROJECT_BINARY_DIR})
+  # Installing writes its list into the build folder.
+  set_tests_properties(install own_kernel PROPERTIES RESOURCE_LOCK install)
 endif()
 include(example.cmake)
 include(agreement.cmake)

@@ -2,6 +2,7 @@
 #include "tessera/cli/command.hpp"
 #include <fmt/format.h>
 #include <cstdio>
+#include "tessera/cli/load.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/report/table.hpp"
@@ -44,8 +45,8 @@ void print_help() {
   for (const Verb& verb : verbs) table.add({verb.name, verb.summary});
   for (const Operation& operation : operations()) table.add({operation.name, operation.summary});
   fmt::print(
-      "Usage: tessera VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera --version tells the "
-      "version.\n\n{}\n",
+      "Usage: tessera [--load FILE.so]… VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera --version "
+      "tells the version. --load brings rungs and operations of your own (docs/own-kernels.md).\n\n{}\n",
       table.text(), exit_codes);
 }
 
@@ -72,18 +73,19 @@ int exit_code_of(Error::Kind kind) {
 }
 
 int command(const std::vector<std::string>& argv) {
-  if (argv.size() < 2) {
+  const std::vector<std::string> words = without_loads({argv.begin() + 1, argv.end()});
+  if (words.empty()) {
     std::fputs("tessera: what is to be done? See tessera --help\n", stderr);
     return exit_code::user;
   }
-  const std::string& word = argv[1];
+  const std::string& word = words[0];
   if (word == "--help" || word == "-h" || word == "help") return print_help(), exit_code::passed;
   if (word == "--version") return print_version(), exit_code::passed;
-  const Command rest{{argv.begin() + 2, argv.end()}, argv};
+  const Command rest{{words.begin() + 1, words.end()}, argv};
   for (const Verb& verb : verbs)
     if (word == verb.name) return verb.run(rest);
   if (const Operation* operation = find_operation(word)) return operate(*operation, rest);
-  std::vector<std::string> known{"--help", "--version"};
+  std::vector<std::string> known{"--help", "--load", "--version"};
   for (const Verb& verb : verbs) known.emplace_back(verb.name);
   for (const Operation& operation : operations()) known.push_back(operation.name);
   unknown(word.starts_with('-') ? "the flag" : "the verb or operation", word, known);

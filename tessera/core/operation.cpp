@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/operation.hpp"
 #include <algorithm>
+#include "tessera/core/load.hpp"
 
 namespace tessera {
 namespace {
@@ -38,10 +39,13 @@ double Operation::bytes(const Arguments& arguments) const {
   return sum;
 }
 
-void enlist(Operation operation) {
+template <>
+const OperationInterface OperationInterface::here{};
+
+void enlist(Operation operation, const OperationInterface&) {
   auto& list = all();
   if (find_operation(operation.name) != nullptr)
-    throw Error(Error::Kind::internal, "two operations are called '" + operation.name + "'");
+    return refuse_to_enlist("two operations are called '" + operation.name + "'");
   list.insert(std::ranges::upper_bound(list, operation.name, {}, &Operation::name), std::move(operation));
 }
 

@@ -61,7 +61,11 @@ struct Operation {
   double bytes(const Arguments& arguments) const;  // inputs once, outputs once
 };
 
-void enlist(Operation operation);
+using OperationInterface = InterfaceOf<Operation, Signature, Case, Expected, Arguments>;
+template <>
+const OperationInterface OperationInterface::here;
+
+void enlist(Operation operation, const OperationInterface& = OperationInterface::here);
 const std::vector<Operation>& operations();                 // sorted by name
 const Operation* find_operation(std::string_view name);      // null: none
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 #include <tuple>
+#include "tessera/core/load.hpp"
 
 namespace tessera {
 namespace {
@@ -23,21 +24,26 @@ struct Place {
   int place;
 };
 
-// ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores.
-Place place_of(std::string_view path) {
-  const auto bad = [path] { return Error(Error::Kind::internal, std::string(path) + ": not named FOLDER/LADDER_00_NAME.suffix"); };
+// ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores. Nothing: named otherwise.
+std::optional<Place> read_place(std::string_view path) {
   const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos || slash == 0) throw bad();
+  if (slash == std::string_view::npos || slash == 0) return std::nullopt;
   const std::size_t before = path.rfind('/', slash - 1);
   const std::string_view folder = path.substr(before == std::string_view::npos ? 0 : before + 1, slash - (before == std::string_view::npos ? 0 : before + 1));
   const std::string_view file = path.substr(slash + 1), stem = file.substr(0, file.find('.'));
   const std::size_t first = stem.find('_');
-  if (first == std::string_view::npos || stem.size() < first + 5 || stem[first + 3] != '_') throw bad();
+  if (first == std::string_view::npos || stem.size() < first + 5 || stem[first + 3] != '_') return std::nullopt;
   const std::string_view digits = stem.substr(first + 1, 2);
   for (const char c : digits)
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0) throw bad();
-  return {std::string(folder), std::string(stem.substr(0, first)), std::string(stem.substr(first + 4)),
-          std::string(folder) + "/" + std::string(file), (digits[0] - '0') * 10 + (digits[1] - '0')};
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0) return std::nullopt;
+  return Place{std::string(folder), std::string(stem.substr(0, first)), std::string(stem.substr(first + 4)),
+               std::string(folder) + "/" + std::string(file), (digits[0] - '0') * 10 + (digits[1] - '0')};
+}
+
+std::optional<Place> place_of(std::string_view path) {
+  auto place = read_place(path);
+  if (!place) refuse_to_enlist(std::string(path) + ": not named FOLDER/LADDER_00_NAME.suffix");
+  return place;
 }
 
 }  // namespace
@@ -74,14 +80,21 @@ const Choice* Variant::find(const Tuning& wanted) const {
   return found == choices.end() ? nullptr : &*found;
 }
 
-void enlist(Variant variant, Here here) {
-  Place place = place_of(here.file);
-  variant.operation = std::move(place.operation);
-  variant.ladder = std::move(place.ladder);
-  variant.name = std::move(place.name);
-  variant.file = std::move(place.file);
-  variant.place = place.place;
+template <>
+const VariantInterface VariantInterface::here{};
+
+void enlist(Variant variant, Here here, const VariantInterface&) {
+  auto place = place_of(here.file);
+  if (!place) return;
+  variant.operation = std::move(place->operation);
+  variant.ladder = std::move(place->ladder);
+  variant.name = std::move(place->name);
+  variant.file = std::move(place->file);
+  variant.place = place->place;
   auto& all = variants();
+  const auto name = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.name, v.where); };
+  if (const auto same = std::ranges::find(all, name(variant), name); same != all.end())
+    return refuse_to_enlist(variant.file + ": the ladder has a rung called '" + variant.name + "' already, in " + same->file);
   const auto key = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.place, v.file, v.where); };
   all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
 }
@@ -98,9 +111,9 @@ std::vector<const Variant*> ladder_of(std::string_view operation) {
 const std::vector<CatalogueEntry>& catalogue() { return entries(); }
 
 void enlist_catalogue(const char* file, const char* absent) {
-  Place place = place_of(file);
-  entries().push_back({std::move(place.operation), std::move(place.ladder), std::move(place.name),
-                       std::move(place.file), place.place, absent});
+  if (auto place = place_of(file))
+    entries().push_back({std::move(place->operation), std::move(place->ladder), std::move(place->name),
+                         std::move(place->file), place->place, absent});
 }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include "tessera/core/here.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/core/tuning.hpp"
+#include "tessera/core/version.hpp"
 
 namespace tessera {
 
@@ -62,8 +63,13 @@ struct Variant {
   const Choice* find(const Tuning& wanted) const;  // the first whose fixed values and ranges allow all of `wanted`
 };
 
-// ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name.
-void enlist(Variant variant, Here here = Here::current());
+using VariantInterface = InterfaceOf<Variant, Choice, Arguments, Tuning, Run, Device>;
+template <>
+const VariantInterface VariantInterface::here;
+
+// ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name, and for
+// a name that the ladder has already.
+void enlist(Variant variant, Here here = Here::current(), const VariantInterface& = VariantInterface::here);
 
 const std::vector<Variant>& all_variants();
 std::vector<const Variant*> ladder_of(std::string_view operation);  // in the order of ladder and place

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rungs and operations that somebody brings along in shared objects, compiled elsewhere.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+// Opens the files, whose rungs and operations enlist themselves. Before anything holds a pointer to a
+// Variant or an Operation: the registry moves. Throws Error when a file cannot be used, and says why;
+// what was enlisted until then stays.
+void load(const std::vector<std::string>& files);
+
+// How enlist() says no: throws Error, or, because nothing may be thrown through the system's loader,
+// leaves `text` for load() to throw.
+void refuse_to_enlist(const std::string& text);
+
+}  // namespace tessera

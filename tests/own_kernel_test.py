@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels from outside: the example of docs/own-kernels.md against the installed package, and what
+--load refuses.   own_kernel_test.py BUILD_FOLDER"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+TREE = pathlib.Path(__file__).resolve().parent.parent
+
+
+def done(*words, **environment):
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+
+
+def must(*words):
+    made = done(*words)
+    if made.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)}\n{made.stdout}{made.stderr}")
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text, f"{path} has no {old}"
+    path.write_text(text.replace(old, new))
+
+
+class OwnKernels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        work = pathlib.Path(cls.folder.name)
+        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        os.environ.pop("TESSERA_LOAD", None)
+        must("cmake", "--install", BUILD, "--prefix", str(work / "prefix"))
+        made = work / "made"
+        for kind in ("other", "grown"):
+            shutil.copytree(work / "prefix/include", made / kind)
+        edit(made / "other/tessera/core/version.hpp", "version_patch = ", "version_patch = 9")
+        edit(made / "grown/tessera/core/variant.hpp", "int place = 0;\n\n", "int place = 0;\n  double more = 0;\n\n")
+        must("cmake", "-S", str(TREE / "tests/own_kernel"), "-B", str(made), f"-DTREE={TREE}",
+             f"-DCMAKE_PREFIX_PATH={work / 'prefix'}")
+        must("cmake", "--build", str(made))
+        cls.program = str(work / "prefix/bin/tessera")
+        cls.own = str(made / "own_kernel/libown.so")
+        cls.made = made
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_with(self, code, *words, **environment):
+        ran = done(self.program, *words, **environment)
+        self.assertEqual(ran.returncode, code, ran.stdout + ran.stderr)
+        return ran
+
+    def refuses(self, message, file, **environment):
+        ran = self.run_with(2, "--load", str(file), "list", **environment)
+        self.assertIn(message, ran.stderr)
+        self.assertIn(os.path.basename(str(file)), ran.stderr)
+        return ran
+
+    def built(self, name):
+        return str(self.made / f"lib{name}.so")
+
+    def test_a_rung_joins_its_ladder(self):
+        self.assertNotIn("own_tiles", self.run_with(0, "list", "matmul").stdout)
+        for ran in (self.run_with(0, "--load", self.own, "list", "matmul"),
+                    self.run_with(0, "list", "matmul", f"--load={self.own}"),
+                    self.run_with(0, "list", "matmul", TESSERA_LOAD=f"{self.own}:{self.built('twice')}")):
+            self.assertRegex(ran.stdout, r"gpu +43 +own_tiles")
+        twice = self.run_with(0, "--load", self.own, "list", "matmul", TESSERA_LOAD=self.own)
+        self.assertEqual(twice.stdout.count("  own_tiles"), 1)
+        self.run_with(0, "--load", self.own, "--load", self.own, "list")
+
+    def test_it_is_verified_and_timed(self):
+        ran = self.run_with(0, "--load", self.own, "verify", "matmul", "--device", "simt", "--variant", "own_tiles", "--quick")
+        self.assertIn("0 failed", ran.stdout)
+        ran = self.run_with(0, "--load", self.own, "bench", "matmul", "m=32", "n=32", "k=32", "--device", "simt",
+                            "--variant", "own_tiles,shared_tiles", "--time", "0.2")
+        self.assertRegex(ran.stdout, r"gpu/own_tiles .* ok")
+
+    def test_an_operation_comes_along(self):
+        self.run_with(2, "verify", "twice")
+        ran = self.run_with(0, "--load", self.built("twice"), "verify", "twice", "--variant", "right")
+        self.assertIn("0 failed", ran.stdout)
+        self.run_with(1, "--load", self.built("twice"), "verify", "twice", "--device", "simt")
+
+    def test_what_is_no_shared_object(self):
+        self.refuses("there is no such file", self.made / "libmissing.so")
+        self.refuses("is no file", self.made)
+        self.refuses("invalid ELF header", TREE / "README.md")
+        self.assertIn("--load needs a file", self.run_with(2, "list", "--load").stderr)
+
+    def test_what_does_not_fit_this_program(self):
+        self.refuses("needs nowhere::found(int), which this program does not have", self.built("lacking"))
+        self.refuses("brings neither a rung nor an operation", self.built("idle"))
+        for kind, message in (("other", "was built against Tessera 0.1.90, but this is 0.1.0"),
+                              ("grown", "was built against other headers of Tessera 0.1.0")):
+            ran = self.refuses(message, self.built(kind), PLACE="matmul/cpu_90_x.cpp")
+            self.assertNotIn("code of the loaded file runs", ran.stdout)
+
+    def test_where_a_rung_may_stand(self):
+        placed = self.built("placed")
+        ran = self.run_with(0, "--load", placed, "list", "matmul", PLACE="/far/matmul/cpu_90_mine.cpp")
+        self.assertRegex(ran.stdout, r"cpu +90 +mine")
+        self.refuses("not named FOLDER/LADDER_00_NAME.suffix", placed, PLACE="matmul/mine.cpp")
+        self.refuses("has a rung called 'naive' already", placed, PLACE="matmul/cpu_91_naive.cpp")
+        ran = self.run_with(2, "--load", placed, "list", PLACE="matmull/cpu_90_mine.cpp")
+        self.assertIn("there is no operation 'matmull', as the file's folder says; did you mean 'matmul'?", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
