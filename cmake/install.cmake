@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tessera_objects tessera EXPORT tessera-targets
+install(TARGETS tessera_objects tessera_hooks tessera EXPORT tessera-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tessera_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

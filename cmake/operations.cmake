@@ -3,19 +3,35 @@
 # compiled. This is the build's only glob, and the reason why a new variant is one new file.
 #
 #   .cpp            C++                              always
-#   .simt.cu        written against Thread           by the C++ compiler for the executor,
-#                                                    and by nvcc for the GPU
+#   .simt.cu        written against Thread           by the C++ compiler for the executor, plain and
+#                                                    traced, and by nvcc for the GPU
 #   .cu             CUDA                             with CUDA
 #   .sm90.cu        PTX of one architecture          with CUDA, for that architecture alone
 #   _test.cpp       tests                            with the tests
 
 # The executor's build of a kernel file: a C++ unit that includes it.
-function(tessera_add_simt target file)
-  string(REGEX REPLACE "\\.simt\\.cu$" ".plain.cpp" unit ${file})
+function(tessera_add_simt target file kind)
+  string(REGEX REPLACE "\\.simt\\.cu$" ".${kind}.cpp" unit ${file})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/simt/${unit} CONTENT "#include \"${file}\"\n" @ONLY)
   target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/simt/${unit})
   # A large frame must touch the gap below its stack, not step over it.
   set_source_files_properties(${PROJECT_BINARY_DIR}/simt/${unit} PROPERTIES COMPILE_OPTIONS -fstack-clash-protection)
+endfunction()
+
+# The same, with a call before every access. Always optimised alike, so that what is counted does not
+# depend on the kind of build; last in the library, so that where the linker has to choose between two
+# copies of a function of the standard library, it takes one without the calls.
+function(tessera_add_traced target)
+  if(TESSERA_TRACING_ABSENT)
+    return()
+  endif()
+  add_library(tessera_traced OBJECT)
+  foreach(file ${ARGN})
+    tessera_add_simt(tessera_traced ${file} traced)
+  endforeach()
+  target_link_libraries(tessera_traced PRIVATE tessera_compile)
+  target_compile_options(tessera_traced PRIVATE ${TESSERA_TRACED_FLAGS})
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_traced>)
 endfunction()
 
 # A library of its own for the files that need one architecture.
@@ -55,9 +71,11 @@ function(tessera_add_operations target)
   list(FILTER rungs INCLUDE REGEX "/[a-z]+_[0-9][0-9]_")
   tessera_write_catalogue(${target} ${rungs})
   set(sm90 "")
+  set(traced "")
   foreach(file ${sources})
     if(file MATCHES "\\.simt\\.cu$")
-      tessera_add_simt(${target} ${file})
+      tessera_add_simt(${target} ${file} plain)
+      list(APPEND traced ${file})
       if(TESSERA_HAS_CUDA)
         target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${file})
       endif()
@@ -67,6 +85,7 @@ function(tessera_add_operations target)
       target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${file})
     endif()
   endforeach()
+  tessera_add_traced(${target} ${traced})
   if(TESSERA_HAS_CUDA)
     tessera_add_architecture(${target} 90 ${sm90})
   endif()

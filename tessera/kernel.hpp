@@ -148,7 +148,11 @@ struct KernelRung {
     variant.idea = std::move(idea);
     variant.where = kernels_run_on;
     (variant.choices.push_back(choice<configs>()), ...);
+#if defined(TESSERA_TRACED)
+    enlist_traced(std::move(variant), here);
+#else
     enlist(std::move(variant), here);
+#endif
   }
 
  private:

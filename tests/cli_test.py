@@ -459,6 +459,59 @@ class Comparing(Case):
         self.assertEqual(ElementTree.parse("one.xml").getroot().attrib["failures"], "0")
 
 
+class Tracing(Case):
+    def setUp(self):
+        done = run("trace", "matmul", "m=8", "n=8", "k=8", "--variant", "per_element")
+        if "not built by g++" in done.stdout or "sanitizers" in done.stdout:
+            self.assertEqual(done.returncode, 5)
+            self.skipTest(done.stdout)
+
+    def test_known_counts(self):
+        done = self.passes("trace", "matmul", "m=256", "n=256", "k=256", "--element", "f32", "--variant",
+                           "uncoalesced,per_element", "--tuning", "x=32,y=32", "--json", "-")
+        told = json.loads(done.stdout)
+        self.assertEqual((told["kind"], told["schema"]), ("trace", 1))
+        uncoalesced, per_element = (row["counters"] for row in told["rows"])
+        self.assertEqual((uncoalesced["global_load.requests"], uncoalesced["global_load.sectors"],
+                          uncoalesced["global_load.sectors_per_request"]), (1048576, 17301504, 16.5))
+        self.assertEqual((per_element["global_load.requests"], per_element["global_load.sectors_per_request"]),
+                         (1048576, 2.5))
+        for row in told["rows"]:
+            self.assertEqual((row["findings"], row["blocks"], row["blocks_traced"]), ([], 64, 64))
+            self.assertEqual(sum(line.get("global_load.requests", 0) for line in row["lines"]), 1048576)
+        self.assertIn("16.5", done.stderr)
+
+    def test_why(self):
+        done = self.passes("trace", "matmul", "m=256", "n=256", "k=256", "--tuning", "x=32,y=32",
+                           "--schedule", "ascending", "--why", "uncoalesced", "per_element")
+        self.assertIn("global loads: 2.5 instead of 16.5 sectors per request: 6.6 times fewer", done.stdout)
+        done = self.passes("trace", "matmul", "m=64", "n=64", "k=64", "--why", "per_element", "shared_tiles")
+        self.assertIn("shared loads:", done.stdout)
+        self.assertIn("barriers", done.stdout)
+        self.fails(2, "leave out --variant", "trace", "matmul", "m=8", "n=8", "k=8", "--variant", "per_element", "--why", "a", "b")
+
+    def test_lines(self):
+        done = self.passes("trace", "matmul", "m=32", "n=32", "k=32", "--variant", "shared_tiles", "--lines")
+        if "(unknown)" in done.stdout:
+            self.skipTest("this build has no libdw")
+        for part in ("gpu_05_shared_tiles.simt.cu:", "shared_store", "shared.a[y][x] = "):
+            self.assertIn(part, done.stdout)
+
+    def test_samples_say_so(self):
+        done = self.passes("trace", "matmul", "m=128", "n=m", "k=m", "--variant", "shared_tiles", "--blocks", "5", "--json", "-")
+        row = json.loads(done.stdout)["rows"][0]
+        self.assertEqual((row["blocks"], row["blocks_traced"]), (64, 5))
+        self.assertEqual(row["counters"]["barriers"], 5 * 16)
+        self.assertIn("5 of 64 blocks were traced", done.stderr)
+
+    def test_what_cannot_be_traced(self):
+        done = run("trace", "matmul", "m=8", "n=8", "k=8", "--variant", "naive")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("runs on cpu, not on simt", done.stdout)
+        self.fails(2, "schedule", "trace", "matmul", "m=8", "n=8", "k=8", "--schedule", "sideways")
+        self.fails(2, "sizes are missing", "trace", "matmul")
+
+
 class Verifying(Case):
     def test_verify(self):
         done = self.passes("verify", "matmul", "--device", "cpu", "--variant", "naive", "--element", "i32", "--quick", "--json", "-")

@@ -30,6 +30,7 @@ int tune(const Command& command);
 int report(const Command& command);
 int code(const Command& command);
 int compare(const Command& command);
+int trace(const Command& command);
 int operate(const Operation& operation, const Command& command);
 
 extern const char* const exit_codes;  // the table that --help prints

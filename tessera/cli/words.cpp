@@ -93,6 +93,11 @@ void Words::values(const std::string& names, std::vector<std::string>& into, con
   hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->allow_extra_args(false);
 }
 
+void Words::pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
+                 const std::string& type) {
+  hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->expected(2);
+}
+
 void Words::positionals(const std::string& name, std::vector<std::string>& into, const std::string& help) {
   hidden_->app.add_option(name, into, help)->transform(unmarked);
 }

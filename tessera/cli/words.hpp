@@ -23,6 +23,9 @@ class Words {
                 const std::string& help, const std::string& type);
   void values(const std::string& names, std::vector<std::string>& into, const std::string& help,
               const std::string& type);
+  // Two words after the flag.
+  void pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
+            const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
   // `text` stands below the flags in --help.
   void closing(const std::string& text);

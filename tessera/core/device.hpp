@@ -14,6 +14,10 @@
 
 namespace tessera {
 
+namespace simt {
+struct Tracer;
+}
+
 enum class Where { cpu, simt, cuda };  // the host's processors, the executor on them, a CUDA GPU
 
 std::string_view name_of(Where where);  // as in --device
@@ -41,6 +45,7 @@ struct Run {
   void* stream = nullptr;     // cuda: a cudaStream_t
   void* workspace = nullptr;  // in the device's memory
   std::size_t workspace_bytes = 0;
+  simt::Tracer* tracer = nullptr;  // simt: what watches a traced kernel
   double own_seconds = -1;    // what a variant that works in another process says of its time
 };
 

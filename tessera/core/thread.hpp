@@ -18,7 +18,12 @@
 #define SIMT_NO_UNROLL
 #endif
 #else
+// A traced access is told by the line of the kernel that it was inlined into.
+#if defined(TESSERA_TRACED)
+#define SIMT inline __attribute__((always_inline))
+#else
 #define SIMT inline
+#endif
 #define SIMT_UNROLL _Pragma("GCC unroll 64")
 #define SIMT_NO_UNROLL
 #endif

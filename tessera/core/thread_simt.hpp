@@ -44,11 +44,36 @@ void sync(Here here);
 std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here);
 [[noreturn]] void refuse_address(const void* address, std::size_t alignment, Here here);
 
+// In a traced kernel these replace what the compiler's own hooks would see in pieces: 16 bytes as
+// four words, an atomic sum as a load and an exchange.
+Bytes16 traced_load16(const void* address);
+void traced_store16(void* address, const Bytes16& value);
+
+// Notes one atomic access; as long as it lives, nothing else is noted.
+class AtomicAccess {
+ public:
+  AtomicAccess(const void* address, unsigned width);
+  ~AtomicAccess();
+  AtomicAccess(const AtomicAccess&) = delete;
+  AtomicAccess& operator=(const AtomicAccess&) = delete;
+
+ private:
+  void* paused_;
+};
+
 }  // namespace simt
 
 inline namespace TESSERA_UNIT {
 
 namespace detail {
+
+#if defined(TESSERA_TRACED)
+using Atomically = simt::AtomicAccess;
+#else
+struct Atomically {
+  constexpr Atomically(const void*, unsigned) {}
+};
+#endif
 
 // What travels between lanes: 8 bytes, the upper half 0 for 4-byte types.
 template <class T>
@@ -144,41 +169,56 @@ std::uint32_t Thread::match_all(T value, std::uint32_t lanes, Here here) const {
 // Relaxed, as CUDA's are: fence() is what orders them.
 template <class T>
 T Thread::atomic_add(T* address, T value) const {
+  [[maybe_unused]] const detail::Atomically access(address, sizeof(T));
   if constexpr (std::is_integral_v<T>) return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
   else return detail::atomic_update(address, [value](T old) { return old + value; });
 }
 template <class T>
 T Thread::atomic_min(T* address, T value) const {
+  [[maybe_unused]] const detail::Atomically access(address, sizeof(T));
   static_assert(std::is_integral_v<T>);
   return detail::atomic_update(address, [value](T old) { return value < old ? value : old; });
 }
 template <class T>
 T Thread::atomic_max(T* address, T value) const {
+  [[maybe_unused]] const detail::Atomically access(address, sizeof(T));
   static_assert(std::is_integral_v<T>);
   return detail::atomic_update(address, [value](T old) { return old < value ? value : old; });
 }
 template <class T>
 T Thread::atomic_exchange(T* address, T value) const {
+  [[maybe_unused]] const detail::Atomically access(address, sizeof(T));
   T old;
   __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
   return old;
 }
 template <class T>
 T Thread::atomic_cas(T* address, T expected, T value) const {
+  [[maybe_unused]] const detail::Atomically access(address, sizeof(T));
   __atomic_compare_exchange(address, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;
 }
 inline void Thread::fence() const { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 inline Bytes16 Thread::load16(const void* address, Here here) const {
+#if defined(TESSERA_TRACED)
+  (void)here;
+  return simt::traced_load16(address);
+#else
   detail::demand_aligned(address, sizeof(Bytes16), here);
   Bytes16 value;
   __builtin_memcpy(&value, address, sizeof value);
   return value;
+#endif
 }
 inline void Thread::store16(void* address, const Bytes16& value, Here here) const {
+#if defined(TESSERA_TRACED)
+  (void)here;
+  simt::traced_store16(address, value);
+#else
   detail::demand_aligned(address, sizeof(Bytes16), here);
   __builtin_memcpy(address, &value, sizeof value);
+#endif
 }
 
 }  // namespace TESSERA_UNIT

@@ -14,6 +14,11 @@ std::vector<Variant>& variants() {
   return all;
 }
 
+std::vector<Variant>& traced_variants() {
+  static std::vector<Variant> all;
+  return all;
+}
+
 std::vector<CatalogueEntry>& entries() {
   static std::vector<CatalogueEntry> all;
   return all;
@@ -83,20 +88,43 @@ const Choice* Variant::find(const Tuning& wanted) const {
 template <>
 const VariantInterface VariantInterface::here{};
 
-void enlist(Variant variant, Here here, const VariantInterface&) {
+namespace {
+
+// False: the file's name is no rung's, and the refusal has been noted.
+bool name_by_file(Variant& variant, Here here) {
   auto place = place_of(here.file);
-  if (!place) return;
+  if (!place) return false;
   variant.operation = std::move(place->operation);
   variant.ladder = std::move(place->ladder);
   variant.name = std::move(place->name);
   variant.file = std::move(place->file);
   variant.place = place->place;
+  return true;
+}
+
+}  // namespace
+
+void enlist(Variant variant, Here here, const VariantInterface&) {
+  if (!name_by_file(variant, here)) return;
   auto& all = variants();
   const auto name = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.name, v.where); };
   if (const auto same = std::ranges::find(all, name(variant), name); same != all.end())
     return refuse_to_enlist(variant.file + ": the ladder has a rung called '" + variant.name + "' already, in " + same->file);
   const auto key = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.place, v.file, v.where); };
   all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
+}
+
+void enlist_traced(Variant variant, Here here) {
+  if (name_by_file(variant, here)) traced_variants().push_back(std::move(variant));
+}
+
+const Choice* traced_twin(const Variant& variant, const Choice& choice) {
+  for (const Variant& traced : traced_variants()) {
+    if (traced.file != variant.file) continue;
+    const auto found = std::ranges::find(traced.choices, choice.tuning, &Choice::tuning);
+    if (found != traced.choices.end()) return &*found;
+  }
+  return nullptr;
 }
 
 const std::vector<Variant>& all_variants() { return variants(); }

@@ -71,6 +71,11 @@ const VariantInterface VariantInterface::here;
 // a name that the ladder has already.
 void enlist(Variant variant, Here here = Here::current(), const VariantInterface& = VariantInterface::here);
 
+// A kernel's second build, in which every access is seen. It is no rung of the ladder.
+void enlist_traced(Variant variant, Here here = Here::current());
+// The traced build of a choice of a variant; null: there is none.
+const Choice* traced_twin(const Variant& variant, const Choice& choice);
+
 const std::vector<Variant>& all_variants();
 std::vector<const Variant*> ladder_of(std::string_view operation);  // in the order of ladder and place
 

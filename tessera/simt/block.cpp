@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/simt/block.hpp"
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 #include "tessera/core/error.hpp"
 #include "tessera/simt/report.hpp"
 #include "tessera/simt/warp.hpp"
@@ -18,7 +20,8 @@ constexpr std::uint32_t poison = 0x7FBADBAD;
 constexpr std::size_t shared_alignment = 256;
 
 // Aligned as the GPU aligns it, and not one word longer, so that AddressSanitizer sees its end.
-std::unique_ptr<void, void (*)(void*)> allocate_shared(std::size_t bytes) {
+std::unique_ptr<void, void (*)(void*)> allocate_shared(const Task& task) {
+  const std::size_t bytes = task.tracer == nullptr ? task.shared_bytes : task.shared_bytes + 2 * shared_red_zone;
   void* memory = nullptr;
   if (posix_memalign(&memory, shared_alignment, std::max<std::size_t>(bytes, 4)) != 0) throw std::bad_alloc();
   return {memory, std::free};
@@ -30,22 +33,21 @@ void fill_with_poison(void* memory, std::size_t bytes) {
     __builtin_memcpy(at + i, &poison, std::min(sizeof poison, bytes - i));
 }
 
+// A thread that makes more accesses than fill these, and never waits, seems to spin.
+constexpr std::uint32_t most_full_tables = (std::uint32_t{1} << 26) / WarpLog::rows;
+
 // What concerns the block rather than the thread that noticed it.
 struct BlockError : Error {
   using Error::Error;
 };
-
-bool same(Here a, Here b) {
-  return a.line == b.line && a.column == b.column &&
-         (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
-}
 
 }  // namespace
 
 Block::Block(const Task& task, Stacks& stacks)
     : task_(task),
       stacks_(stacks),
-      shared_(allocate_shared(task.shared_bytes)),
+      memory_(allocate_shared(task)),
+      shared_(static_cast<char*>(memory_.get()) + (task.tracer == nullptr ? 0 : shared_red_zone)),
       os_thread_(this_os_thread()) {
   const auto count = static_cast<std::size_t>(task.launch.threads());
   const Index3 size = task.launch.block;
@@ -64,6 +66,22 @@ Block::Block(const Task& task, Stacks& stacks)
     warps_[i / 32].present |= 1u << i % 32;
     fibers_[i] = {.stack = stacks[i], .entry = fiber_main, .argument = this};
   }
+  order_.resize(count);
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  if (task.tracer != nullptr) trace_ = std::make_unique<BlockTrace>(task, shared_, make_room, this);
+}
+
+// No schedule is wrong, and a kernel that needs one is. Untraced, it is always the same.
+void Block::order_threads(std::int64_t block) {
+  const Schedule& schedule = task_.tracer->schedule;
+  if (schedule.order == Schedule::Order::ascending) return;
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  if (schedule.order == Schedule::Order::descending) {
+    std::ranges::reverse(order_);
+    return;
+  }
+  random_.seed(schedule.seed ^ static_cast<std::uint64_t>(block) << 20);
+  for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_() % i]);
 }
 
 void Block::reset(std::int64_t block) {
@@ -77,7 +95,11 @@ void Block::reset(std::int64_t block) {
   same_place_ = true;
   ready_.clear();
   at_barrier_.clear();
-  fill_with_poison(shared_.get(), task_.shared_bytes);
+  fill_with_poison(shared_, task_.shared_bytes);
+  if (trace_) {
+    order_threads(block);
+    trace_->begin(block);
+  }
 }
 
 bool Block::run(std::int64_t block) {
@@ -106,11 +128,12 @@ void Block::run_fresh_threads(Fiber& fiber) {
   ThreadState* thread = nullptr;
   try {
     while (next_fresh_ < threads_.size()) {
-      thread = &threads_[next_fresh_++];
+      thread = &threads_[order_[next_fresh_++]];
       thread->fiber = &fiber;
       run_thread(*thread);
     }
     thread = nullptr;
+    if (ready_.empty()) wake_full();
     if (ready_.empty() && live_ != 0) fail(waits_in_vain(threads_));
   } catch (...) {
     keep_failure(thread);
@@ -120,7 +143,9 @@ void Block::run_fresh_threads(Fiber& fiber) {
 void Block::run_thread(ThreadState& thread) {
   place = &thread;
   thread.state = ThreadState::State::running;
-  task_.body(task_.context, shared_.get());
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  task_.body(task_.context, shared_);
+  if (trace_) stop_tracing(thread, BlockTrace::Stop::returned);
   thread.state = ThreadState::State::returned;
   returned(thread);
 }
@@ -142,9 +167,15 @@ void Block::returned(ThreadState& thread) {
 
 void Block::wait(ThreadState& thread) {
   note_progress();
+  thread.full_tables = 0;
+  give_way(thread);
+}
+
+void Block::give_way(ThreadState& thread) {
   thread.state = ThreadState::State::waiting;
+  if (ready_.empty() && next_fresh_ == threads_.size()) wake_full();
   if (!ready_.empty()) {
-    switch_to(*thread.fiber, *ready_.pop()->fiber);
+    if (ThreadState* const next = ready_.pop(); next != &thread) switch_to(*thread.fiber, *next->fiber);
   } else if (next_fresh_ < threads_.size()) {
     switch_to(*thread.fiber, fresh_fiber());
   } else {
@@ -152,10 +183,41 @@ void Block::wait(ThreadState& thread) {
   }
   place = &thread;
   thread.state = ThreadState::State::running;
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+}
+
+void Block::make_room(LaneLog& lane) {
+  auto& block = *static_cast<Block*>(lane.owner);
+  auto& thread = *static_cast<ThreadState*>(place);
+  if (++thread.full_tables < most_full_tables) block.note_progress();
+  const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
+  const std::uint32_t own = 1u << thread.rank % 32;
+  block.wake(static_cast<std::size_t>(thread.rank / 32), again & ~own);
+  if ((again & own) != 0) block.trace_->resume(thread.rank, thread.fiber->stack);
+  else block.give_way(thread);
+}
+
+void Block::stop_tracing(const ThreadState& thread, BlockTrace::Stop why) {
+  wake(static_cast<std::size_t>(thread.rank / 32), trace_->stop(thread.rank, why));
+}
+
+void Block::wake(std::size_t warp, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1)
+    ready_.push(&threads_[warp * 32 + static_cast<std::size_t>(std::countr_zero(lanes))]);
+}
+
+// Lanes with full tables waited for the rest of their warp, which cannot come before they go on.
+void Block::wake_full() {
+  if (trace_)
+    for (std::size_t warp = 0; warp < trace_->warps(); ++warp) wake(warp, trace_->empty_full(warp));
 }
 
 void Block::sync(ThreadState& thread, Here here) {
   note_progress();
+  if (trace_) {
+    if (trace_->leaves_out(here)) return;
+    stop_tracing(thread, BlockTrace::Stop::at_barrier);
+  }
   if (!at_barrier_.empty()) same_place_ = same_place_ && same(here, at_barrier_.slots[0]->wait.here);
   thread.wait = {.what = Meeting::sync, .here = here};
   at_barrier_.push(&thread);
@@ -164,14 +226,19 @@ void Block::sync(ThreadState& thread, Here here) {
   --at_barrier_.last;  // the last to come goes on at once
   release_barrier();
   thread.state = ThreadState::State::running;
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
 }
 
 // Nobody else can be ready: all that live wait here.
 void Block::release_barrier() {
   if (!same_place_) fail(waits_in_vain(threads_));
   if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
+  if (trace_) trace_->passed_barrier(at_barrier_.slots[0]->wait.here);
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
+  if (trace_ && task_.tracer->schedule.order == Schedule::Order::seeded)
+    for (unsigned i = ready_.size(); i > 1; --i)
+      std::swap(ready_.slots[i - 1], ready_.slots[random_() % i]);
 }
 
 std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
@@ -191,6 +258,7 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
     return thread.result;
   }
   warp.waiting &= ~named;
+  if (trace_) trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
   const auto lanes = warp_of(thread);
   give_results(lanes, named, wait_for.what);
   for (ThreadState& lane : lanes)
@@ -219,6 +287,7 @@ bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
 void Block::fail(const std::string& text) { throw BlockError(Error::Kind::memory, text); }
 
 void Block::keep_failure(const ThreadState* thread) {
+  BlockTrace::pause();
   std::string where = "kernel " + kernel_name(task_) + ", block " + to_string(place_.block) + ": ";
   const std::string at_thread = thread == nullptr ? "" : "thread " + to_string(thread->index) + ": ";
   const auto keep = [&](Error::Kind kind, const std::string& what) {
@@ -228,6 +297,8 @@ void Block::keep_failure(const ThreadState* thread) {
     throw;
   } catch (const BlockError& e) {
     keep(e.kind(), e.what());
+    const auto waits = std::ranges::find(threads_, ThreadState::State::waiting, &ThreadState::state);
+    if (trace_ && waits != threads_.end()) trace_->wait_in_vain(waits->wait.here, where + e.what());
   } catch (const Error& e) {
     keep(e.kind(), at_thread + e.what());
   } catch (const std::exception& e) {
@@ -238,7 +309,10 @@ void Block::keep_failure(const ThreadState* thread) {
 }
 
 void Block::fail_by(const Stop& stop) {
+  BlockTrace::pause();
   const auto& thread = *static_cast<ThreadState*>(place);
+  if (trace_ && stop.why == Stop::Why::no_memory)
+    trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
   failure_ = std::make_exception_ptr(Error(
       Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
                                to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <random>
 #include <span>
 #include <vector>
 #include "tessera/simt/fiber.hpp"
+#include "tessera/simt/block_trace.hpp"
 #include "tessera/simt/overflow.hpp"
 #include "tessera/simt/task.hpp"
 
@@ -30,6 +32,7 @@ class Block;
 struct ThreadState : ThreadPlace {
   enum class State : std::uint8_t { fresh, running, waiting, returned };
   State state = State::fresh;
+  std::uint32_t full_tables = 0;  // traced: since it last waited
   Wait wait;
   std::uint64_t result = 0;
   Fiber* fiber = nullptr;
@@ -57,6 +60,7 @@ class Block {
   const std::atomic<std::uint64_t>& progress() const {
     return progress_;
   }  // grows with each step of a thread
+  BlockTrace* trace() { return trace_.get(); }
 
   // Called by GPU threads.
   void sync(ThreadState& thread, Here here);
@@ -80,8 +84,14 @@ class Block {
   void run_thread(ThreadState& thread);
   void returned(ThreadState& thread);
   void wait(ThreadState& thread);
+  void give_way(ThreadState& thread);
   Fiber& fresh_fiber();
   void release_barrier();
+  void order_threads(std::int64_t block);
+  static void make_room(LaneLog& lane);
+  void stop_tracing(const ThreadState& thread, BlockTrace::Stop why);
+  void wake(std::size_t warp, std::uint32_t lanes);
+  void wake_full();
   std::span<ThreadState> warp_of(const ThreadState& thread);
   bool all_met(const ThreadState& thread, std::uint32_t named);
   void check_lanes(const ThreadState& thread, const Warp& warp);
@@ -97,7 +107,8 @@ class Block {
   std::vector<ThreadState> threads_;
   std::vector<Warp> warps_;
   std::vector<Fiber> fibers_;
-  std::unique_ptr<void, void (*)(void*)> shared_;
+  std::unique_ptr<void, void (*)(void*)> memory_;
+  char* shared_;  // in it
   Fiber os_thread_;
   std::size_t next_fresh_ = 0, fibers_used_ = 0;
   unsigned live_ = 0;       // threads that have not returned
@@ -105,6 +116,9 @@ class Block {
   Queue ready_, at_barrier_;
   std::exception_ptr failure_;
   std::atomic<std::uint64_t> progress_{0};  // read by a signal handler of the same OS thread
+  std::vector<std::size_t> order_;  // in which threads are started
+  std::mt19937_64 random_;          // of a seeded schedule
+  std::unique_ptr<BlockTrace> trace_;  // null: nobody watches
 };
 
 }  // namespace tessera::simt

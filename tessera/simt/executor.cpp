@@ -25,6 +25,27 @@ struct Progress {
   std::exception_ptr failure;
   std::int64_t failed_block = 0;
 
+  std::int64_t workers = 1;
+  std::vector<std::int64_t> chosen;  // traced: these, dealt out by turns, so that a run can be repeated
+  std::vector<std::int64_t> taken;   // of these, by each worker
+
+  // The next block for a worker; negative: none is left.
+  std::int64_t take(std::int64_t worker) {
+    if (chosen.empty()) {
+      const std::int64_t index = next.fetch_add(1);
+      return index < blocks ? index : -1;
+    }
+    const std::int64_t index = worker + workers * taken[static_cast<std::size_t>(worker)]++;
+    return index < std::ssize(chosen) && next < blocks ? chosen[static_cast<std::size_t>(index)] : -1;
+  }
+
+  std::vector<WorkerShadow> shadows;  // traced: each worker's
+
+  void keep(WorkerShadow shadow) {
+    const std::lock_guard lock(mutex);
+    if (shadow.shadow) shadows.push_back(std::move(shadow));
+  }
+
   // The message of the earliest block is the one that a second run is likeliest to repeat.
   void fail(std::int64_t block, std::exception_ptr what) {
     next = blocks;
@@ -41,11 +62,11 @@ bool run_watched(Block& block, Watch& watch, std::int64_t index) {
   return false;
 }
 
-void run_blocks(const Task& task, Progress& progress) {
+void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
   const BorrowedStacks stacks(static_cast<std::size_t>(task.launch.threads()));
   Block block(task, *stacks);
   Watch watch(*stacks, block.progress());
-  for (std::int64_t index; (index = progress.next.fetch_add(1)) < progress.blocks;) {
+  for (std::int64_t index; (index = progress.take(worker)) >= 0;) {
     if (run_watched(block, watch, index)) continue;
     if (!block.failure()) {
       unblock_signals();  // the handler never returned
@@ -54,12 +75,13 @@ void run_blocks(const Task& task, Progress& progress) {
     (*stacks).forget_frames();
     return progress.fail(index, block.failure());
   }
+  if (block.trace() != nullptr) progress.keep(block.trace()->take_shadow());
 }
 
 // A worker that cannot even start is a failure of the launch.
-void work(const Task& task, Progress& progress) {
+void work(const Task& task, Progress& progress, std::int64_t worker) {
   try {
-    run_blocks(task, progress);
+    run_blocks(task, progress, worker);
   } catch (...) {
     progress.fail(-1, std::current_exception());
   }
@@ -76,6 +98,15 @@ void check(const Task& task) {
   if (place != nullptr) throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
 }
 
+void begin_trace(const Task& task, Progress& progress) {
+  Tracer& tracer = *task.tracer;
+  progress.chosen = tracer.blocks_to_run(progress.blocks);
+  ++tracer.launches;
+  tracer.blocks += static_cast<std::uint64_t>(progress.blocks);
+  tracer.shared_bytes = std::max(tracer.shared_bytes, static_cast<std::int64_t>(task.shared_bytes));
+  tracer.threads_per_block = std::max(tracer.threads_per_block, task.launch.threads());
+}
+
 }  // namespace
 
 void execute(const Task& task, int os_threads) {
@@ -83,17 +114,22 @@ void execute(const Task& task, int os_threads) {
   Progress progress;
   progress.blocks = task.launch.blocks();
   if (progress.blocks == 0) return;
-  const std::int64_t workers = std::min({std::int64_t{std::max(os_threads, 1)}, progress.blocks,
-                                         std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
+  if (task.tracer != nullptr) begin_trace(task, progress);
+  progress.workers = std::min({std::int64_t{std::max(os_threads, 1)}, progress.blocks,
+                               std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
+  progress.taken.resize(static_cast<std::size_t>(progress.workers));
   {
     std::vector<std::jthread> others;
     try {
-      for (std::int64_t i = 1; i < workers; ++i) others.emplace_back([&] { work(task, progress); });
-      work(task, progress);
+      for (std::int64_t i = 1; i < progress.workers; ++i)
+        others.emplace_back([&, i] { work(task, progress, i); });
+      work(task, progress, 0);
     } catch (const std::system_error&) {
-      progress.fail(-1, std::make_exception_ptr(no_more_threads(workers)));
+      progress.fail(-1, std::make_exception_ptr(no_more_threads(progress.workers)));
     }
   }
+  if (task.tracer != nullptr && !task.tracer->blocks_communicate)
+    find_races_across(progress.shadows, task.launch, *task.tracer);
   if (progress.failure) std::rethrow_exception(progress.failure);
 }
 

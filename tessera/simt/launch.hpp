@@ -25,12 +25,18 @@ void launch_kernel(const Launch& launch, const Problem& problem, Run& run) {
   simt::Task task;
   task.type = typeid(Kernel).name();
   task.body = [](const void* context, void* shared) {
+#if defined(TESSERA_TRACED)
+    // Parameters are no memory traffic on a GPU: on the thread's own stack they are not seen.
+    const Problem own = *static_cast<const Problem*>(context);
+    context = &own;
+#endif
     Kernel{}(Thread{}, *static_cast<Shared*>(shared), *static_cast<const Problem*>(context));
   };
   task.context = &problem;
-  task.shared_bytes = sizeof(Shared);
+  task.shared_bytes = std::is_empty_v<Shared> ? 0 : sizeof(Shared);
   task.launch = launch;
   if constexpr (requires { Kernel::may_return_early; }) task.may_return_early = Kernel::may_return_early;
+  task.tracer = run.tracer;
   simt::execute(task, run.device->threads);
 }
 

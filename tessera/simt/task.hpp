@@ -7,6 +7,8 @@
 
 namespace tessera::simt {
 
+struct Tracer;
+
 struct Task {
   const char* type = "";                                      // the kernel's, as the compiler mangles it
   void (*body)(const void* context, void* shared) = nullptr;  // one GPU thread
@@ -14,6 +16,7 @@ struct Task {
   std::size_t shared_bytes = 0;
   bool may_return_early = false;  // the kernel means it when threads return before a barrier of the others
   Launch launch;
+  Tracer* tracer = nullptr;  // watches a traced kernel
 };
 
 std::string kernel_name(const Task& task);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera trace`: what kernels ask of memory, counted on the executor, and what they do wrong.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include "tessera/cli/candidates.hpp"
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/ranges.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/report/ladder_table.hpp"
+#include "tessera/report/trace_table.hpp"
+#include "tessera/report/why.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> positionals, why;
+  std::string variants, element, tuning, tunings, schedule, blocks, seed = "1", registers, capability = "90",
+                                                                    json;
+  bool lines = false, no_check = false;
+};
+
+constexpr const char* about =
+    "Runs kernels on the executor and watches every access. Sizes are words such as m=256 n=256 k=256.\n\n"
+    "sectors/request     32-byte sectors that a warp's instruction moves; 4 is ideal for 4 bytes a lane\n"
+    "efficiency          share of the sectors' bytes that lanes asked for\n"
+    "wavefronts/request  turns that shared memory takes; more than 1, 2, 4 for 4, 8, 16 bytes are conflicts\n"
+    "divergent           instructions that only a part of a warp's lanes took part in\n"
+    "CGMA                flops for each access to global memory\n\n"
+    "Races, reads of shared memory that nobody wrote, accesses out of bounds or out of line, and barriers\n"
+    "that not all threads reach are told with their place. Threads that no barrier and no collective orders\n"
+    "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
+
+void declare(Words& words, Options& options) {
+  words.positionals("OPERATION SIZES", options.positionals, "");
+  words.value("--variant", options.variants, "these only; a list [the executor's whole ladder]", "NAME,…");
+  words.pair("--why", options.why, "what of two rungs' counters differs, in words", "RUNG RUNG");
+  words.value("--element", options.element, "[the operation's first]", "TYPE");
+  words.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
+  words.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
+  words.flag("--lines", options.lines, "the counters of each line of source");
+  words.value("--schedule", options.schedule,
+              "orders of threads and blocks: ascending, descending, or seeds [ascending,descending,1]",
+              "ORDER,…");
+  words.value("--blocks", options.blocks, "trace so many of a launch's blocks, evenly spread; all: each one",
+              "N");
+  words.flag("--no-check", options.no_check, "count only");
+  words.value("--registers", options.registers, "of a thread, for the occupancy", "N");
+  words.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
+  words.value("--seed", options.seed, "of the random data [1]", "N");
+  words.value("--json", options.json, "the results; - is standard output", "FILE");
+  words.closing(exit_codes);
+}
+
+std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least) {
+  const std::int64_t out = evaluate(word);
+  if (out < least || out > std::int64_t{1} << 40)
+    throw Error(flag + " " + word + " is less than " + std::to_string(least) + " or too large");
+  return out;
+}
+
+lab::Tracing tracing_of(const Options& options) {
+  lab::Tracing out;
+  out.schedules.clear();
+  const std::string words = options.schedule.empty() ? "ascending,descending,1" : options.schedule;
+  for (const std::string& word : split(words, ',')) out.schedules.push_back(simt::parse_schedule(word));
+  if (options.blocks == "all") out.accesses = ~std::uint64_t{0};
+  else if (!options.blocks.empty()) out.blocks = count_named("--blocks", options.blocks, 1);
+  out.check = !options.no_check;
+  out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0));
+  out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75));
+  if (!options.registers.empty()) out.registers = count_named("--registers", options.registers, 1);
+  return out;
+}
+
+std::vector<lab::Candidate> rungs(const Operation& operation, const Options& options) {
+  Selection selection;
+  selection.devices = {find_device("simt")};
+  selection.variants = options.why.empty() ? split(options.variants, ',') : options.why;
+  selection.tuning = parse_tuning(options.tuning);
+  if (!options.tunings.empty() && options.tunings != "all") unknown("--tunings", options.tunings, {"all"});
+  selection.all_tunings = options.tunings == "all";
+  selection.serial = false;
+  return candidates(operation, selection);
+}
+
+std::vector<Case> problems(const Operation& operation, const Options& options) {
+  std::vector<std::string> names = operation.signature.dimensions();
+  const std::vector<std::string> sizes(options.positionals.begin() + 1, options.positionals.end());
+  for (const Parameter* p : operation.signature.of(Parameter::Kind::integer))
+    if (std::ranges::any_of(sizes, [p](const std::string& w) { return w.starts_with(p->name + "="); }))
+      names.push_back(p->name);
+  if (sizes.empty() && !names.empty())
+    throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256");
+  std::vector<Case> out;
+  for (const Dims& dims : combinations(sizes, names)) {
+    Case& problem = out.emplace_back();
+    for (const auto& [name, size] : dims) {
+      if (operation.signature.find(name) != nullptr) problem.words[name] = std::to_string(size);
+      else problem.dims[name] = size;
+    }
+  }
+  return out;
+}
+
+int exit_of(const lab::TraceSession& session) {
+  const auto& rows = session.rows;
+  if (std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.findings.empty(); }))
+    return exit_code::memory;
+  const bool traced = std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.absent; });
+  return traced ? exit_code::passed : exit_code::no_device;
+}
+
+void print(std::FILE* to, const std::vector<lab::Traced>& rows, const Options& options) {
+  fmt::print(to, "{}", report::trace_table(rows));
+  if (options.lines)
+    for (const lab::Traced& row : rows)
+      if (!row.absent) fmt::print(to, "\n{}", report::line_table(row));
+  std::string findings;
+  for (const lab::Traced& row : rows) findings += report::findings_text(row);
+  if (!options.why.empty() && rows.size() == 2) fmt::print(to, "\n{}\n", report::why(rows[0], rows[1]));
+  fmt::print(to, "{}{}{}\n", findings.empty() ? "" : "\n", findings, report::notes(rows));
+}
+
+}  // namespace
+
+int trace(const Command& command) {
+  Options options;
+  Words words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about);
+  declare(words, options);
+  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (options.positionals.empty())
+    throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
+  const Operation& operation = operation_named(options.positionals[0]);
+  const Element element = element_named(operation, options.element);
+  const lab::Tracing tracing = tracing_of(options);
+  if (!options.why.empty() && (!options.variants.empty() || !options.tunings.empty()))
+    throw Error("--why names the two rungs itself: leave out --variant and --tunings");
+  const auto asked = rungs(operation, options);
+  std::FILE* const to = table_stream(options.json);
+  lab::TraceSession session{command.argv, operation.name, lab::now_utc(), tracing.seed, {}};
+  for (const Case& problem : problems(operation, options)) {
+    std::vector<lab::Traced> rows;
+    for (const lab::Candidate& rung : asked) {
+      if (!rung.absent) {
+        rows.push_back(lab::trace(operation, element, problem, rung.plan, tracing));
+        continue;
+      }
+      rows.emplace_back();
+      rows.back().plan = rung.plan;
+      rows.back().dims = problem.dims;
+      rows.back().absent = rung.absent;
+    }
+    fmt::print(to, "{} {}, {}\n", operation.name,
+               report::to_string(problem.dims, operation.signature.dimensions()), name_of(element));
+    print(to, rows, options);
+    std::ranges::move(rows, std::back_inserter(session.rows));
+  }
+  write_json(options.json, lab::to_json(session));
+  return exit_of(session);
+}
+
+}  // namespace tessera::cli

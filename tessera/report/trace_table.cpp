@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/report/trace_table.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <map>
+#include "tessera/report/table.hpp"
+
+namespace tessera::report {
+namespace {
+
+using Align = Table::Align;
+using simt::Act;
+using simt::Space;
+
+std::string name_of(const lab::Traced& row) {
+  return row.plan.variant->ladder + "/" + row.plan.variant->name;
+}
+
+std::string share(std::optional<double> value) { return value ? fmt::format("{:.0f}%", *value * 100) : ""; }
+
+// A count in full: it is exact.
+std::string whole(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
+
+std::string cell(std::optional<double> value) { return value ? number(value) : ""; }
+
+}  // namespace
+
+std::string trace_table(const std::vector<lab::Traced>& rows) {
+  Table table({{"rung", Align::left},
+               {"tuning", Align::left},
+               {"global loads"},
+               {"sectors/request"},
+               {"efficiency"},
+               {"stores"},
+               {"sectors/request"},
+               {"shared loads", Align::right, true},
+               {"wavefronts/request", Align::right, true},
+               {"conflicts", Align::right, true},
+               {"barriers", Align::right, true},
+               {"divergent"},
+               {"CGMA"},
+               {"flop/byte"},
+               {"occupancy"}});
+  for (const lab::Traced& row : rows) {
+    if (row.absent) {
+      table.add(
+          {name_of(row), to_string(row.plan.tuning), "", "", "", "", "", "", "", "", "", "", "", "", ""});
+      continue;
+    }
+    std::map<std::string, std::optional<double>> c;
+    for (auto& [name, value] : lab::counters_of(row)) c[name] = value;
+    const bool shared = c["shared_load.requests"].value_or(0) + c["shared_store.requests"].value_or(0) > 0;
+    const auto of_shared = [&](const std::string& text) { return shared ? text : std::string(); };
+    table.add({name_of(row), row.plan.tuning.empty() ? "-" : to_string(row.plan.tuning),
+               whole(c["global_load.requests"]), cell(c["global_load.sectors_per_request"]),
+               share(c["global_load.efficiency"]), whole(c["global_store.requests"]),
+               cell(c["global_store.sectors_per_request"]), of_shared(whole(c["shared_load.requests"])),
+               of_shared(cell(c["shared_load.wavefronts_per_request"])),
+               of_shared(whole(*c["shared_load.conflicts"] + *c["shared_store.conflicts"])),
+               whole(c["barriers"]), whole(c["divergent_requests"]), cell(c["cgma"]), cell(c["intensity"]),
+               share(c["occupancy"])});
+  }
+  return table.text();
+}
+
+std::string line_table(const lab::Traced& row) {
+  Table table({{"line", Align::left},
+               {"access", Align::left},
+               {"bytes"},
+               {"requests"},
+               {"sectors/request", Align::right, true},
+               {"efficiency", Align::right, true},
+               {"wavefronts/request", Align::right, true},
+               {"conflicts", Align::right, true},
+               {"divergent"},
+               {"source", Align::left}});
+  for (const lab::TracedLine& line : row.lines) {
+    std::map<std::string, std::optional<double>> c;
+    for (auto& [name, value] : lab::counters_of(line.counts, line.space)) c[name] = value;
+    const std::string place =
+        line.file.empty() ? "(unknown)"
+                          : line.file.substr(line.file.rfind('/') + 1) + ":" + std::to_string(line.line);
+    table.add({place, lab::name_of(line.space, line.act), std::to_string(line.width), whole(c["requests"]),
+               cell(c["sectors_per_request"]), share(c["efficiency"]), cell(c["wavefronts_per_request"]),
+               whole(c["conflicts"]), whole(c["divergent_requests"]), line.text});
+  }
+  return name_of(row) + "\n" + table.text();
+}
+
+std::string findings_text(const lab::Traced& row) {
+  std::string out;
+  for (const lab::TracedFinding& f : row.findings) {
+    out += fmt::format("{}: {}{}: {}", f.file.empty() ? name_of(row) : f.file + ":" + std::to_string(f.line),
+                       simt::name_of(f.kind), f.times > 1 ? fmt::format(" ({} times)", f.times) : "", f.text);
+    out += fmt::format("  [{}, schedule {}]\n", name_of(row), f.schedule);
+    if (!f.source.empty()) out += "    " + f.source + "\n";
+  }
+  return out;
+}
+
+std::string notes(const std::vector<lab::Traced>& rows) {
+  std::string out;
+  bool any = false, registers_known = true;
+  for (const lab::Traced& row : rows) {
+    if (row.absent) {
+      out += fmt::format("n/a: {}: {}\n", name_of(row), *row.absent);
+      continue;
+    }
+    any = true;
+    registers_known = registers_known && row.registers_known;
+    if (row.blocks_run != row.blocks)
+      out += fmt::format("{}: {} of {} blocks were traced, evenly spread; counts are theirs\n", name_of(row),
+                         row.blocks_run, row.blocks);
+  }
+  if (!any) return out;
+  out += "CGMA and flop/byte take the flops that the problem needs; flop/byte is over the sectors' bytes.\n";
+  if (!registers_known)
+    out += "Occupancy as if registers were no limit (--registers N, from a GPU build, tells).\n";
+  return out;
+}
+
+}  // namespace tessera::report

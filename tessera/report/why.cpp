@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/report/why.hpp"
+#include <fmt/format.h>
+#include <cmath>
+#include <map>
+#include "tessera/report/table.hpp"
+
+namespace tessera::report {
+namespace {
+
+using Values = std::map<std::string, double>;
+
+// A ratio nearer to 1 than this is no reason.
+constexpr double notable = 1.02;
+
+Values values_of(const lab::Traced& traced) {
+  Values out;
+  for (const auto& [name, value] : lab::counters_of(traced))
+    if (value && std::isfinite(*value)) out[name] = *value;
+  return out;
+}
+
+double value(const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? 0 : found->second;
+}
+
+std::string trimmed(double x) {
+  if (std::trunc(x) == x && std::abs(x) < 1e15) return fmt::format("{:.0f}", x);
+  std::string out = number(x);
+  if (out.find('.') != std::string::npos && out.find('e') == std::string::npos) {
+    out.erase(out.find_last_not_of('0') + 1);
+    if (out.ends_with('.')) out.pop_back();
+  }
+  return out;
+}
+
+class Comparison {
+ public:
+  Comparison(const lab::Traced& before, const lab::Traced& after)
+      : before_(values_of(before)), after_(values_of(after)) {}
+
+  // "- global loads: 2.5 instead of 16.5 sectors per request: 6.6 times fewer"
+  void count(const std::string& subject, const std::string& name, const std::string& unit) {
+    const double a = value(before_, name), b = value(after_, name);
+    if (a == b || (a != 0 && b != 0 && std::max(a / b, b / a) < notable)) return;
+    std::string change;
+    if (a == 0 || b == 0) change = "";
+    else
+      change = a > b ? fmt::format(": {:.3g} times fewer", a / b) : fmt::format(": {:.3g} times more", b / a);
+    lines_ += fmt::format("- {}{} instead of {} {}{}\n", subject.empty() ? "" : subject + ": ", shown(b),
+                          shown(a), unit, change);
+  }
+
+  void level(const std::string& name, const std::string& what) {
+    const double a = value(before_, name), b = value(after_, name);
+    if (a == 0 || b == 0 || std::max(a / b, b / a) < notable) return;
+    lines_ += fmt::format("- {}: {} instead of {}\n", what, trimmed(b), trimmed(a));
+  }
+
+  void sectors() {
+    const auto all = [](const Values& v) {
+      return value(v, "global_load.sectors") + value(v, "global_store.sectors") +
+             value(v, "global_atomic.sectors");
+    };
+    const double a = all(before_), b = all(after_);
+    if (a == 0 || b == 0 || std::max(a / b, b / a) < notable) return;
+    lines_ += fmt::format("- in all {} instead of {} sectors of global memory: {:.3g} times {}\n", trimmed(b),
+                          trimmed(a), std::max(a / b, b / a), a > b ? "fewer" : "more");
+  }
+
+  const std::string& lines() const { return lines_; }
+
+ private:
+  static std::string shown(double x) { return x == 0 ? "no" : trimmed(x); }
+
+  Values before_, after_;
+  std::string lines_;
+};
+
+std::string name_of(const lab::Traced& row) {
+  return row.plan.variant->name + (row.plan.tuning.empty() ? "" : " (" + to_string(row.plan.tuning) + ")");
+}
+
+}  // namespace
+
+std::string why(const lab::Traced& before, const lab::Traced& after) {
+  for (const lab::Traced* row : {&before, &after})
+    if (row->absent) return name_of(*row) + ": " + *row->absent + "\n";
+  if (before.blocks_run != before.blocks || after.blocks_run != after.blocks)
+    return "only a part of the blocks was traced: numbers of two rungs cannot be compared; --blocks all "
+           "traces them all\n";
+  Comparison compared(before, after);
+  compared.count("global loads", "global_load.sectors_per_request", "sectors per request");
+  compared.count("global loads", "global_load.requests", "requests");
+  compared.count("global stores", "global_store.sectors_per_request", "sectors per request");
+  compared.count("global stores", "global_store.requests", "requests");
+  compared.sectors();
+  compared.count("shared loads", "shared_load.requests", "requests");
+  compared.count("shared loads", "shared_load.wavefronts", "wavefronts");
+  compared.count("shared loads", "shared_load.conflicts", "conflicting wavefronts");
+  compared.count("shared stores", "shared_store.wavefronts", "wavefronts");
+  compared.count("shared stores", "shared_store.conflicts", "conflicting wavefronts");
+  compared.count("", "barriers", "barriers");
+  compared.count("", "divergent_requests", "divergent requests");
+  compared.count("", "threads", "threads");
+  compared.level("cgma", "flops for each access to global memory (CGMA)");
+  compared.level("intensity", "flops for each byte of the sectors");
+  compared.level("occupancy", "occupancy");
+  const std::string head = name_of(after) + " against " + name_of(before) + ":\n";
+  return head + (compared.lines().empty()
+                     ? "- no counter differs: the reason is in the instructions, not in the accesses\n"
+                     : compared.lines());
+}
+
+}  // namespace tessera::report

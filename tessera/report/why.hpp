@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two rungs' counters, one subtracted from the other and put into words.
+#pragma once
+#include <string>
+#include "tessera/lab/trace_result.hpp"
+
+namespace tessera::report {
+
+// Why `after` may be faster or slower than `before`: what of their traces differs, a line each.
+std::string why(const lab::Traced& before, const lab::Traced& after);
+
+}  // namespace tessera::report

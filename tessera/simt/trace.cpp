@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/simt/trace.hpp"
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include "tessera/core/error.hpp"
+
+namespace tessera::simt {
+
+AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
+  requests += other.requests;
+  divergent += other.divergent;
+  accesses += other.accesses;
+  bytes += other.bytes;
+  distinct_bytes += other.distinct_bytes;
+  sectors += other.sectors;
+  ideal_sectors += other.ideal_sectors;
+  wavefronts += other.wavefronts;
+  ideal_wavefronts += other.ideal_wavefronts;
+  return *this;
+}
+
+const char* name_of(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::race:
+      return "race";
+    case Finding::Kind::uninitialised:
+      return "uninitialised";
+    case Finding::Kind::out_of_bounds:
+      return "out of bounds";
+    case Finding::Kind::misaligned:
+      return "misaligned";
+    case Finding::Kind::writes_input:
+      return "writes an input";
+    case Finding::Kind::barrier:
+      return "barrier";
+    case Finding::Kind::stopped:
+      return "stopped";
+  }
+  return "?";
+}
+
+std::string to_string(const Schedule& schedule) {
+  switch (schedule.order) {
+    case Schedule::Order::ascending:
+      return "ascending";
+    case Schedule::Order::descending:
+      return "descending";
+    case Schedule::Order::seeded:
+      break;
+  }
+  return std::to_string(schedule.seed);
+}
+
+Schedule parse_schedule(const std::string& word) {
+  if (word == "ascending") return {Schedule::Order::ascending, 0};
+  if (word == "descending") return {Schedule::Order::descending, 0};
+  Schedule out{Schedule::Order::seeded, 0};
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out.seed);
+  if (failed != std::errc() || end != word.data() + word.size() || word.empty())
+    throw Error("the schedule '" + word + "' is not known: ascending, descending, or a number, a seed");
+  return out;
+}
+
+std::vector<std::int64_t> Tracer::blocks_to_run(std::int64_t of) const {
+  const std::int64_t count = sample == 0 ? of : std::min(sample, of);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    out[static_cast<std::size_t>(i)] = count == of || count == 1 ? i : i * (of - 1) / (count - 1);
+  if (schedule.order == Schedule::Order::descending) std::ranges::reverse(out);
+  if (schedule.order == Schedule::Order::seeded) {
+    std::mt19937_64 random(schedule.seed);
+    for (std::size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[random() % i]);
+  }
+  return out;
+}
+
+void Tracer::add(const SiteCounts& more) {
+  for (SiteCounts& known : sites)
+    if (known.site.bits == more.site.bits && known.space == more.space) {
+      known.counts += more.counts;
+      return;
+    }
+  sites.push_back(more);
+}
+
+void Tracer::add(const BarrierCounts& more) {
+  for (BarrierCounts& known : barriers)
+    if (same(known.here, more.here)) {
+      known.times += more.times;
+      return;
+    }
+  barriers.push_back(more);
+}
+
+// Of the same mistake the earliest block's is told, whichever OS thread came upon it first.
+void Tracer::add(const Finding& more) {
+  for (Finding& known : findings)
+    if (known.kind == more.kind && known.site.bits == more.site.bits && known.other.bits == more.other.bits &&
+        known.here.line == more.here.line) {
+      const std::uint64_t times = known.times + more.times;
+      if (more.block < known.block) known = more;
+      known.times = times;
+      return;
+    }
+  findings.push_back(more);
+}
+
+AccessCounts Tracer::total(Space space, Act act) const {
+  AccessCounts out;
+  for (const SiteCounts& site : sites)
+    if (site.space == space && site.site.act() == act) out += site.counts;
+  return out;
+}
+
+std::optional<std::string> tracing_absent() {
+#if defined(TESSERA_TRACING_ABSENT)
+  return TESSERA_TRACING_ABSENT;
+#else
+  return std::nullopt;
+#endif
+}
+
+}  // namespace tessera::simt

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kernel of every ladder, traced: as it is, it breaks no rule; without any one of its barriers it
+// does. A tracer that overlooks a missing barrier, or cries without need, fails here.
+#include <gtest/gtest.h>
+#include <algorithm>
+#include "tessera/lab/trace.hpp"
+#include "tessera/run/conformance.hpp"
+#include "tessera/run/inputs.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr double most_flops = 1e6;
+
+double flops_of(const Operation& operation, const Case& tried) {
+  return operation.flops(Inputs(operation, operation.elements.front(), tried, 1).arguments());
+}
+
+// The most work first: several steps of every loop.
+std::vector<Case> largest_cases(const Operation& operation, std::size_t count) {
+  std::vector<std::pair<double, Case>> all;
+  for (const Case& tried : operation.cases)
+    if (const double flops = flops_of(operation, tried); flops > 0 && flops <= most_flops)
+      all.emplace_back(flops, tried);
+  std::ranges::stable_sort(all, std::ranges::greater{}, &std::pair<double, Case>::first);
+  std::vector<Case> out;
+  for (std::size_t i = 0; i < std::min(count, all.size()); ++i) out.push_back(all[i].second);
+  return out;
+}
+
+std::string told(const lab::Traced& traced) {
+  std::string out;
+  for (const auto& f : traced.findings) out += f.file + ":" + std::to_string(f.line) + ": " + f.text + "\n";
+  return out;
+}
+
+struct Rung {
+  const Operation* operation;
+  const Variant* variant;
+};
+
+std::vector<Rung> rungs() {
+  std::vector<Rung> out;
+  for (const Operation& operation : operations())
+    for (const Variant* variant : ladder_of(operation.name))
+      if (variant->where == Where::simt) out.push_back({&operation, variant});
+  return out;
+}
+
+lab::Traced traced(const Rung& rung, const Choice& choice, Element element, const Case& tried,
+                   std::vector<Here> without = {}) {
+  const Device device = find_backend(Where::simt)->devices().at(0);
+  lab::Tracing tracing;
+  tracing.without = std::move(without);
+  return lab::trace(*rung.operation, element, tried, {rung.variant, &choice, choice.defaults(), device},
+                    tracing);
+}
+
+TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
+  ASSERT_FALSE(rungs().empty());
+  for (const Rung& rung : rungs())
+    for (const Choice& choice : rung.variant->choices) {
+      ASSERT_NE(traced_twin(*rung.variant, choice), nullptr)
+          << rung.variant->name << " " << to_string(choice.tuning);
+      for (const Case& tried : rung.operation->cases) {
+        if (flops_of(*rung.operation, tried) > 1e5 && &choice != &rung.variant->choices[0]) continue;
+        if (flops_of(*rung.operation, tried) > most_flops) continue;
+        const lab::Traced result = traced(rung, choice, rung.operation->elements.front(), tried);
+        EXPECT_TRUE(result.findings.empty())
+            << rung.variant->name << " " << to_string(choice.tuning) << " " << to_string(tried) << "\n"
+            << told(result);
+      }
+    }
+}
+
+// Whether leaving out the barrier is noticed in one of the cases.
+bool is_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& cases, Here barrier) {
+  return std::ranges::any_of(cases, [&](const Case& tried) {
+    const auto result = traced(rung, choice, rung.operation->elements.front(), tried, {barrier});
+    return std::ranges::any_of(result.findings, [](const lab::TracedFinding& f) {
+      return f.kind == simt::Finding::Kind::race && f.line != 0;
+    });
+  });
+}
+
+TEST(Mutation, EveryBarrierThatIsRemovedIsMissed) {
+  std::size_t removed = 0;
+  for (const Rung& rung : rungs()) {
+    const auto cases = largest_cases(*rung.operation, 3);
+    ASSERT_FALSE(cases.empty()) << rung.operation->name;
+    const Choice& choice = rung.variant->choices[0];
+    const lab::Traced whole = traced(rung, choice, rung.operation->elements.front(), cases[0]);
+    ASSERT_FALSE(whole.absent) << *whole.absent;
+    for (const simt::BarrierCounts& barrier : whole.barrier_sites) {
+      // A barrier of a kernel whose threads share nothing only keeps them in step: no rule needs it.
+      const bool shares = whole.total(simt::Space::shared, simt::Act::read).requests != 0;
+      const std::string where =
+          rung.variant->name + " without " + barrier.here.file + ":" + std::to_string(barrier.here.line);
+      EXPECT_EQ(is_caught(rung, choice, cases, barrier.here), shares) << where;
+      removed += shares;
+    }
+  }
+  EXPECT_GE(removed, 2u);
+}
+
+}  // namespace
+}  // namespace tessera
