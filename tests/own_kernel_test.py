@@ -47,7 +47,7 @@ class OwnKernels(unittest.TestCase):
              f"-DCMAKE_PREFIX_PATH={work / 'prefix'}")
         must("cmake", "--build", str(made))
         cls.program = str(work / "prefix/bin/tessera")
-        cls.own = str(made / "own_kernel/libown.so")
+        cls.own, cls.racing = str(made / "own_kernel/libown.so"), str(made / "own_kernel/libracing.so")
         cls.made = made
 
     @classmethod
@@ -72,8 +72,9 @@ class OwnKernels(unittest.TestCase):
         self.assertNotIn("own_tiles", self.run_with(0, "list", "matmul").stdout)
         for ran in (self.run_with(0, "--load", self.own, "list", "matmul"),
                     self.run_with(0, "list", "matmul", f"--load={self.own}"),
-                    self.run_with(0, "list", "matmul", TESSERA_LOAD=f"{self.own}:{self.built('twice')}")):
+                    self.run_with(0, "list", "matmul", TESSERA_LOAD=f"{self.own}:{self.racing}")):
             self.assertRegex(ran.stdout, r"gpu +43 +own_tiles")
+        self.assertRegex(ran.stdout, r"gpu +44 +one_barrier")
         twice = self.run_with(0, "--load", self.own, "list", "matmul", TESSERA_LOAD=self.own)
         self.assertEqual(twice.stdout.count("  own_tiles"), 1)
         self.run_with(0, "--load", self.own, "--load", self.own, "list")
@@ -84,6 +85,20 @@ class OwnKernels(unittest.TestCase):
         ran = self.run_with(0, "--load", self.own, "bench", "matmul", "m=32", "n=32", "k=32", "--device", "simt",
                             "--variant", "own_tiles,shared_tiles", "--time", "0.2")
         self.assertRegex(ran.stdout, r"gpu/own_tiles .* ok")
+
+    def test_it_is_traced_and_raced(self):
+        sizes = ("m=64", "n=64", "k=64")
+        probe = done(self.program, "trace", "matmul", *sizes, "--variant", "shared_tiles")
+        if probe.returncode == 5:
+            self.skipTest(probe.stdout)
+        ran = self.run_with(0, "--load", self.own, "trace", "matmul", *sizes, "--variant", "own_tiles,shared_tiles")
+        own, ladder = (next(l for l in ran.stdout.splitlines() if name in l) for name in ("own_tiles", "shared_tiles"))
+        self.assertEqual(own.split()[-5:], ladder.split()[-5:], "the same kernel gives the same counts")
+        ran = self.run_with(4, "--load", self.racing, "trace", "matmul", *sizes, "--variant", "one_barrier")
+        source = (TREE / "examples/own_kernel/matmul/gpu_44_one_barrier.simt.cu").read_text().splitlines()
+        lines = [i + 1 for i, text in enumerate(source) if "] = p." in text or "shared.a[y][l]" in text]
+        self.assertEqual(len(lines), 3)
+        self.assertRegex(ran.stdout, "|".join(rf"gpu_44_one_barrier\.simt\.cu:{line}\b" for line in lines))
 
     def test_an_operation_comes_along(self):
         self.run_with(2, "verify", "twice")
