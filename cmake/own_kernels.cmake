@@ -33,7 +33,7 @@ function(_tessera_simt_unit target file kind)
   # A large frame must touch the gap below the executor's stacks.
   set_property(SOURCE ${unit} APPEND PROPERTY INCLUDE_DIRECTORIES ${folder})
   set_property(SOURCE ${unit} APPEND PROPERTY COMPILE_OPTIONS -fstack-clash-protection)
-  if(kind STREQUAL traced)
+  if("${kind}" STREQUAL "traced")
     set_property(SOURCE ${unit} APPEND PROPERTY COMPILE_OPTIONS ${TESSERA_TRACED_FLAGS})
   endif()
 endfunction()
