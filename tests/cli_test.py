@@ -323,7 +323,7 @@ class Sweep(Case):
 
     def test_mistakes(self):
         sizes = ("m=1", "n=1", "k=1")
-        self.fails(2, "per_element runs on simt", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "per_element")
+        self.fails(2, "not on cpu: say so with --device", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "per_element")
         self.fails(2, "which variant?", "sweep", "matmul", *sizes)
         self.fails(2, "a parameter 'q'", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "blocked", "--over", "q=1")
         self.fails(2, "'x'", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "blocked", "--table", "x,depth")
