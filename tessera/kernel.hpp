@@ -18,6 +18,7 @@
 #pragma once
 #include <algorithm>
 #include <type_traits>
+#include <typeinfo>
 #include "tessera/rung.hpp"
 #if defined(__CUDACC__)
 #include "tessera/cuda/launch.cuh"
@@ -99,6 +100,9 @@ void bind_kernel(Choice& choice, Types<T...>) {
   using Any = typename Selected::template Of<float>;
   if constexpr (requires { Any::ranges(); }) choice.ranges = Any::ranges();
   ((choice.run[element_of<T>] = run_kernel<Problem, typename Selected::template Of<T>, T>), ...);
+#if !defined(__CUDACC__)
+  ((choice.kernels[element_of<T>] = typeid(typename Selected::template Of<T>).name()), ...);
+#endif
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     Reason reason = "has no kernel for this element";
     ((arguments.element() == element_of<T>

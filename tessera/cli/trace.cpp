@@ -20,7 +20,7 @@ namespace {
 struct Options {
   std::vector<std::string> positionals, why;
   std::string variants, element, tuning, tunings, schedule, blocks, seed = "1", registers, capability = "90",
-                                                                    json;
+                                                                    cubin, json;
   bool lines = false, no_check = false;
 };
 
@@ -50,6 +50,8 @@ void declare(Words& words, Options& options) {
               "N");
   words.flag("--no-check", options.no_check, "count only");
   words.value("--registers", options.registers, "of a thread, for the occupancy", "N");
+  words.value("--cubin", options.cubin,
+              "where the kernels' GPU code is: .cubin, object, program; a list [this program]", "FILE,…");
   words.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
   words.value("--seed", options.seed, "of the random data [1]", "N");
   words.value("--json", options.json, "the results; - is standard output", "FILE");
@@ -63,6 +65,19 @@ std::int64_t count_named(const std::string& flag, const std::string& word, std::
   return out;
 }
 
+// What is asked for must be there; the program itself may hold none.
+std::vector<lab::KernelCode> code_in(const std::string& files) {
+  std::vector<lab::KernelCode> out;
+  for (const std::string& file : split(files, ','))
+    std::ranges::move(lab::read_code(file), std::back_inserter(out));
+  if (!files.empty()) return out;
+  try {
+    return lab::read_code("/proc/self/exe");
+  } catch (const Error&) {
+    return out;
+  }
+}
+
 lab::Tracing tracing_of(const Options& options) {
   lab::Tracing out;
   out.schedules.clear();
@@ -73,6 +88,7 @@ lab::Tracing tracing_of(const Options& options) {
   out.check = !options.no_check;
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0));
   out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75));
+  out.code = code_in(options.cubin);
   if (!options.registers.empty()) out.registers = count_named("--registers", options.registers, 1);
   return out;
 }

@@ -208,9 +208,14 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
       out.blocks == 0 ? 0 : static_cast<double>(out.blocks_run) / static_cast<double>(out.blocks);
   out.flops = flops * share;
   out.bytes = operation.bytes(inputs.arguments()) * share;
-  out.registers_known = tracing.registers.has_value();
+  if (const auto type = twin->kernels.find(element); type != twin->kernels.end())
+    if (const KernelCode* code = find_code(asked.code, type->second, asked.compute_capability))
+      out.code = *code;
+  std::optional<std::int64_t> registers = asked.registers;
+  if (!registers && out.code) registers = out.code->registers;
+  out.registers_known = registers.has_value();
   out.occupancy = occupancy(multiprocessor_of(tracing.compute_capability), out.threads_per_block,
-                            out.shared_bytes, tracing.registers);
+                            out.shared_bytes, registers);
   return out;
 }
 

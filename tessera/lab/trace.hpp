@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <vector>
+#include "tessera/lab/code.hpp"
 #include "tessera/lab/occupancy.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/simt/trace.hpp"
@@ -15,12 +16,13 @@ struct Tracing {
   // Mistakes are looked for under each; counts are those of the first.
   std::vector<simt::Schedule> schedules = {{}};
   std::int64_t blocks = 0;                // of each launch, evenly spread; 0: all, if they are not too many
-  std::uint64_t accesses = 60'000'000;   // too many is what does more than about this
+  std::uint64_t accesses = 60'000'000;    // too many is what does more than about this
   std::uint64_t seed = 1;                 // of the data
   bool check = true;                      // look for races
   std::vector<Here> without;              // barriers to leave out
   int compute_capability = 90;            // whose occupancy is told
-  std::optional<std::int64_t> registers;  // of a thread, where they are known
+  std::optional<std::int64_t> registers;  // of a thread, if not what the code says
+  std::vector<KernelCode> code;           // where the kernels' GPU code is looked for
 };
 
 // A line of source: what it asks of memory.
@@ -50,6 +52,7 @@ struct Traced {
   std::uint64_t threads = 0, warps = 0, blocks = 0, blocks_run = 0, launches = 0, barriers = 0;
   std::int64_t threads_per_block = 0, shared_bytes = 0;
   Occupancy occupancy;
+  std::optional<KernelCode> code;  // what the GPU's compiler made of the kernel
   bool registers_known = false;
   std::vector<TracedLine> lines;
   std::vector<simt::BarrierCounts> barrier_sites;

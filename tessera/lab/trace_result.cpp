@@ -58,6 +58,7 @@ Json row_json(const Traced& row) {
   out["occupancy"] = row.occupancy.fraction;
   out["occupancy_limit"] = row.occupancy.limit;
   out["registers_known"] = row.registers_known;
+  out["code"] = row.code ? to_json(*row.code) : Json(nullptr);
   out["counters"] = to_json(counters_of(row));
   out["lines"] = lines_json(row.lines);
   out["findings"] = Json::array();

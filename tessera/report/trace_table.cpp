@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <map>
+#include "tessera/report/code_table.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -40,16 +41,23 @@ std::string trace_table(const std::vector<lab::Traced>& rows) {
                {"divergent"},
                {"CGMA"},
                {"flop/byte"},
-               {"occupancy"}});
+               {"occupancy"},
+               {"registers", Align::right, true},
+               {"spills", Align::right, true},
+               {"shared load widths", Align::right, true},
+               {"instructions/FMA", Align::right, true}});
   for (const lab::Traced& row : rows) {
     if (row.absent) {
-      table.add(
-          {name_of(row), to_string(row.plan.tuning), "", "", "", "", "", "", "", "", "", "", "", "", ""});
+      table.add({name_of(row), to_string(row.plan.tuning), "", "", "", "", "", "", "", "", "", "", "", "", "",
+                 "", "", "", ""});
       continue;
     }
     std::map<std::string, std::optional<double>> c;
     for (auto& [name, value] : lab::counters_of(row)) c[name] = value;
     const bool shared = c["shared_load.requests"].value_or(0) + c["shared_store.requests"].value_or(0) > 0;
+    const auto& code = row.code;
+    const auto registers =
+        code && code->registers ? std::optional(static_cast<double>(*code->registers)) : std::nullopt;
     const auto of_shared = [&](const std::string& text) { return shared ? text : std::string(); };
     table.add({name_of(row), row.plan.tuning.empty() ? "-" : to_string(row.plan.tuning),
                whole(c["global_load.requests"]), cell(c["global_load.sectors_per_request"]),
@@ -58,7 +66,10 @@ std::string trace_table(const std::vector<lab::Traced>& rows) {
                of_shared(cell(c["shared_load.wavefronts_per_request"])),
                of_shared(whole(*c["shared_load.conflicts"] + *c["shared_store.conflicts"])),
                whole(c["barriers"]), whole(c["divergent_requests"]), cell(c["cgma"]), cell(c["intensity"]),
-               share(c["occupancy"])});
+               share(c["occupancy"]), code ? whole(registers) : "",
+               code ? std::to_string(code->local_load.all() + code->local_store.all()) : "",
+               code ? of_shared(widths_text(code->shared_load)) : "",
+               code ? cell(code->instructions_per_fma()) : ""});
   }
   return table.text();
 }
@@ -115,7 +126,14 @@ std::string notes(const std::vector<lab::Traced>& rows) {
   if (!any) return out;
   out += "CGMA and flop/byte take the flops that the problem needs; flop/byte is over the sectors' bytes.\n";
   if (!registers_known)
-    out += "Occupancy as if registers were no limit (--registers N, from a GPU build, tells).\n";
+    out +=
+        "Occupancy as if registers were no limit: the kernels' GPU code, which tells, was not found "
+        "(--cubin, "
+        "--registers).\n";
+  if (std::ranges::any_of(rows, [](const lab::Traced& row) { return row.code.has_value(); }))
+    out +=
+        "Registers, spills, widths and instructions are of the GPU code: each instruction once, however "
+        "often it runs.\n";
   return out;
 }
 

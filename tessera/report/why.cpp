@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <cmath>
 #include <map>
+#include "tessera/report/code_table.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -69,6 +70,25 @@ class Comparison {
                           trimmed(a), std::max(a / b, b / a), a > b ? "fewer" : "more");
   }
 
+  // What no count of accesses shows: the instructions that the compiler made of the two.
+  void code(const lab::KernelCode& a, const lab::KernelCode& b) {
+    const auto differs = [&](const std::string& what, const std::string& before, const std::string& after) {
+      if (before != after) lines_ += fmt::format("- {}: {} instead of {}\n", what, after, before);
+    };
+    const auto per_fma = [](const lab::KernelCode& k) {
+      return k.instructions_per_fma() ? trimmed(*k.instructions_per_fma()) : std::string("n/a");
+    };
+    const auto count = [](std::optional<std::int64_t> n) {
+      return n ? std::to_string(*n) : std::string("n/a");
+    };
+    differs("instructions in the code for each multiply-add", per_fma(a), per_fma(b));
+    differs("shared loads in the code, by bits", widths_text(a.shared_load), widths_text(b.shared_load));
+    differs("global loads in the code, by bits", widths_text(a.global_load), widths_text(b.global_load));
+    differs("registers of a thread", count(a.registers), count(b.registers));
+    differs("spills in the code", count(a.local_load.all() + a.local_store.all()),
+            count(b.local_load.all() + b.local_store.all()));
+  }
+
   const std::string& lines() const { return lines_; }
 
  private:
@@ -107,6 +127,7 @@ std::string why(const lab::Traced& before, const lab::Traced& after) {
   compared.level("cgma", "flops for each access to global memory (CGMA)");
   compared.level("intensity", "flops for each byte of the sectors");
   compared.level("occupancy", "occupancy");
+  if (before.code && after.code) compared.code(*before.code, *after.code);
   const std::string head = name_of(after) + " against " + name_of(before) + ":\n";
   return head + (compared.lines().empty()
                      ? "- no counter differs: the reason is in the instructions, not in the accesses\n"
