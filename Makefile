@@ -9,7 +9,7 @@ help:
 	@echo "make test        build and run every test"
 	@echo "make yardsticks  install the libraries that the ladders are measured against"
 	@echo "make bench       measure the ladders on this machine"
-	@echo "make tables      write README's tables from results/"
+	@echo "make tables      write README's tables from results/, and those of docs/learn"
 	@echo "make format      format the sources"
 	@echo "make clean       remove build/"
 
@@ -33,8 +33,9 @@ yardsticks:
 bench: build
 	@tools/bench
 
-tables:
+tables: build
 	@tools/readme_tables
+	@tools/learn_tables
 
 format:
 	@tools/setup format
