@@ -93,7 +93,7 @@ class OwnKernels(unittest.TestCase):
             self.skipTest(probe.stdout)
         ran = self.run_with(0, "--load", self.own, "trace", "matmul", *sizes, "--variant", "own_tiles,shared_tiles")
         own, ladder = (next(l for l in ran.stdout.splitlines() if name in l) for name in ("own_tiles", "shared_tiles"))
-        self.assertEqual(own.split()[-5:], ladder.split()[-5:], "the same kernel gives the same counts")
+        self.assertEqual(own.split()[-5:], ladder.split()[-5:], "the same kernel gives the same counts, and the same code where there is an nvcc")
         ran = self.run_with(4, "--load", self.racing, "trace", "matmul", *sizes, "--variant", "one_barrier")
         source = (TREE / "examples/own_kernel/matmul/gpu_44_one_barrier.simt.cu").read_text().splitlines()
         lines = [i + 1 for i, text in enumerate(source) if "] = p." in text or "shared.a[y][l]" in text]

@@ -51,7 +51,7 @@ void declare(Words& words, Options& options) {
   words.flag("--no-check", options.no_check, "count only");
   words.value("--registers", options.registers, "of a thread, for the occupancy", "N");
   words.value("--cubin", options.cubin,
-              "where the kernels' GPU code is: .cubin, object, program; a list [this program]", "FILE,…");
+              "where the kernels' GPU code is: .cubin, object, program; a list [this program, and what --load brings]", "FILE,…");
   words.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
   words.value("--seed", options.seed, "of the random data [1]", "N");
   words.value("--json", options.json, "the results; - is standard output", "FILE");
@@ -65,20 +65,28 @@ std::int64_t count_named(const std::string& flag, const std::string& word, std::
   return out;
 }
 
-// What is asked for must be there; the program itself may hold none.
-std::vector<lab::KernelCode> code_in(const std::string& files) {
-  std::vector<lab::KernelCode> out;
+// What is asked for must be there; the program itself and what it loaded may hold none.
+std::map<std::string, std::vector<lab::KernelCode>> code_in(const std::string& files,
+                                                            const std::vector<lab::Candidate>& rungs) {
+  std::vector<lab::KernelCode> named;
   for (const std::string& file : split(files, ','))
-    std::ranges::move(lab::read_code(file), std::back_inserter(out));
-  if (!files.empty()) return out;
-  try {
-    return lab::read_code("/proc/self/exe");
-  } catch (const Error&) {
-    return out;
+    std::ranges::move(lab::read_code(file), std::back_inserter(named));
+  std::map<std::string, std::vector<lab::KernelCode>> out;
+  for (const lab::Candidate& rung : rungs) {
+    const std::string& object = rung.plan.variant->object;
+    if (out.contains(object)) continue;
+    std::vector<lab::KernelCode>& code = out[object] = named;
+    if (!files.empty()) continue;
+    try {
+      code = lab::read_code(object.empty() ? "/proc/self/exe" : object);
+    } catch (const Error&) {
+      code.clear();
+    }
   }
+  return out;
 }
 
-lab::Tracing tracing_of(const Options& options) {
+lab::Tracing tracing_of(const Options& options, const std::vector<lab::Candidate>& rungs) {
   lab::Tracing out;
   out.schedules.clear();
   const std::string words = options.schedule.empty() ? "ascending,descending,1" : options.schedule;
@@ -88,7 +96,7 @@ lab::Tracing tracing_of(const Options& options) {
   out.check = !options.no_check;
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0));
   out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75));
-  out.code = code_in(options.cubin);
+  out.code = code_in(options.cubin, rungs);
   if (!options.registers.empty()) out.registers = count_named("--registers", options.registers, 1);
   return out;
 }
@@ -153,10 +161,10 @@ int trace(const Command& command) {
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
   const Operation& operation = operation_named(options.positionals[0]);
   const Element element = element_named(operation, options.element);
-  const lab::Tracing tracing = tracing_of(options);
   if (!options.why.empty() && (!options.variants.empty() || !options.tunings.empty()))
     throw Error("--why names the two rungs itself: leave out --variant and --tunings");
   const auto asked = rungs(operation, options);
+  const lab::Tracing tracing = tracing_of(options, asked);
   std::FILE* const to = table_stream(options.json);
   lab::TraceSession session{command.argv, operation.name, lab::now_utc(), tracing.seed, {}};
   for (const Case& problem : problems(operation, options)) {

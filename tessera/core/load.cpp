@@ -18,6 +18,8 @@ namespace {
 // What enlist() refused while a file is being opened; null: none is.
 std::vector<std::string>* refused = nullptr;
 
+std::string opening;  // what file_being_loaded() tells
+
 std::string demangled(const std::string& name) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
@@ -73,7 +75,11 @@ std::string why_not(const std::string& file) {
 }
 
 // Each file's symbols stay its own: two files may call their functions alike.
-void* opened(const std::string& file) {
+void* opened(const std::string& file, std::vector<std::string>& kept) {
+  struct Opening {
+    Opening(const std::string& file, std::vector<std::string>& kept) { opening = file, refused = &kept; }
+    ~Opening() { opening.clear(), refused = nullptr; }
+  } const here(file, kept);
   // A name without a slash would be looked for among the system's libraries.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
   if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
@@ -87,21 +93,15 @@ void load_one(const std::string& file) {
   if (!std::filesystem::is_regular_file(file, ignored)) throw Error(file + " is no file");
   const std::size_t before = all_variants().size() + operations().size();
   std::vector<std::string> kept;
-  refused = &kept;
-  void* handle = nullptr;
-  try {
-    handle = opened(file);
-  } catch (...) {
-    refused = nullptr;
-    throw;
-  }
-  refused = nullptr;
+  void* const handle = opened(file, kept);
   if (!kept.empty()) throw Error(file + ": " + kept.front());
   if (handles.insert(handle).second && all_variants().size() + operations().size() == before)
     throw Error(file + " brings neither a rung nor an operation");
 }
 
 }  // namespace
+
+const std::string& file_being_loaded() { return opening; }
 
 void refuse_to_enlist(const std::string& text) {
   if (refused == nullptr) throw Error(Error::Kind::internal, text);

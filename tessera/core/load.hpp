@@ -11,6 +11,9 @@ namespace tessera {
 // what was enlisted until then stays.
 void load(const std::vector<std::string>& files);
 
+// The file that is being opened right now; empty: none is, so what enlists itself is this program's.
+const std::string& file_being_loaded();
+
 // How enlist() says no: throws Error, or, because nothing may be thrown through the system's loader,
 // leaves `text` for load() to throw.
 void refuse_to_enlist(const std::string& text);

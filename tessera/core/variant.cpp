@@ -98,6 +98,7 @@ bool name_by_file(Variant& variant, Here here) {
   variant.ladder = std::move(place->ladder);
   variant.name = std::move(place->name);
   variant.file = std::move(place->file);
+  variant.object = file_being_loaded();
   variant.place = place->place;
   return true;
 }

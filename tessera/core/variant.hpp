@@ -57,6 +57,7 @@ struct Variant {
 
   // Read off the file's name by enlist().
   std::string operation, ladder, name, file;
+  std::string object;  // the shared object that brought it, as load() was told; empty: this program
   int place = 0;
 
   // Why this choice cannot run these arguments there: element, needs, limits, its own refusal.

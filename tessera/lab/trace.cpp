@@ -208,8 +208,10 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
       out.blocks == 0 ? 0 : static_cast<double>(out.blocks_run) / static_cast<double>(out.blocks);
   out.flops = flops * share;
   out.bytes = operation.bytes(inputs.arguments()) * share;
-  if (const auto type = twin->kernels.find(element); type != twin->kernels.end())
-    if (const KernelCode* code = find_code(asked.code, type->second, asked.compute_capability))
+  const auto type = twin->kernels.find(element);
+  const auto all = asked.code.find(plan.variant->object);
+  if (type != twin->kernels.end() && all != asked.code.end())
+    if (const KernelCode* code = find_code(all->second, type->second, asked.compute_capability))
       out.code = *code;
   std::optional<std::int64_t> registers = asked.registers;
   if (!registers && out.code) registers = out.code->registers;

@@ -3,6 +3,7 @@
 // it does that it must not.
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 #include "tessera/lab/code.hpp"
@@ -22,7 +23,9 @@ struct Tracing {
   std::vector<Here> without;              // barriers to leave out
   int compute_capability = 90;            // whose occupancy is told
   std::optional<std::int64_t> registers;  // of a thread, if not what the code says
-  std::vector<KernelCode> code;           // where the kernels' GPU code is looked for
+  // Where the kernels' GPU code is looked for, by the shared object that brought the variant: two objects
+  // may call their kernels alike.
+  std::map<std::string, std::vector<KernelCode>> code;
 };
 
 // A line of source: what it asks of memory.
