@@ -13,7 +13,7 @@
 #include <vector>
 #include "tessera/simt/fiber.hpp"
 #include "tessera/simt/block_trace.hpp"
-#include "tessera/simt/overflow.hpp"
+#include "tessera/simt/faults.hpp"
 #include "tessera/simt/task.hpp"
 
 namespace tessera::simt {

@@ -9,7 +9,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/simt/block.hpp"
-#include "tessera/simt/overflow.hpp"
+#include "tessera/simt/faults.hpp"
 
 namespace tessera::simt {
 namespace {

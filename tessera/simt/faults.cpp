@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/simt/overflow.hpp"
+#include "tessera/simt/faults.hpp"
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
