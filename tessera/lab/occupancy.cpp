@@ -7,24 +7,29 @@ namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+struct Capability {
+  int number, warps, blocks;
+  std::int64_t shared_kilobytes;
+};
+
+// CUDA C++ Programming Guide 13, "Compute Capabilities", tables of technical specifications and of memory;
+// the toolkit's cuda_occupancy.h says the same.
+constexpr Capability capabilities[] = {
+    {75, 32, 16, 64},  {80, 64, 32, 164},  {86, 48, 16, 100},  {87, 48, 16, 164},  {89, 48, 24, 100},
+    {90, 64, 32, 228}, {100, 64, 32, 228}, {110, 48, 24, 228}, {120, 48, 24, 100},
+};
+
 }  // namespace
 
 Multiprocessor multiprocessor_of(int compute_capability) {
+  const Capability* nearest = &capabilities[0];
+  for (const Capability& known : capabilities)
+    if (known.number <= compute_capability) nearest = &known;
   Multiprocessor out;
-  if (compute_capability >= 120) {
-    out.warps = 48, out.blocks = 24, out.shared_bytes = 100 * 1024;
-  } else if (compute_capability >= 90) {
-    out.warps = 64, out.blocks = 32, out.shared_bytes = 228 * 1024;
-  } else if (compute_capability >= 89) {
-    out.warps = 48, out.blocks = 24, out.shared_bytes = 100 * 1024;
-  } else if (compute_capability >= 86) {
-    out.warps = 48, out.blocks = 16, out.shared_bytes = 100 * 1024;
-  } else if (compute_capability >= 80) {
-    out.warps = 64, out.blocks = 32, out.shared_bytes = 164 * 1024;
-  } else {  // Turing
-    out.warps = 32, out.blocks = 16, out.shared_bytes = 64 * 1024;
-    out.shared_reserved = 0, out.shared_unit = 256;
-  }
+  out.warps = nearest->warps;
+  out.blocks = nearest->blocks;
+  out.shared_bytes = nearest->shared_kilobytes * 1024;
+  if (nearest->number < 80) out.shared_reserved = 0, out.shared_unit = 256;
   return out;
 }
 
