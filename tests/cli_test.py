@@ -355,6 +355,10 @@ class Tune(Case):
         self.assertEqual(decision["prediction"]["n"], 8)
         self.assertRegex(done.stderr, r"predicted order against the measured one: Spearman .*, n = 8")
         self.assertIn("8 of 8 configurations kept", done.stderr)
+        if run("trace", "matmul", "m=8", "n=8", "k=8", "--variant", "per_element").returncode == 0:
+            self.assertEqual((decision["counted"], decision["prediction_by_occupancy"]["n"]), (8, 8))
+            self.assertIn("counted beforehand, on the executor: 8 configurations", done.stderr)
+            self.assertRegex(done.stderr, r"n = 8; by occupancy alone: Spearman")
         choice = [line for line in self.lines("stopped.jsonl") if line["kind"] == "choice"][-1]
         self.assertEqual((choice["variant"], choice["tuning"]), (decision["winner"]["variant"], decision["winner"]["tuning"]))
         self.assertEqual(choice["verified"], "ok")

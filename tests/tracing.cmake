@@ -6,4 +6,7 @@ if(NOT TESSERA_TRACING_ABSENT)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/calibration_test.cpp ${PROJECT_SOURCE_DIR}/tests/trace_test.cpp
     PROPERTIES COMPILE_OPTIONS "${TESSERA_TRACED_FLAGS}")
   tessera_test(mutation tests/mutation_test.cpp)
+  tessera_test(counter tests/counter_test.cpp)
+  target_link_libraries(test_counter PRIVATE nlohmann_json::nlohmann_json)
+  target_compile_definitions(test_counter PRIVATE "TESSERA_RESULTS=\"${PROJECT_SOURCE_DIR}/results\"")
 endif()

@@ -16,6 +16,7 @@
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tessera/tune/counter.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -30,9 +31,13 @@ constexpr const char* about =
     "together\n"
     "with what is used without tuning; the winner is kept with its evidence, and calls of this operation on\n"
     "this device and with sizes like these use it from then on, unless they name a variant.\n\n"
-    "Kernels are ranked beforehand by the warps that fit on a GPU; how well that order fits the measured one "
-    "is\n"
-    "told at the end.";
+    "Kernels are ranked beforehand: the executor counts what some blocks of a small problem ask of memory, "
+    "which "
+    "with\n"
+    "the warps that fit on a GPU tells which should be fast. How well that order fits the measured one is "
+    "told at "
+    "the\n"
+    "end.";
 
 struct TuneOptions : SearchOptions {
   std::string search = "exhaustive", budget, promising = "100", cache;
@@ -74,7 +79,8 @@ class Tune {
         subjects_(subjects_of(operation, options)),
         points_(points_of(operation, options)),
         to_(table_stream(options.json)),
-        journal_(options.cache.empty() ? tuning_file() : options.cache, context()) {
+        journal_(options.cache.empty() ? tuning_file() : options.cache, context()),
+        counter_(operation, {}, interrupted) {
     session_.argv = command.argv;
     session_.operation = operation.name;
     session_.distribution = "standard normal, full mantissas; integers: every bit random";
@@ -114,6 +120,18 @@ class Tune {
     };
   }
 
+  // Nothing where nothing can be counted: then occupancy alone ranks kernels.
+  tune::Counted counted(const tune::Task& task, const Point& point, Progress& progress) {
+    if (task.device.where == Where::cpu) return {};
+    const Device gpu = task.device.where == Where::simt ? tune::model_gpu() : task.device;
+    auto count = counter_.of(point.element, point.problem, *task.arguments, gpu.compute_capability);
+    if (!count) return {};
+    return [this, &progress, count = std::move(count)](const tune::Config& config) {
+      progress.say(fmt::format("counting {} {}", config.variant->name, to_string(config.tuning)));
+      return count(config);
+    };
+  }
+
   void tune(const Point& point, const Subject& subject) {
     const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
     const tune::Space space = tune::space_of(subject.variants, asked_of(*options_, point.problem, true));
@@ -139,13 +157,15 @@ class Tune {
       means_.progress = [&done](std::size_t trials, std::size_t of) {
         done = fmt::format("{}/{}", trials, of);
       };
+      means_.counted = counted(task, point, progress);
       outcome = tune::tune(task, space, means_, journal_);
     }
     tell(title, outcome, space);
   }
 
   void tell(const std::string& title, const tune::Outcome& outcome, const tune::Space& space) {
-    fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search));
+    const tune::Counter::Totals counted = counter_.take_totals();
+    fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search, counted));
     const lab::Row* best = outcome.best();
     if (interrupted()) fmt::print(to_, "interrupted: what was measured is kept; the same command goes on\n");
     else if (best != nullptr && best->verified != lab::Verified::ok)
@@ -156,7 +176,7 @@ class Tune {
     std::fflush(to_);
     warn(lab::warnings(outcome.finals));
     nlohmann::ordered_json decision{{"title", title}, {"search", options_->search}};
-    decision.update(json_of(outcome, space));
+    decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
       for (const tune::Trial& trial : *trials) {
@@ -192,6 +212,7 @@ class Tune {
   std::vector<Point> points_;
   std::FILE* to_;
   tune::Journal journal_;
+  tune::Counter counter_;
   lab::Stopwatch watch_;
   tune::Means means_;
   lab::Session session_;

@@ -38,9 +38,14 @@ std::string sentence(const tune::Outcome& outcome) {
 
 Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json json_of(const tune::Fit& fit) {
+  return {{"spearman", number(fit.spearman)}, {"kendall", number(fit.kendall)}, {"n", fit.count}};
+}
+
 }  // namespace
 
-std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search) {
+std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search,
+                    const tune::Counter::Totals& counted) {
   std::vector<lab::Row> without;
   for (const auto* trials : {&outcome.trials, &outcome.left})
     for (const tune::Trial& trial : *trials)
@@ -49,12 +54,17 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
       "{}; {} search: {} tried{}, {} of them known from an earlier call; {} wrong, {} without a time\n",
       tune::describe(space), search, outcome.trials.size(), outcome.complete ? "" : " before it was stopped",
       outcome.kept(), count(outcome.trials, is_wrong), count(outcome.trials, has_no_time));
+  if (const std::string words = tune::describe(counted); !words.empty()) out += words + "\n";
   out += report::reasons_of(without) + report::findings_of(without);
   if (!outcome.finals.empty())
     out += "the fastest, in turn with what is used untuned:\n" + report::ladder_table(outcome.finals);
   out += sentence(outcome) + ".\n";
-  if (outcome.fit.count > 0)
-    out += "predicted order against the measured one: " + tune::describe(outcome.fit) + "\n";
+  if (outcome.fit.count > 0) {
+    out += "predicted order against the measured one: " + tune::describe(outcome.fit);
+    if (outcome.fit_uncounted.count > 0)
+      out += "; by occupancy alone: " + tune::describe(outcome.fit_uncounted);
+    out += "\n";
+  }
   return out;
 }
 
@@ -65,7 +75,7 @@ Json json_of(const tune::Trial& trial) {
   return out;
 }
 
-Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
+Json json_of(const tune::Outcome& outcome, const tune::Space& space, const tune::Counter::Totals& counted) {
   Json out{{"configurations", space.all},
            {"kept", space.configs.size()},
            {"dropped", Json::object()},
@@ -75,10 +85,12 @@ Json json_of(const tune::Outcome& outcome, const tune::Space& space) {
            {"winner", nullptr},
            {"untuned", nullptr},
            {"finals", Json::array()},
-           {"prediction",
-            {{"spearman", number(outcome.fit.spearman)},
-             {"kendall", number(outcome.fit.kendall)},
-             {"n", outcome.fit.count}}}};
+           {"prediction", json_of(outcome.fit)},
+           {"prediction_by_occupancy", nullptr},
+           {"counted", counted.counted},
+           {"counted_accesses", counted.accesses},
+           {"counting_seconds", counted.seconds}};
+  if (outcome.fit_uncounted.count > 0) out["prediction_by_occupancy"] = json_of(outcome.fit_uncounted);
   for (const auto& [condition, dropped] : space.dropped) out["dropped"][condition] = dropped;
   if (const lab::Row* best = outcome.best()) out["winner"] = lab::to_json(*best);
   if (const lab::Row* untuned = outcome.untuned()) out["untuned"] = lab::to_json(*untuned);

@@ -3,13 +3,16 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include "tessera/tune/counter.hpp"
 #include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {
 
-std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search);
+std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search,
+                    const tune::Counter::Totals& counted);
 // What was decided, and from what.
-nlohmann::ordered_json json_of(const tune::Outcome& outcome, const tune::Space& space);
+nlohmann::ordered_json json_of(const tune::Outcome& outcome, const tune::Space& space,
+                               const tune::Counter::Totals& counted);
 // A trial's row with what was predicted of it.
 nlohmann::ordered_json json_of(const tune::Trial& trial);
 

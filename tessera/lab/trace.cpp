@@ -69,9 +69,9 @@ std::uint64_t accesses_of(const Tracer& tracer) {
 // Puts numbers of the process into words of the source.
 class Resolver {
  public:
-  void lines(const Tracer& tracer, Traced& out) {
+  void lines(const Tracer& tracer, bool places, Traced& out) {
     for (const simt::SiteCounts& site : tracer.sites) {
-      const simt::SourceLine& at = line_of(site.site);
+      const simt::SourceLine at = places ? line_of(site.site) : simt::SourceLine{};
       const auto known = std::ranges::find_if(out.lines, [&](const TracedLine& line) {
         return line.file == shown(at.file) && line.line == at.line && line.space == site.space &&
                line.act == site.site.act();
@@ -79,7 +79,7 @@ class Resolver {
       TracedLine& line = known != out.lines.end() ? *known : out.lines.emplace_back();
       line.file = shown(at.file);
       line.line = at.line;
-      line.text = text_[at];
+      if (places) line.text = text_[at];
       line.space = site.space;
       line.act = site.site.act();
       line.width = std::max(line.width, site.site.width());
@@ -184,7 +184,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   if (!out.absent && twin == nullptr) out.absent = "is not written against Thread, so it has no traced build";
   if (out.absent) return out;
 
-  const double flops = operation.flops(inputs.arguments());
+  const double flops = operation.flops ? operation.flops(inputs.arguments()) : 0;
   Tracing tracing = asked;
   limit_blocks(plan, *twin, inputs.arguments(), tracing, flops);
   Resolver resolver;
@@ -199,7 +199,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
     }
     if (out.schedules.empty()) {
       keep_counts(run->tracer, out);
-      resolver.lines(run->tracer, out);
+      resolver.lines(run->tracer, tracing.places, out);
     }
     out.schedules.push_back(to_string(schedule));
     resolver.findings(run->tracer, out);

@@ -20,6 +20,7 @@ struct Tracing {
   std::uint64_t accesses = 60'000'000;    // too many is what does more than about this
   std::uint64_t seed = 1;                 // of the data
   bool check = true;                      // look for races
+  bool places = true;                     // tell the lines of source; else all accesses of a kind are one
   std::vector<Here> without;              // barriers to leave out
   int compute_capability = 90;            // whose occupancy is told
   std::optional<std::int64_t> registers;  // of a thread, if not what the code says

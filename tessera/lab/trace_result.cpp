@@ -88,6 +88,7 @@ Counters counters_of(const simt::AccessCounts& c, Space space) {
     out.emplace_back("sectors", value(c.sectors));
     out.emplace_back("sectors_per_request", ratio(value(c.sectors), value(c.requests)));
     out.emplace_back("ideal_sectors", value(c.ideal_sectors));
+    out.emplace_back("lines", value(c.lines));
     out.emplace_back("efficiency", ratio(value(c.distinct_bytes), 32 * value(c.sectors)));
   } else {
     out.emplace_back("wavefronts", value(c.wavefronts));

@@ -11,10 +11,10 @@ std::size_t first_lane(std::uint32_t lanes) { return static_cast<std::size_t>(st
 
 std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 
-// Sectors depend on where in a sector the first lane is; wavefronts only on where in a word, for a
-// shift by whole words turns all banks alike.
+// Sectors and lines depend on where in a line the first lane is; wavefronts only on where in a word, for
+// a shift by whole words turns all banks alike.
 std::uint64_t alignment_of(Space space, std::uint64_t address) {
-  return address % (space == Space::global ? 32 : 4);
+  return address % (space == Space::global ? 128 : 4);
 }
 
 }  // namespace
@@ -47,6 +47,7 @@ void BlockTrace::count(std::size_t warp, Site& site, Space space, std::uint32_t 
   counts.distinct_bytes += cost.distinct_bytes;
   counts.sectors += cost.sectors;
   counts.ideal_sectors += cost.ideal_sectors;
+  counts.lines += cost.lines;
   counts.wavefronts += cost.wavefronts;
   counts.ideal_wavefronts += cost.ideal_wavefronts;
 }

@@ -5,7 +5,7 @@
 namespace tessera::simt {
 namespace {
 
-constexpr unsigned sector_bytes = 32, word_bytes = 4, banks = 32;
+constexpr unsigned sector_bytes = 32, sectors_per_line = 4, word_bytes = 4, banks = 32;
 
 // Lanes may touch two of anything each, when an access lies across a boundary; 16 bytes are four words.
 using Units = std::array<std::uint64_t, lanes_per_warp * 5>;
@@ -52,6 +52,8 @@ RequestCost global_cost(const LaneAddresses& address, std::uint32_t active, unsi
   RequestCost cost;
   cost.distinct_bytes = distinct_bytes(address, active, width);
   cost.sectors = static_cast<std::uint32_t>(distinct_units(address, active, width, sector_bytes, sectors));
+  for (std::size_t i = 0; i < cost.sectors; ++i)
+    cost.lines += i == 0 || sectors[i] / sectors_per_line != sectors[i - 1] / sectors_per_line;
   cost.ideal_sectors = (cost.distinct_bytes + sector_bytes - 1) / sector_bytes;
   return cost;
 }

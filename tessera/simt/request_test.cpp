@@ -26,6 +26,14 @@ TEST(Request, SectorsAreThoseThatAnyByteLiesIn) {
       << "overlapping";
 }
 
+TEST(Request, LinesAreThoseThatTheSectorsLieIn) {
+  const auto lines_of = [](const LaneAddresses& address) { return global_cost(address, ~0u, 4).lines; };
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4096 + 4 * l; })), 1u);
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4160 + 4 * l; })), 2u) << "four sectors of two lines";
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4096 + 1024 * (31 - l); })), 32u);
+  EXPECT_EQ(lines_of(lanes([](std::uint64_t l) { return 4096 + 32 * l; })), 8u);
+}
+
 TEST(Request, WavefrontsAreTheFullestBanksWords) {
   EXPECT_EQ(shared_cost(lanes([](std::uint64_t l) { return 128 * (l % 4); }), ~0u, 4).wavefronts, 4u);
   EXPECT_EQ(shared_cost(lanes([](std::uint64_t l) { return 128 * (l % 4); }), 0x5, 4).wavefronts, 2u);

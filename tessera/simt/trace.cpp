@@ -15,6 +15,7 @@ AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
   distinct_bytes += other.distinct_bytes;
   sectors += other.sectors;
   ideal_sectors += other.ideal_sectors;
+  lines += other.lines;
   wavefronts += other.wavefronts;
   ideal_wavefronts += other.ideal_wavefronts;
   return *this;

@@ -23,6 +23,7 @@ struct AccessCounts {
   std::uint64_t accesses = 0, bytes = 0;               // of lanes
   std::uint64_t distinct_bytes = 0;                    // of each request
   std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory
+  std::uint64_t lines = 0;                             // of a cache, that these lie in
   std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  // shared memory
 
   AccessCounts& operator+=(const AccessCounts& other);

@@ -27,9 +27,12 @@ class Predicting : public testing::Test {
     };
   }
 
-  Prediction of(int threads, const Work& work = {}) {
+  Prediction of(int threads, const Counted& counted = {}) {
     return predict({&variant_, &variant_.choices[0], {{"threads", threads}}}, inputs_.arguments(), gpu_,
-                   work);
+                   counted);
+  }
+  static Counted always(Work work) {
+    return [work](const Config&) { return work; };
   }
 
   Operation operation_ = nothing();
@@ -70,9 +73,30 @@ TEST_F(Predicting, SharedMemoryAndRegistersBound) {
 }
 
 TEST_F(Predicting, CountedWorkTellsKernelsApart) {
-  const double cost = *of(256).cost;
-  EXPECT_DOUBLE_EQ(*of(256, [](const Config&) { return 3.0; }).cost, 3 * cost);
-  EXPECT_FALSE(of(256, [](const Config&) { return std::nullopt; }).cost);
+  work_ = 256 * 132 * 8;
+  EXPECT_DOUBLE_EQ(*of(256, always({.cache = 132e6, .issue = 66e6})).cost, 1e6);
+  EXPECT_DOUBLE_EQ(*of(256, always({.cache = 132e6, .arithmetic = 264e6})).cost, 2e6) << "the busiest unit's";
+  const Prediction unknown = of(256, [](const Config&) { return std::nullopt; });
+  EXPECT_FALSE(unknown.cost);
+  EXPECT_EQ(unknown.uncounted, of(256).cost);
+}
+
+TEST_F(Predicting, TheFullestMultiprocessorIsTheLastToFinish) {
+  const Counted counted = always({.cache = 132e6});
+  work_ = 256 * 132 * 2;
+  const double even = *of(256, counted).cost;
+  work_ = 256 * (132 * 2 + 1);
+  EXPECT_NEAR(*of(256, counted).cost / even, 1.5, 0.01) << "three blocks on one of them, two on the others";
+  work_ = 256 * 66;
+  EXPECT_DOUBLE_EQ(*of(256, counted).cost, 2 * even) << "half of them idle";
+}
+
+TEST_F(Predicting, FewWarpsWaitForMemory) {
+  work_ = 256 * 132 * 8;
+  const Counted counted = always({.cache = 132e4, .requests = 132e4});  // 1e4 each on 64 warps or fewer
+  const double many = *of(256, counted).cost;
+  shared_ = 200 * 1024;  // one block at a time
+  EXPECT_GT(*of(256, counted).cost, 5 * many);
 }
 
 TEST_F(Predicting, NothingIsSaidOfWhatIsNoKernel) {

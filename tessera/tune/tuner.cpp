@@ -2,16 +2,19 @@
 #include "tessera/tune/tuner.hpp"
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace tessera::tune {
 namespace {
 
 bool is_default(const Config& config) { return config.tuning == config.variant->choices.at(0).defaults(); }
 
-// The cheapest predicted first; without a prediction, the defaults; else the order of the space.
+// The cheapest predicted first, of equals those that fill the device; without a prediction, the defaults;
+// else the order of the space.
 void sort_by_cost(std::vector<Trial>& trials) {
   const auto key = [](const Trial& trial) {
-    return std::pair(trial.prediction.cost.value_or(INFINITY), !is_default(trial.config));
+    return std::tuple(trial.prediction.cost.value_or(INFINITY), trial.prediction.uncounted.value_or(INFINITY),
+                      !is_default(trial.config));
   };
   std::ranges::stable_sort(trials, {}, key);
 }
@@ -65,7 +68,7 @@ class Tuner {
       trial.row.reason =
           refuses({config.variant, config.choice, config.tuning, task_->device}, *task_->arguments);
     if (!trial.row.reason) {
-      trial.prediction = predict(config, *task_->arguments, task_->device, means_->work);
+      trial.prediction = predict(config, *task_->arguments, task_->device, means_->counted);
       trial.row.reason = trial.prediction.rejected;
     }
     (trial.row.reason ? out_.left : open_).push_back(std::move(trial));
@@ -135,13 +138,15 @@ class Tuner {
   }
 
   void fit() {
-    std::vector<double> predicted, measured;
+    std::vector<double> predicted, uncounted, measured;
     for (const Trial& trial : out_.trials)
       if (trial.prediction.cost && trial.row.counts()) {
         predicted.push_back(*trial.prediction.cost);
+        uncounted.push_back(*trial.prediction.uncounted);
         measured.push_back(trial.row.median());
       }
     out_.fit = fit_of(predicted, measured);
+    if (means_->counted) out_.fit_uncounted = fit_of(uncounted, measured);
   }
 
   // The best of the trials against what would be used otherwise, all in turn.

@@ -32,7 +32,7 @@ struct Means {
   std::size_t in_turn = 8, finalists = 4;
   double promising = 1;  // the part of the configurations, best predicted first, that is looked at
   bool retry = false;    // what failed or was wrong before
-  Work work = {};
+  Counted counted = {};  // what configurations ask of a GPU
   std::function<double()> clock = {};  // seconds
   std::function<bool()> interrupted = {};
   std::function<void(std::size_t trials, std::size_t of)> progress = {};
@@ -52,6 +52,7 @@ struct Outcome {
   std::size_t winner = 0;  // of the finals; their number: there is none
   bool complete = false;   // the search came to its own end
   Fit fit;                 // of the predicted costs to the measured times
+  Fit fit_uncounted;       // of those that occupancy alone gives, where more was counted
 
   const lab::Row* best() const { return winner < finals.size() ? &finals[winner] : nullptr; }
   const lab::Row* untuned() const;  // among the finals; null: it could not be measured
