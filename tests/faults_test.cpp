@@ -19,6 +19,9 @@ std::vector<const Variant*> rungs(Where where) {
   return out;
 }
 
+// Writes to memory that is not its output; its result is right.
+bool harms(const Variant& variant) { return variant.name == "past_end" || variant.name == "changes_input"; }
+
 // With the right result in the output beforehand.
 Verdict verdict_of(const std::string& variant, Element element) {
   Inputs inputs(twice(), element, {.dims = {{"m", 5}, {"n", 7}}}, 1);
@@ -58,10 +61,29 @@ TEST(Faults, TheWalkFailsEveryWrongRung) {
       const bool right = total.variant->name == "right";
       EXPECT_EQ(total.failed > 0, !right) << total.variant->name;
       EXPECT_EQ(total.passed > 0, right || total.variant->name == "outside") << total.variant->name;
+      EXPECT_EQ(total.harmed, harms(*total.variant) ? total.failed : 0) << total.variant->name;
     }
   }
-  EXPECT_NE(texts.find("wrong result: something was written between the rows of the output"),
-            std::string::npos);
+  for (const char* told :
+       {"wrong result: something was written between the rows of the output",
+        "a write outside B: 4 bytes, from 0 bytes behind its end",
+        "a write outside B: 8 bytes, from 0 bytes behind its end", "a write to the input A"})
+    EXPECT_NE(texts.find(told), std::string::npos) << told;
+}
+
+// One that runs behind it finds the inputs as they were, and is not blamed.
+TEST(Faults, HarmIsLaidAtTheDoorOfWhoDidIt) {
+  const Device device = find_backend(Where::cpu)->devices().at(0);
+  Operation one_case = twice();
+  one_case.cases.resize(1);
+  int after = 0;
+  const auto told = [&](const WalkItem& item) {
+    EXPECT_EQ(item.harmed, harms(*item.variant)) << item.variant->name << ": " << item.text;
+    EXPECT_EQ(item.text.find("a write ") == 0, item.harmed) << item.text;
+    after += item.variant->name == "outside" && item.outcome == WalkItem::Outcome::passed;
+  };
+  (void)walk(one_case, {.device = device, .element = Element::f32}, told);
+  EXPECT_EQ(after, 1);
 }
 
 TEST(Faults, AMeasurementFindsThemThoughARightRungRanBefore) {

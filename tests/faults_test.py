@@ -12,6 +12,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 WRONG = ("off_by_one", "unwritten", "no_number", "shorter")
+HARMFUL = ("past_end", "changes_input")
 
 
 def run(*words):
@@ -90,11 +91,25 @@ class WrongResults(unittest.TestCase):
                 self.assertIn("wrong result", done.stdout)
         self.assertEqual(run("verify", "twice", "--device", "cpu", "--variant", "right").returncode, 0)
 
+    def test_verify_finds_writes_to_what_is_no_output(self):
+        for device, variant, told in (("cpu", "past_end", "a write outside B: 4 bytes, from 0 bytes behind its end"),
+                                      ("simt", "past_end", "a write outside B: 4 bytes, from 0 bytes behind its end"),
+                                      ("cpu", "changes_input", "a write to the input A")):
+            done = run("verify", "twice", "--device", device, "--variant", variant, "--json", "harm.json")
+            self.assertEqual(done.returncode, 4, done.stdout)
+            self.assertIn("FAILED", done.stdout)
+            self.assertIn(told, done.stdout)
+            with open("harm.json") as file:
+                row = json.load(file)["rows"][0]
+            os.remove("harm.json")
+            self.assertEqual((row["passed"], row["failed"]), (0, row["harmed"]))
+        self.assertEqual(run("verify", "twice", "--device", "cpu").returncode, 4, "worse than a wrong result")
+
     def test_bench(self):
         done = run("bench", "twice", "m=6", "n=7", "--device", "cpu", "--reps", "2", "--json", "-")
-        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.returncode, 4, done.stdout)
         told = {row["variant"]: row["verified"] for row in json.loads(done.stdout)["rows"]}
-        self.assertEqual(told, {"right": "ok", "outside": "ok", **{name: "wrong" for name in WRONG}})
+        self.assertEqual(told, {"right": "ok", "outside": "ok", **{name: "wrong" for name in WRONG + HARMFUL}})
         self.assertIn("wrong result", done.stderr)
         for variant in WRONG:
             self.assertEqual(run("bench", "twice", "m=6", "n=7", "--variant", variant, "--device", "cpu", "--reps", "1").returncode, 1)

@@ -95,6 +95,7 @@ WalkTotals sum_of(const std::vector<Walked>& all) {
       out.passed += t.passed;
       out.skipped += t.skipped;
       out.failed += t.failed;
+      out.harmed += t.harmed;
     }
   return out;
 }
@@ -132,6 +133,7 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
            {"passed", t.passed},
            {"skipped", t.skipped},
            {"failed", t.failed},
+           {"harmed", t.harmed},
            {"error_over_bound", t.passed > 0 ? nlohmann::ordered_json(t.largest_ratio) : nullptr}});
   out["skipped"] = findings.skipped();
   out["findings"] = findings.text();
@@ -143,7 +145,8 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
 int verify(const Command& command) {
   Options options;
   Words words("verify", "tessera verify [OPERATION…] [FLAGS]",
-              "Tries every variant, choice, case and element against the reference.");
+              "Tries every variant, choice, case and element against the reference. Zones of known bytes lie round\n"
+              "every array, and inputs are compared with what they were: a write there fails, with exit code 4.");
   words.positionals("OPERATION", options.operations, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
@@ -172,6 +175,7 @@ int verify(const Command& command) {
   if (sum.passed + sum.skipped + sum.failed == 0)
     fmt::print(stderr, "tessera: nothing was tried: no such variant runs on these devices; see tessera list\n");
   write_json(options.json, json_of(command, all, findings));
+  if (sum.harmed != 0) return exit_code::memory;
   if (sum.failed != 0) return exit_code::wrong;
   return sum.passed == 0 ? exit_code::no_device : exit_code::passed;
 }

@@ -3,10 +3,11 @@
 #pragma once
 #include <optional>
 #include "tessera/run/choose.hpp"
+#include "tessera/run/guard.hpp"
 
 namespace tessera::lab {
 
-constexpr std::size_t guard_bytes = 64 * 1024;  // before and behind every buffer that is measured
+constexpr std::size_t guard_bytes = wide_zone;  // before and behind every buffer that is measured
 
 // Runs the problem with every dimension cut to ever larger sizes, until the time grown by the flops is
 // well within `limit` seconds, or what it is extrapolated from takes a fiftieth of that and is long

@@ -15,7 +15,9 @@ class Trial {
         tried_(&tried),
         inputs_(operation, element, tried, seed, layout),
         verifier_(operation, inputs_.arguments(), {.data = Data::random}),
-        flops_(operation.flops(inputs_.arguments())) {}
+        flops_(operation.flops(inputs_.arguments())) {
+    inputs_.seal();
+  }
 
   double flops() const { return flops_; }
 
@@ -27,28 +29,42 @@ class Trial {
       return item;
     }
     try {
-      item.text = failure_of(plan, ratio);
+      item.text = failure_of(plan, ratio, item.harmed);
     } catch (const Error& error) {
       item.text = error.what();
+      if (inputs_.harm()) inputs_.restore();
     }
     if (!item.text.empty()) item.outcome = WalkItem::Outcome::failed;
     return item;
   }
 
  private:
-  std::string failure_of(const Plan& plan, double& ratio) {
+  std::string failure_of(const Plan& plan, double& ratio, bool& harmed) {
     inputs_.poison();
-    Placed placed(plan, inputs_.arguments());
+    Placed placed(plan, inputs_.arguments(), wide_zone);
     placed.poison();
     placed.upload();
     placed.launch();
     placed.fetch();
+    // First, for the reference is computed from the inputs.
+    if (const Reason harm = harm_of(placed)) {
+      harmed = true;
+      return *harm;
+    }
     const Verdict verdict = verifier_(inputs_.arguments(), &plan);
     if (!verdict.passed) return describe(verdict);
     if (!inputs_.padding_intact())
       return "wrong result: something was written between the rows of the output";
     ratio = std::max(ratio, verdict.largest_ratio);
     return {};
+  }
+
+  // What everybody reads must not make the next one wrong.
+  Reason harm_of(Placed& placed) {
+    Reason harm = placed.harm();
+    if (!harm) harm = inputs_.harm();
+    if (harm) inputs_.restore();
+    return harm;
   }
 
   Element element_;
@@ -92,7 +108,8 @@ std::vector<WalkTotals> walk(const Operation& operation, const Walk& walk,
     if (walk.element && element != *walk.element) continue;
     for (const Case& tried : operation.cases) {
       // Every second case has gaps between its rows.
-      Trial trial(operation, element, tried, walk.seed + count, {.padding = count % 2 == 0 ? 0 : 3});
+      Trial trial(operation, element, tried, walk.seed + count,
+                  {.padding = count % 2 == 0 ? 0 : 3, .guard_bytes = wide_zone});
       ++count;
       for (WalkTotals& total : totals)
         for (const Choice& choice : total.variant->choices) {
@@ -105,6 +122,7 @@ std::vector<WalkTotals> walk(const Operation& operation, const Walk& walk,
             total.passed += item.outcome == WalkItem::Outcome::passed;
             total.skipped += item.outcome == WalkItem::Outcome::skipped;
             total.failed += item.outcome == WalkItem::Outcome::failed;
+            total.harmed += item.harmed;
             if (each) each(item);
           }
         }

@@ -18,11 +18,13 @@ struct WalkItem {
   const Case* tried = nullptr;
   Outcome outcome = Outcome::passed;
   std::string text = {};  // why it was skipped, or what is wrong
+  bool harmed = false;    // it failed by writing to memory that is not its output
 };
 
 struct WalkTotals {
   const Variant* variant = nullptr;
   std::int64_t passed = 0, skipped = 0, failed = 0;
+  std::int64_t harmed = 0;   // of those that failed
   double largest_ratio = 0;  // of an error to its bound, over all that passed
 };
 
@@ -36,7 +38,7 @@ struct Walk {
 };
 
 // One entry for each variant of the device's ladder, in its order. `each` may be empty. A variant that
-// compares time only is skipped.
+// compares time only is skipped. A write outside a buffer or to an input fails, whatever the result.
 std::vector<WalkTotals> walk(const Operation& operation, const Walk& walk,
                              const std::function<void(const WalkItem&)>& each = {});
 

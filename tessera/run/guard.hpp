@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+// Before and behind each buffer of what is verified or measured: some rows of most arrays.
+inline constexpr std::size_t wide_zone = 64 * 1024;
+
 class Guarded {
  public:
   Guarded() = default;
