@@ -104,6 +104,23 @@ class Joining(unittest.TestCase):
         spilled = {**CODE, "spill_load_bytes": 64}
         self.assertIn("spills", only(self.joined([REQUESTS], ["2000"], code=spilled), "global_load.requests")["why"])
 
+    def test_what_other_counts_tell(self):
+        turns, stored, stored_turns = table.TURNS + "ld.sum", "smsp__inst_executed_op_shared_st.sum", table.TURNS + "st.sum"
+        counters = {**self.counters, "shared_load.wavefronts": 4000, "shared_store.requests": 10, "shared_store.wavefronts": 40}
+        same = self.joined([SHARED, turns, stored, stored_turns], ["1048576", "2000", "20", "40"], counters)
+        self.assertIn("neighbouring lanes", only(same, "shared_load.wavefronts")["why"])
+        self.assertIn("no lane takes part", only(same, "shared_store.requests")["why"])
+        other = self.joined([SHARED, turns, stored, stored_turns], ["9", "2000", "20", "41"], counters)
+        self.assertIn("joined", only(other, "shared_load.wavefronts")["why"])
+        self.assertIn("unexplained", only(other, "shared_store.requests")["why"])
+
+    def test_registers_that_a_launch_sets_aside(self):
+        metric = "launch__registers_per_thread"
+        few = only(self.joined([metric], ["16"], code={**CODE, "registers": 10}), "registers")
+        self.assertIn("sets aside 16", few["why"])
+        more = only(self.joined([metric], ["40"], code={**CODE, "registers": 10}), "registers")
+        self.assertIn("unexplained", more["why"])
+
     def test_a_missing_metric_is_not_zero(self):
         row = only(self.joined([REQUESTS], ["n/a"]), "global_load.requests")
         self.assertEqual((row["gpu"], row["class"]), (None, "n/a"))

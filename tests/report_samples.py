@@ -11,7 +11,7 @@ def document(kind, rows, **more):
             "argv": ["tessera", kind, HOSTILE], "version": "1.0", "git": "0123abc", "compiler": "g++", "flags": "-O3",
             "machine": {"processor": "a processor", "system": "a system", "threads": 2, "memory_bytes": 1 << 30},
             "devices": [{"label": "cuda:0", "name": "A GPU",
-                         "ceilings": {"bytes_per_second": 4e12, "flops_per_second": {"f32": 6e13}}}],
+                         "ceilings": {"memory_gbps": 4000, "gflops": {"f32": 60000}}}],
             "rows": rows, **more}
 
 

@@ -67,10 +67,14 @@ class Files(Case):
         self.assertIn("The ladder at m = n = k = 32", text)
         self.assertIn("says nothing of a GPU", text)
 
+        self.assertRegex(run("report", made, "--svg", "roofline", "-o", "-").stdout, "<svg")
+
     def test_the_repositorys_own_results(self):
         tracked = sorted((ROOT / "results").glob("*/*.json"))
         self.assertTrue(tracked)
         run("report", *tracked, "-o", self.here / "all.html")
+        for measured in ROOT.glob("results/*/matmul.json"):
+            self.assertRegex(run("report", measured, "--svg", "roofline", "-o", "-").stdout, "<svg", measured)
 
     def test_damage_is_named(self):
         bad = self.here / "bad.json"

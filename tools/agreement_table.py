@@ -91,9 +91,19 @@ def widths(code, kind):
     return " + ".join(f"{n}×{'8–16' if w == 'narrow' else w}" for n, w in counts) or "none"
 
 
-def explain(name, mine, gpu, counters, code):
-    """Why two counts differ, as far as the code itself tells; 'unexplained' is an answer."""
+LEAST_REGISTERS = 16  # that a GPU of these capabilities sets aside for a thread
+
+
+def wide_loads(code):
+    return code["shared_load"]["64"] + code["shared_load"]["128"]
+
+
+def explain(name, mine, gpu, counters, code, exact=()):
+    """Why two counts differ, as far as the code and the kernel's other counts, of which `exact` agree, tell;
+    'unexplained' is an answer."""
     kind, _, what = name.partition(".")
+    if name == "registers" and mine is not None and mine < gpu == LEAST_REGISTERS:
+        return f"a launch sets aside {LEAST_REGISTERS} registers a thread, though the code needs {mine}"
     if name == "flops":
         return "ours are what the problem needs; the GPU's are what the kernel executes, scaling the result included"
     if what == "conflicts":
@@ -104,7 +114,13 @@ def explain(name, mine, gpu, counters, code):
         return "unexplained: the program holds no code for this GPU that could tell"
     if name == "occupancy":
         return f"ours takes {code['registers']} registers a thread and the multiprocessor's limits for granted"
-    kinds = [kind] if kind in code else ["shared_load", "shared_store"] if kind == "shared" else ["global_load", "global_store"]
+    kinds = [kind] if isinstance(code.get(kind), dict) else ["shared_load", "shared_store"] if kind == "shared" else ["global_load", "global_store"]
+    if what == "wavefronts" and gpu < mine and kind != "shared_store" and "shared_load.requests" in exact and wide_loads(code):
+        return ("of loads wider than 4 bytes, quarters or halves of a warp share a turn where neighbouring lanes want the same"
+                f" bytes; ours counts a turn for each. The requests agree; the code: shared loads {widths(code, 'shared_load')}")
+    if what == "requests" and gpu > mine and f"{kind}.wavefronts" in exact:
+        return ("instructions that no lane takes part in count there too (both sides of a branch, made predicates); the wavefronts,"
+                f" which only lanes at work cause, agree. The code: {kind.replace('_', ' ')}s {widths(code, kind)}")
     listed = ", ".join(f"{k.replace('_', ' ')}s {widths(code, k)}" for k in kinds)
     if gpu < mine:
         if any(code[k]["64"] + code[k]["128"] for k in kinds):
@@ -131,7 +147,7 @@ def classify(mine, gpu, equal):
 
 
 def compare(kernel, group, counters, code, launch):
-    out = []
+    out, exact = [], set()
     for name, names, equal in PAIRS:
         mine, gpu = ours(counters, code, name), theirs(launch, names)
         if (not mine and not gpu) or (mine is None and name != "registers"):  # none of it, or nothing that we would claim
@@ -139,9 +155,11 @@ def compare(kernel, group, counters, code, launch):
         cls = classify(mine, gpu, equal)
         row = {"group": group, "kernel": kernel, "counter": name, "executor": mine, "gpu": gpu,
                "metrics": [n.removeprefix("2*") for n in names], "class": cls}
-        if cls not in ("exact", "n/a"):
-            row["why"] = explain(name, mine, gpu, counters, code)
+        exact |= {name} if cls == "exact" else set()
         out.append(row)
+    for row in out:
+        if row["class"] not in ("exact", "n/a"):
+            row["why"] = explain(row["counter"], row["executor"], row["gpu"], counters, code, exact)
     return out
 
 

@@ -11,6 +11,7 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/tune_words.hpp"
+#include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/clock.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
@@ -179,7 +180,8 @@ class Tune {
     decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
-      for (const tune::Trial& trial : *trials) {
+      for (tune::Trial trial : *trials) {  // also those that an earlier call kept without what the device can do
+        if (const auto known = lab::known_ceilings(trial.row.device)) trial.row.ceilings = *known;
         session_.rows.push_back(trial.row);
         rows_.push_back(json_of(trial));
       }

@@ -50,7 +50,7 @@ Occupancy occupancy(const Multiprocessor& on, std::int64_t threads_per_block, st
     at_most(on.shared_bytes / round_up(shared_bytes + on.shared_reserved, on.shared_unit), "shared memory");
   if (registers && *registers > 0) {
     const std::int64_t each = round_up(*registers * 32, on.registers_per_warp_unit);
-    at_most(on.registers / each / warps, "registers");
+    at_most(on.registers / on.parts / each * on.parts / warps, "registers");
   }
   out.blocks = static_cast<int>(most);
   out.warps = static_cast<int>(most * warps);

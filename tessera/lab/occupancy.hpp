@@ -11,6 +11,7 @@ namespace tessera::lab {
 struct Multiprocessor {
   int warps = 64, blocks = 32;
   std::int64_t registers = 65536, registers_per_warp_unit = 256;
+  int parts = 4;  // each with a share of the registers, which no warp of another part can use
   std::int64_t shared_bytes = 228 * 1024, shared_unit = 128;
   std::int64_t shared_reserved = 1024;  // of every block, for the driver
 };

@@ -19,6 +19,8 @@ TEST(Occupancy, TheScarcestLimits) {
   const Occupancy registers = occupancy(hopper, 256, 0, 128);
   EXPECT_EQ(registers.blocks, 2);
   EXPECT_EQ(registers.limit, "registers");
+  EXPECT_EQ(occupancy(hopper, 64, 0, 48).warps, 40)
+      << "10 warps in each of the four parts, though all their registers together would do for 42";
   EXPECT_EQ(occupancy(hopper, 1024, 0, 255).blocks, 0) << "cannot run at all";
 }
 

@@ -16,7 +16,8 @@ namespace tessera::report {
 namespace {
 
 constexpr int known_schema = 1;
-constexpr std::array known_kinds{"bench", "sweep", "tune", "trace", "verify", "compare"};
+constexpr std::array known_kinds{"bench", "sweep", "tune", "trace", "verify", "compare", "code", "agreement"};
+constexpr std::array shown_as_tables{"verify", "compare", "code", "agreement"};
 
 std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
 
@@ -124,11 +125,11 @@ DeviceFacts device_of(const std::string& file, const Fields& fields) {
   DeviceFacts out{fields.needed_text("label"), fields.text("name"), fields.text("driver"), {}, {}};
   if (const Json* json = fields.object("ceilings")) {
     const Fields ceilings(file, fields.place("ceilings"), *json);
-    out.memory = ceilings.number("bytes_per_second");
-    if (const Json* by_element = ceilings.object("flops_per_second")) {
-      const Fields rates(file, ceilings.place("flops_per_second"), *by_element);
+    out.memory_gbps = ceilings.number("memory_gbps");
+    if (const Json* by_element = ceilings.object("gflops")) {
+      const Fields rates(file, ceilings.place("gflops"), *by_element);
       for (const auto& [element, value] : by_element->items())
-        if (const Number rate = rates.number(element.c_str())) out.arithmetic[element] = *rate;
+        if (const Number rate = rates.number(element.c_str())) out.gflops[element] = *rate;
     }
   }
   return out;
@@ -242,7 +243,8 @@ Document parse_document(const std::string& path, const std::string& text) {
   read_provenance(path, fields, out);
   if (!json.contains("rows")) fail_file(path, "rows are missing");
   const Json& rows = fields.array("rows");
-  if (out.kind == "verify" || out.kind == "compare") return read_cells(path, rows, out), out;
+  if (std::ranges::find(shown_as_tables, out.kind) != shown_as_tables.end())
+    return read_cells(path, rows, out), out;
   for (std::size_t i = 0; i < rows.size(); ++i)
     out.rows.push_back(entry_of(path, Fields(path, at("rows", i), rows[i])));
   return out;

@@ -69,8 +69,8 @@ struct Entry {
 
 struct DeviceFacts {
   std::string label, name, driver;
-  Number memory;                             // bytes per second, as measured
-  std::map<std::string, double> arithmetic;  // flop per second, as measured, by element
+  Number memory_gbps;                    // as measured
+  std::map<std::string, double> gflops;  // as measured, by element
 };
 
 struct Document {

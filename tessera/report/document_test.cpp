@@ -64,10 +64,10 @@ TEST(Document, ALineThatDoesSeveralThingsIsOneLine) {
 
 TEST(Document, CeilingsComeFromTheDevice) {
   const Document read = parse_document("some.json", R"({"schema": 1, "kind": "bench", "rows": [],
-    "devices": [{"label": "cuda:0", "ceilings": {"bytes_per_second": 4e12, "flops_per_second": {"f32": 6e13}}}]})");
+    "devices": [{"label": "cuda:0", "ceilings": {"memory_gbps": 4000, "gflops": {"f32": 60000}}}]})");
   ASSERT_NE(read.device("cuda:0"), nullptr);
-  EXPECT_EQ(read.device("cuda:0")->memory, 4e12);
-  EXPECT_EQ(read.device("cuda:0")->arithmetic.at("f32"), 6e13);
+  EXPECT_EQ(read.device("cuda:0")->memory_gbps, 4000);
+  EXPECT_EQ(read.device("cuda:0")->gflops.at("f32"), 60000);
   EXPECT_EQ(read.device("cuda:1"), nullptr);
 }
 
@@ -103,6 +103,10 @@ TEST(Document, OtherKindsBecomeTheirTable) {
   EXPECT_EQ(read.cells.at(1).at(0).text, "b");
   EXPECT_EQ(read.cells.at(1).at(1).text, "");
   EXPECT_EQ(read.cells.at(1).at(2).value, 1);
+  for (const char* kind : {"compare", "code", "agreement"})
+    EXPECT_EQ(parse_document("v.json", std::string(R"({"schema": 1, "rows": [{"a": 1}], "kind": ")") + kind + "\"}")
+                  .columns.size(),
+              1u);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ bool advises(const std::vector<Advice>& all, const std::string& words) {
 }
 
 constexpr const char* ceilings =
-    R"([{"label": "cuda:0", "name": "G", "ceilings": {"bytes_per_second": 1e11, "flops_per_second": {"f32": 1e12}}}])";
+    R"([{"label": "cuda:0", "name": "G", "ceilings": {"memory_gbps": 100, "gflops": {"f32": 1000}}}])";
 
 TEST(Page, TheRooflineIsLeftOutWithItsReason) {
   const auto reason = [](const Document& made) {

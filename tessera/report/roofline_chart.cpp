@@ -42,9 +42,9 @@ struct Spot {
 Roof roof_of(const Group& group) {
   Roof out;
   if (const DeviceFacts* device = group.document->device(group.device)) {
-    out.gbps = device->memory.value_or(0) / 1e9;
-    if (const auto rate = device->arithmetic.find(group.element); rate != device->arithmetic.end())
-      out.gflops = rate->second / 1e9;
+    out.gbps = device->memory_gbps.value_or(0);
+    if (const auto rate = device->gflops.find(group.element); rate != device->gflops.end())
+      out.gflops = rate->second;
   }
   for (const Entry* row : group.rows) {
     if (!row->counts() || !(row->roofline.value_or(0) > 0)) continue;

@@ -143,9 +143,11 @@ Section section_of(const Group& group) {
 Section plain_section(const Document& document) {
   Section out;
   out.kind = kind_of(document);
-  out.title = document.kind == "verify"    ? "What was verified"
-              : document.kind == "compare" ? "What was compared"
-                                           : document.operation + ": no rows";
+  out.title = document.kind == "verify"      ? "What was verified"
+              : document.kind == "compare"   ? "What was compared"
+              : document.kind == "code"      ? "What the compiler made of the kernels"
+              : document.kind == "agreement" ? "The executor's counts beside a GPU's"
+                                             : document.operation + ": no rows";
   if (document.columns.empty()) out.lede = "The file holds no rows.";
   out.rows.caption = fmt::format("All rows of {}", document.path);
   const auto is_number = [&](std::size_t column) {
