@@ -61,7 +61,7 @@ class Files(Case):
     def test_measured_here(self):
         made = self.here / "here.json"
         run("bench", "matmul", "m=16,32", "n=m", "k=m", "--device", "cpu,simt", "--reps", "3", "--variant",
-            "naive,shared_tiles,per_element", "--json", made)
+            "naive,simd,shared_tiles,per_element", "--json", made)
         run("report", made, "-o", self.here / "here.html")
         text = (self.here / "here.html").read_text()
         self.assertIn("The ladder at m = n = k = 32", text)
