@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include "tessera/core/error.hpp"
+#include "tessera/formula/interpret.hpp"
+#include "tessera/formula/program.hpp"
+
+namespace tessera::formula {
+namespace {
+
+template <class T>
+class Compiler {
+ public:
+  Compiler(const Tree& tree, const std::vector<std::string>& inputs) : tree_(tree), inputs_(inputs) {
+    if (inputs.size() > most_inputs)
+      throw Error("a formula takes at most " + std::to_string(most_inputs) + " variables, not " +
+                  std::to_string(inputs.size()));
+  }
+
+  Program<T> run() {
+    std::vector<int> of_node;
+    for (const Node& node : tree_.nodes()) of_node.push_back(value_of(node, of_node));
+    return allocate(of_node.back());
+  }
+
+ private:
+  enum class From { constant, input, step };
+  struct Value {
+    From from = From::step;
+    T constant = 0;
+    int input = 0;
+    Op op = Op::number;
+    int operand[3] = {-1, -1, -1};
+  };
+
+  // --- values: each computed once ---
+  int value_of(const Node& node, const std::vector<int>& of_node) {
+    if (node.op == Op::number) return number(node);
+    if (node.op == Op::variable) return input(node);
+    int operand[3] = {-1, -1, -1};
+    for (int i = 0; i < arity(node.op); ++i) operand[i] = of_node[static_cast<std::size_t>(node.child[i])];
+    if (node.op == Op::pow && is_constant(operand[1])) return power(operand[0], operand[1]);
+    return step(node.op, operand[0], operand[1], operand[2]);
+  }
+
+  int number(const Node& node) {
+    const T value = sizeof(T) == 4 ? static_cast<T>(node.value32) : static_cast<T>(node.value);
+    if (std::isinf(value) && !std::isinf(node.value))
+      throw Error(pointed_out(tree_.text(), node.place, "this number is outside the range of f32"));
+    return constant(value);
+  }
+
+  int input(const Node& node) {
+    const std::string& name = tree_.names()[static_cast<std::size_t>(node.name)];
+    const auto found = std::find(inputs_.begin(), inputs_.end(), name);
+    if (found == inputs_.end())
+      throw Error(pointed_out(tree_.text(), node.place, "nothing gives a value to '" + name + "'"));
+    Value value;
+    value.from = From::input;
+    value.input = static_cast<int>(found - inputs_.begin());
+    return once({1, static_cast<std::uint64_t>(value.input), 0, 0, 0}, value);
+  }
+
+  int constant(T number) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    Value value;
+    value.from = From::constant;
+    value.constant = number;
+    return once({0, std::bit_cast<Bits>(number), 0, 0, 0}, value);
+  }
+
+  int step(Op op, int a, int b = -1, int c = -1) {
+    const int count = arity(op);
+    const bool known = is_constant(a) && (count < 2 || is_constant(b)) && (count < 3 || is_constant(c));
+    if (known && same_everywhere(op)) return constant(apply<T>(op, number(a), number(b), number(c)));
+    if (const int simpler = without(op, a, b); simpler >= 0) return simpler;
+    if ((op == Op::add || op == Op::mul) && a > b) std::swap(a, b);
+    Value value;
+    value.op = op;
+    value.operand[0] = a;
+    value.operand[1] = b;
+    value.operand[2] = c;
+    return once({2, static_cast<std::uint64_t>(op), a, b, c}, value);
+  }
+
+  // What leaves every bit as it is.
+  int without(Op op, int a, int b) {
+    if (op == Op::mul && is(a, 1)) return b;
+    if ((op == Op::mul || op == Op::div) && is(b, 1)) return a;
+    if (op == Op::neg && values_[static_cast<std::size_t>(a)].op == Op::neg)
+      return values_[static_cast<std::size_t>(a)].operand[0];
+    if (op == Op::div && is_constant(b)) {  // both are the same number, rounded once
+      int exponent = 0;
+      const T reciprocal = 1 / number(b);
+      if (std::abs(std::frexp(number(b), &exponent)) == T(0.5) && std::isnormal(reciprocal))
+        return step(Op::mul, a, constant(reciprocal));
+    }
+    return -1;
+  }
+
+  // Small whole powers are products, always in the same order; a half is the square root.
+  int power(int base, int exponent) {
+    const T n = number(exponent);
+    if (std::abs(n) == T(0.5)) {
+      const int root = step(Op::sqrt, base);
+      return n > 0 ? root : step(Op::div, constant(1), root);
+    }
+    if (n != std::trunc(n) || std::abs(n) > 16) return step(Op::pow, base, exponent);
+    const int whole = std::abs(static_cast<int>(n));
+    if (whole == 0) return constant(1);
+    int product = -1, square = base;
+    for (int rest = whole; rest > 0; rest /= 2) {
+      if (rest % 2 == 1) product = product < 0 ? square : step(Op::mul, product, square);
+      if (rest > 1) square = step(Op::mul, square, square);
+    }
+    return n > 0 ? product : step(Op::div, constant(1), product);
+  }
+
+  using Key = std::tuple<int, std::uint64_t, int, int, int>;
+  int once(const Key& key, const Value& value) {
+    const auto [at, is_new] = known_.try_emplace(key, static_cast<int>(values_.size()));
+    if (is_new) values_.push_back(value);
+    return at->second;
+  }
+
+  bool is_constant(int value) const {
+    return values_[static_cast<std::size_t>(value)].from == From::constant;
+  }
+  T number(int value) const { return value < 0 ? T(0) : values_[static_cast<std::size_t>(value)].constant; }
+  bool is(int value, T number) const { return is_constant(value) && this->number(value) == number; }
+
+  // --- registers: one is free again after the last step that reads it ---
+  Program<T> allocate(int root) {
+    const std::vector<int> last = last_uses(root);
+    Program<T> out;
+    out.input_count = static_cast<std::uint8_t>(inputs_.size());
+    std::vector<int> code(values_.size(), -1), idle;
+    for (int i = 0; i < static_cast<int>(values_.size()); ++i) {
+      if (last[static_cast<std::size_t>(i)] < 0) continue;
+      const Value& value = values_[static_cast<std::size_t>(i)];
+      int& coded = code[static_cast<std::size_t>(i)];
+      if (value.from == From::input) coded = first_input + value.input;
+      else if (value.from == From::constant) coded = place_constant(out, value.constant);
+      else coded = place_step(out, value, i, last, code, idle);
+    }
+    out.result = static_cast<std::uint8_t>(code[static_cast<std::size_t>(root)]);
+    return out;
+  }
+
+  // The last value that needs each; the root is needed to the end, and -1 is what nothing needs.
+  std::vector<int> last_uses(int root) const {
+    std::vector<int> last(values_.size(), -1);
+    last[static_cast<std::size_t>(root)] = static_cast<int>(values_.size());
+    for (int i = static_cast<int>(values_.size()); i-- > 0;)
+      if (last[static_cast<std::size_t>(i)] >= 0)
+        for (const int operand : values_[static_cast<std::size_t>(i)].operand)
+          if (operand >= 0)
+            last[static_cast<std::size_t>(operand)] = std::max(last[static_cast<std::size_t>(operand)], i);
+    return last;
+  }
+
+  static int place_constant(Program<T>& out, T number) {
+    if (out.constant_count == most_constants) too_much("constants", most_constants);
+    out.constants[out.constant_count] = number;
+    return first_constant + out.constant_count++;
+  }
+
+  static int place_step(Program<T>& out, const Value& value, int index, const std::vector<int>& last,
+                        const std::vector<int>& code, std::vector<int>& idle) {
+    if (out.step_count == most_steps) too_much("operations", most_steps);
+    Step& step = out.steps[out.step_count++];
+    step.op = value.op;
+    std::uint8_t* const operand[3] = {&step.a, &step.b, &step.c};
+    for (int i = 0; i < 3; ++i) {
+      if (value.operand[i] < 0) continue;
+      const auto from = static_cast<std::size_t>(value.operand[i]);
+      *operand[i] = static_cast<std::uint8_t>(code[from]);
+      const bool again = std::find(idle.begin(), idle.end(), code[from]) != idle.end();  // x*x frees x once
+      if (last[from] == index && code[from] < most_registers && !again) idle.push_back(code[from]);
+    }
+    if (idle.empty()) {
+      if (out.register_count == most_registers) too_much("intermediate results at a time", most_registers);
+      idle.push_back(out.register_count++);
+    }
+    step.to = static_cast<std::uint8_t>(idle.back());
+    idle.pop_back();
+    return step.to;
+  }
+
+  [[noreturn]] static void too_much(const char* what, int most) {
+    throw Error("the formula needs more than " + std::to_string(most) + " " + what);
+  }
+
+  const Tree& tree_;
+  const std::vector<std::string>& inputs_;
+  std::vector<Value> values_;
+  std::map<Key, int> known_;
+};
+
+}  // namespace
+
+template <class T>
+Program<T> compile(const Tree& tree, const std::vector<std::string>& inputs) {
+  return Compiler<T>(tree, inputs).run();
+}
+
+template <class T>
+T evaluate(const Program<T>& program, std::span<const T> inputs) {
+  if (inputs.size() != program.input_count)
+    throw Error("the formula takes " + std::to_string(program.input_count) + " values, not " +
+                std::to_string(inputs.size()));
+  return interpret(program, inputs.data());
+}
+
+template float evaluate(const Program<float>&, std::span<const float>);
+template double evaluate(const Program<double>&, std::span<const double>);
+template Program<float> compile(const Tree&, const std::vector<std::string>&);
+template Program<double> compile(const Tree&, const std::vector<std::string>&);
+
+}  // namespace tessera::formula

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of formulas: every function and operator, listed once. Parser, interpreter, vectors and the
+// emitted CUDA text all follow these lists; a word names the same function in each of them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+// Rounded correctly by every device: the same bits by IEEE 754.
+#define TESSERA_FORMULA_EXACT_1(X) \
+  X(neg) X(abs) X(sqrt) X(floor) X(ceil) X(trunc) X(round) X(sign) X(logic_not)
+#define TESSERA_FORMULA_EXACT_2(X)                                                                \
+  X(add)                                                                                          \
+  X(sub)                                                                                          \
+  X(mul) X(div) X(min) X(max) X(fmin) X(fmax) X(fmod) X(less) X(less_equal) X(equal) X(not_equal) \
+      X(logic_and) X(logic_or)
+#define TESSERA_FORMULA_EXACT_3(X) X(fma) X(select)
+// The project's own, made of the exact ones: the same bits everywhere, within a stated error.
+#define TESSERA_FORMULA_OWN_1(X)                                                                         \
+  X(exp)                                                                                                 \
+  X(exp2)                                                                                                \
+  X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) \
+      X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt)
+#define TESSERA_FORMULA_OWN_2(X) X(pow) X(atan2) X(hypot)
+// Those of the C library, on a GPU of CUDA's: the last bits may differ between the two.
+#define TESSERA_FORMULA_LIBRARY_1(X) X(erf) X(erfc) X(tgamma) X(lgamma) X(j0) X(j1) X(y0) X(y1)
+
+#define TESSERA_FORMULA_1(X) TESSERA_FORMULA_EXACT_1(X) TESSERA_FORMULA_OWN_1(X) TESSERA_FORMULA_LIBRARY_1(X)
+#define TESSERA_FORMULA_2(X) TESSERA_FORMULA_EXACT_2(X) TESSERA_FORMULA_OWN_2(X)
+#define TESSERA_FORMULA_3(X) TESSERA_FORMULA_EXACT_3(X)
+
+namespace tessera::formula {
+
+#define TESSERA_FORMULA_NAME(name) name,
+enum class Op : std::uint8_t {
+  number,
+  variable,
+  TESSERA_FORMULA_1(TESSERA_FORMULA_NAME) TESSERA_FORMULA_2(TESSERA_FORMULA_NAME)
+      TESSERA_FORMULA_3(TESSERA_FORMULA_NAME)
+};
+#undef TESSERA_FORMULA_NAME
+
+int arity(Op op);              // 0 for a number and a variable
+std::string_view name(Op op);  // as in the lists above
+bool same_everywhere(Op op);   // not one of the C library's
+
+struct Function {
+  Op op;
+  int least, most;  // how many arguments may be written: min and max take many
+};
+std::optional<Function> find_function(std::string_view word);  // as formulas call it
+std::optional<double> find_constant(std::string_view word);    // pi, e, inf
+
+}  // namespace tessera::formula

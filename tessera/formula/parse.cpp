@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grammar, in Boost.Spirit's notation. Each rule leaves the index of its node on a stack; what a rule
+// has begun it finishes or throws, so nothing is ever read twice and the time is linear in the text.
+#include <boost/spirit/home/x3.hpp>
+#include <charconv>
+#include "tessera/core/error.hpp"
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::formula {
+namespace {
+
+namespace x3 = boost::spirit::x3;
+using Text = const char*;
+
+class Builder {
+ public:
+  Builder(std::string_view text, const Limits& limits)
+      : text_(text), limits_(limits), tree_(std::string(text)) {}
+
+  [[noreturn]] void fail(Text at, const std::string& message) const {
+    throw Error(pointed_out(text_, static_cast<std::size_t>(at - text_.data()), message));
+  }
+
+  void enter(Text at) {
+    if (++depth_ > limits_.depth)
+      fail(at, "the formula is nested deeper than " + std::to_string(limits_.depth) + " levels");
+  }
+  void leave() { --depth_; }
+
+  void number(Text first, Text last) {
+    double value = 0;
+    if (std::from_chars(first, last, value).ec != std::errc())
+      fail(first, "this number is outside the range of f64");
+    float value32 = 0;
+    if (std::from_chars(first, last, value32).ec != std::errc()) value32 = static_cast<float>(value);
+    push(tree_.add_number(value, value32, place(first)), first);
+  }
+
+  void name(Text first, Text last) {
+    const std::string_view word(first, static_cast<std::size_t>(last - first));
+    if (find_function(word))
+      fail(first, std::string(word) + " is a function: write " + std::string(word) + "(…)");
+    if (const auto value = find_constant(word))
+      push(tree_.add_number(*value, static_cast<float>(*value), place(first)), first);
+    else push(tree_.add_variable(word, place(first)), first);
+  }
+
+  void begin_call(Text first, Text last) {
+    const std::string word(first, last);
+    const auto function = find_function(word);
+    if (!function)
+      fail(first,
+           word + " is no function" + (word.size() <= 2 ? ": for a product write " + word + "*(…)" : ""));
+    calls_.push_back({*function, word, first, stack_.size()});
+  }
+
+  void end_call() {
+    const Call call = calls_.back();
+    calls_.pop_back();
+    const int given = static_cast<int>(stack_.size() - call.base), least = call.function.least,
+              most = call.function.most;
+    if (given < least || given > most)
+      fail(call.at, call.word + " takes " + std::to_string(least) +
+                        (least == 1 && most == 1 ? " argument"
+                         : least == most         ? " arguments"
+                                                 : " or more arguments") +
+                        ", not " + std::to_string(given));
+    if (least == most) return apply(call.function.op, call.at);
+    for (int i = 1; i < given; ++i) apply(call.function.op, call.at);
+  }
+
+  // Of as many nodes as the operator takes, from the top of the stack.
+  void apply(Op op, Text at) {
+    std::int32_t child[3] = {-1, -1, -1};
+    for (int i = arity(op); i-- > 0; stack_.pop_back()) child[i] = stack_.back();
+    push(tree_.add(op, place(at), child[0], child[1], child[2]), at);
+  }
+  void exchange() { std::swap(stack_.back(), stack_[stack_.size() - 2]); }
+
+  Tree result() && { return std::move(tree_); }
+
+ private:
+  struct Call {
+    Function function;
+    std::string word;
+    Text at;
+    std::size_t base;
+  };
+
+  std::uint32_t place(Text at) const { return static_cast<std::uint32_t>(at - text_.data()); }
+  void push(std::int32_t index, Text at) {
+    if (tree_.nodes().size() > limits_.nodes)
+      fail(at, "the formula has more than " + std::to_string(limits_.nodes) + " parts");
+    stack_.push_back(index);
+  }
+
+  std::string_view text_;
+  Limits limits_;
+  Tree tree_;
+  std::vector<std::int32_t> stack_;
+  std::vector<Call> calls_;
+  int depth_ = 0;
+};
+
+struct Building;
+template <class Context>
+Builder& builder(const Context& context) {
+  return x3::get<Building>(context).get();
+}
+
+const auto enter = [](auto& c) { builder(c).enter(x3::_where(c).begin()); };
+const auto leave = [](auto& c) { builder(c).leave(); };
+const auto number_done = [](auto& c) { builder(c).number(x3::_attr(c).begin(), x3::_attr(c).end()); };
+const auto name_done = [](auto& c) { builder(c).name(x3::_attr(c).begin(), x3::_attr(c).end()); };
+const auto call_begins = [](auto& c) { builder(c).begin_call(x3::_attr(c).begin(), x3::_attr(c).end()); };
+const auto call_ends = [](auto& c) { builder(c).end_call(); };
+template <Op op>
+const auto apply = [](auto& c) { builder(c).apply(op, x3::_where(c).begin()); };
+template <Op op>
+const auto apply_exchanged = [](auto& c) {
+  builder(c).exchange();
+  builder(c).apply(op, x3::_where(c).begin());
+};
+
+const auto letter = x3::char_("a-zA-Z_");
+const auto digit = x3::char_("0-9");
+const auto word = x3::raw[x3::lexeme[letter >> *(letter | digit)]];
+// A word of the grammar, not the beginning of a longer name.
+const auto keyword = [](const char* text) { return x3::lexeme[x3::lit(text) >> !(letter | digit)]; };
+const auto reserved = keyword("and") | keyword("or") | keyword("not");
+const auto number = x3::raw[x3::lexeme[((+digit >> -('.' >> *digit)) | ('.' >> +digit)) >>
+                                       -(x3::char_("eE") >> -x3::char_("+-") >> +digit)]];
+
+x3::rule<struct ChoiceRule> const choice = "a value";
+x3::rule<struct DisjunctionRule> const disjunction = "a value";
+x3::rule<struct ConjunctionRule> const conjunction = "a value";
+x3::rule<struct NegationRule> const negation = "a value";
+x3::rule<struct ComparisonRule> const comparison = "a value";
+x3::rule<struct SumRule> const sum = "a value";
+x3::rule<struct ProductRule> const product = "a value";
+x3::rule<struct SignedRule> const signed_power = "a value";
+x3::rule<struct PowerRule> const power = "a value";
+x3::rule<struct ValueRule> const value = "a value";
+x3::rule<struct FinishRule> const finish = "an operator or the end";
+x3::rule<struct ArgumentsRule> const arguments = "the arguments";
+
+const auto finish_def = x3::eoi;
+const auto choice_def = x3::eps[enter] >> disjunction >>
+                        -(('?' > choice > ':' > choice)[apply<Op::select>]) >> x3::eps[leave];
+const auto disjunction_def = conjunction >>
+                             *(((x3::lit("||") | keyword("or")) > conjunction)[apply<Op::logic_or>]);
+const auto conjunction_def = negation >>
+                             *(((x3::lit("&&") | keyword("and")) > negation)[apply<Op::logic_and>]);
+const auto negation_def =
+    ((keyword("not") >> x3::eps[enter]) > negation > x3::eps[leave])[apply<Op::logic_not>] | comparison;
+const auto comparison_def = sum >>
+                            -(((x3::lit("<=") > sum)[apply<Op::less_equal>]) |
+                              ((x3::lit(">=") > sum)[apply_exchanged<Op::less_equal>]) |
+                              ((x3::lit("==") > sum)[apply<Op::equal>]) |
+                              ((x3::lit("!=") > sum)[apply<Op::not_equal>]) | (('<' > sum)[apply<Op::less>]) |
+                              (('>' > sum)[apply_exchanged<Op::less>]));
+const auto sum_def = product >> *((('+' > product)[apply<Op::add>]) | (('-' > product)[apply<Op::sub>]));
+const auto product_def = signed_power >>
+                         *((('*' > signed_power)[apply<Op::mul>]) | (('/' > signed_power)[apply<Op::div>]));
+const auto signed_power_def = ((('-' >> x3::eps[enter]) > signed_power > x3::eps[leave])[apply<Op::neg>]) |
+                              (('+' >> x3::eps[enter]) > signed_power > x3::eps[leave]) | power;
+const auto power_def = value >> -((('^' >> x3::eps[enter]) > signed_power > x3::eps[leave])[apply<Op::pow>]);
+const auto arguments_def = choice > *(',' > choice) > ')';
+const auto value_def =
+    number[number_done] | ('(' > choice > ')') |
+    (!reserved >> ((word >> &x3::lit('('))[call_begins] > '(' > arguments > x3::eps[call_ends])) |
+    (!reserved >> word[name_done]);
+
+BOOST_SPIRIT_DEFINE(choice, disjunction, conjunction, negation, comparison, sum, product, signed_power, power,
+                    value, arguments, finish)
+
+}  // namespace
+
+Tree parse(std::string_view text, const Limits& limits) {
+  if (text.size() > limits.length)
+    throw Error("the formula has " + std::to_string(text.size()) + " characters, the most is " +
+                std::to_string(limits.length));
+  Builder build(text, limits);
+  Text at = text.data();
+  const Text end = at + text.size();
+  const auto start = x3::with<Building>(std::ref(build))[choice > finish];
+  try {
+    if (!x3::phrase_parse(at, end, start, x3::ascii::space))
+      build.fail(at, at == end ? "there is no formula" : "a value is expected");
+  } catch (const x3::expectation_failure<Text>& failure) {
+    build.fail(failure.where(), failure.which() + " is expected");
+  }
+  return std::move(build).result();
+}
+
+}  // namespace tessera::formula

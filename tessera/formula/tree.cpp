@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/formula/tree.hpp"
+#include <algorithm>
+#include <fmt/format.h>
+#include "tessera/core/error.hpp"
+
+namespace tessera::formula {
+namespace {
+
+// A copy of `tree` in which some nodes are replaced: `other` returns a node's index in the copy, or -1.
+template <class Other>
+void copy_into(Tree& out, const Tree& tree, std::int32_t root, Other other) {
+  const auto& nodes = tree.nodes();
+  std::vector<char> needed(nodes.size(), 0);
+  needed[static_cast<std::size_t>(root)] = 1;
+  for (std::size_t i = nodes.size(); i-- > 0;)
+    if (needed[i])
+      for (const std::int32_t child : nodes[i].child)
+        if (child >= 0) needed[static_cast<std::size_t>(child)] = 1;
+  std::vector<std::int32_t> at(nodes.size(), -1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    Node node = nodes[i];
+    at[i] = other(node);
+    if (at[i] >= 0) continue;
+    for (std::int32_t& child : node.child)
+      if (child >= 0) child = at[static_cast<std::size_t>(child)];
+    at[i] = node.op == Op::variable
+                ? out.add_variable(tree.names()[static_cast<std::size_t>(node.name)], node.place)
+                : out.add(node);
+  }
+}
+
+bool is_name(const Tree& tree, const Node& node, std::string_view name) {
+  return node.op == Op::variable && tree.names()[static_cast<std::size_t>(node.name)] == name;
+}
+
+std::int32_t root_of(const Tree& tree) { return static_cast<std::int32_t>(tree.nodes().size()) - 1; }
+
+const char* infix(Op op) {
+  switch (op) {
+    case Op::add:
+      return "+";
+    case Op::sub:
+      return "-";
+    case Op::mul:
+      return "*";
+    case Op::div:
+      return "/";
+    case Op::pow:
+      return "^";
+    case Op::less:
+      return "<";
+    case Op::less_equal:
+      return "<=";
+    case Op::equal:
+      return "==";
+    case Op::not_equal:
+      return "!=";
+    case Op::logic_and:
+      return " and ";
+    case Op::logic_or:
+      return " or ";
+    default:
+      return nullptr;
+  }
+}
+
+// What stands before, between and after the operands of a node.
+struct Spelling {
+  std::string before, between, after;
+};
+
+Spelling spelling(const Tree& tree, const Node& node) {
+  if (node.op == Op::number) return {fmt::format("{}", node.value), "", ""};
+  if (node.op == Op::variable) return {tree.names()[static_cast<std::size_t>(node.name)], "", ""};
+  if (const char* const between = infix(node.op)) return {"(", between, ")"};
+  if (node.op == Op::neg) return {"(-", "", ")"};
+  if (node.op == Op::logic_not) return {"(not ", "", ")"};
+  return {(node.op == Op::select ? "if" : std::string(name(node.op))) + "(", ",", ")"};
+}
+
+}  // namespace
+
+std::int32_t Tree::add(Node node) {
+  nodes_.push_back(node);
+  return static_cast<std::int32_t>(nodes_.size()) - 1;
+}
+
+std::int32_t Tree::add(Op op, std::uint32_t place, std::int32_t a, std::int32_t b, std::int32_t c) {
+  return add(Node{.op = op, .place = place, .child = {a, b, c}});
+}
+
+std::int32_t Tree::add_number(double value, float value32, std::uint32_t place) {
+  return add(Node{.op = Op::number, .place = place, .value = value, .value32 = value32});
+}
+
+std::int32_t Tree::add_variable(std::string_view name, std::uint32_t place) {
+  auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) found = names_.insert(found, std::string(name));
+  return add(
+      Node{.op = Op::variable, .place = place, .name = static_cast<std::int32_t>(found - names_.begin())});
+}
+
+Tree substitute(const Tree& tree, std::string_view name, double value) {
+  Tree out(tree.text());
+  copy_into(out, tree, root_of(tree), [&](const Node& node) {
+    return is_name(tree, node, name) ? out.add_number(value, static_cast<float>(value), node.place) : -1;
+  });
+  return out;
+}
+
+Tree substitute(const Tree& tree, std::string_view name, const Tree& by) {
+  Tree out(tree.text());
+  std::int32_t there = -1;  // `by` is copied in once, however often it is used
+  copy_into(out, tree, root_of(tree), [&](const Node& node) {
+    if (!is_name(tree, node, name)) return -1;
+    if (there < 0) {
+      copy_into(out, by, root_of(by), [](const Node&) { return -1; });
+      there = root_of(out);
+    }
+    return there;
+  });
+  return out;
+}
+
+Tree part(const Tree& tree, std::int32_t root) {
+  Tree out(tree.text());
+  copy_into(out, tree, root, [](const Node&) { return -1; });
+  return out;
+}
+
+// A stack of its own: a long sum is a deep tree. What substitution has shared is written each time.
+std::string to_text(const Tree& tree) {
+  constexpr std::size_t longest = 1 << 20;
+  struct Open {
+    std::int32_t node;
+    int next;
+  };
+  std::string out;
+  std::vector<Open> open{{root_of(tree), 0}};
+  while (!open.empty()) {
+    Open& top = open.back();
+    const Node& node = tree.nodes()[static_cast<std::size_t>(top.node)];
+    const Spelling spelled = spelling(tree, node);
+    const int operands = arity(node.op);
+    out += top.next == 0 ? spelled.before : top.next < operands ? spelled.between : "";
+    if (out.size() > longest) throw Error("the formula is too long to be written out");
+    if (top.next >= operands) {
+      out += spelled.after;
+      open.pop_back();
+    } else {
+      const std::int32_t child = node.child[top.next++];
+      open.push_back({child, 0});
+    }
+  }
+  return out;
+}
+
+std::string pointed_out(std::string_view text, std::size_t place, const std::string& message) {
+  constexpr std::size_t around = 36;
+  const std::size_t first = place > around ? place - around : 0;
+  const std::size_t last = std::min(text.size(), place + around);
+  std::string shown(text.substr(first, last - first));
+  for (char& c : shown)
+    if (c < ' ' || c > '~') c = c == '\n' || c == '\t' ? ' ' : '?';
+  const std::string before = first > 0 ? "…" : "", after = last < text.size() ? "…" : "";
+  return fmt::format("{} at column {}\n  {}{}{}\n  {}^", message, place + 1, before, shown, after,
+                     std::string(place - first + (first > 0 ? 1 : 0), ' '));
+}
+
+}  // namespace tessera::formula
