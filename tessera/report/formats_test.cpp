@@ -7,6 +7,7 @@
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/csv.hpp"
 #include "tessera/report/junit.hpp"
+#include "tessera/report/row_words.hpp"
 
 namespace tessera::report {
 namespace {
@@ -115,6 +116,28 @@ TEST_F(Formats, TheClosingSentencePropagatesBothSpreads) {
   EXPECT_EQ(lab::closing(session_.rows)[0].substr(0, 5), "first");
   session_.rows.resize(1);
   EXPECT_TRUE(lab::closing(session_.rows).empty());
+}
+
+TEST_F(Formats, ReasonsAreToldOnceAndLongListsAreCut) {
+  lab::Row row = session_.rows[0];
+  row.seconds.clear();
+  row.reason = "needs 2048 threads, the most is 1024";
+  const std::vector<lab::Row> same(3, row);
+  EXPECT_EQ(reasons_of(same), "n/a: " + name_of(row) + ": needs 2048 threads, the most is 1024\n");
+  std::vector<lab::Row> many;
+  for (int i = 0; i < 9; ++i) {
+    many.push_back(row);
+    many.back().tuning.set("x", 1 << i);
+    many.back().reason = "needs " + std::to_string(2048 << i) + " threads, the most is 1024";
+  }
+  const std::string text = reasons_of(many);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+  EXPECT_NE(text.find("x=1; "), std::string::npos) << text;
+  EXPECT_NE(text.find("and 5 more: needs 2048 threads, the most is 1024, and the like"), std::string::npos)
+      << text;
+  many.resize(2);
+  const std::string two = reasons_of(many);
+  EXPECT_NE(two.find("x=2: needs 4096 threads"), std::string::npos) << "few are told exactly: " << two;
 }
 
 TEST_F(Formats, WarningsNameWhatToDo) {

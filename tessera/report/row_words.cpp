@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/row_words.hpp"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include "tessera/report/table.hpp"
 
@@ -25,18 +26,62 @@ std::string why_not(const Row& row) {
   return fmt::format("{} (one run: about {})", reason, time);
 }
 
-std::string reasons_of(const std::vector<Row>& rows) {
-  std::vector<std::pair<std::string, std::string>> told;
-  for (const Row& row : rows) {
-    if (!row.seconds.empty()) continue;
-    const std::string who = name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning));
-    const std::string why = why_not(row);
-    const auto same = std::ranges::find(told, why, &std::pair<std::string, std::string>::first);
-    if (same == told.end()) told.emplace_back(why, who);
-    else if (!same->second.ends_with(who)) same->second += "; " + who;
-  }
+namespace {
+
+constexpr std::size_t most_told = 4;  // configurations a line
+
+struct Refused {
+  std::string why, who;
+};
+
+// "needs 2048 threads, the most is 1024" and "needs 4096 threads, …" are one reason.
+std::string without_numbers(const std::string& text) {
   std::string out;
-  for (const auto& [why, who] : told) out += "n/a: " + who + ": " + why + "\n";
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) out += c;
+    else if (out.empty() || out.back() != '#') out += '#';
+  }
+  return out;
+}
+
+std::string line_of(const std::vector<Refused>& alike) {
+  std::vector<std::string> names;  // each once, at whatever sizes
+  for (const Refused& refused : alike)
+    if (std::ranges::find(names, refused.who) == names.end()) names.push_back(refused.who);
+  const std::size_t told = std::min(names.size(), most_told);
+  std::string out = fmt::format(
+      "n/a: {}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told), "; "));
+  if (names.size() > told) out += fmt::format("; and {} more", names.size() - told);
+  const bool same = std::ranges::all_of(alike, [&](const Refused& r) { return r.why == alike[0].why; });
+  return out + ": " + alike[0].why + (same ? "" : ", and the like") + "\n";
+}
+
+void add(std::vector<std::vector<Refused>>& groups, Refused refused, bool by_kind) {
+  const auto key = [by_kind](const std::string& why) { return by_kind ? without_numbers(why) : why; };
+  const auto same = std::ranges::find_if(
+      groups, [&](const std::vector<Refused>& group) { return key(group[0].why) == key(refused.why); });
+  if (same == groups.end()) groups.push_back({std::move(refused)});
+  else same->push_back(std::move(refused));
+}
+
+}  // namespace
+
+std::string reasons_of(const std::vector<Row>& rows) {
+  std::vector<std::vector<Refused>> kinds;
+  for (const Row& row : rows)
+    if (row.seconds.empty())
+      add(kinds, {why_not(row), name_of(row) + (row.tuning.empty() ? "" : " " + to_string(row.tuning))},
+          true);
+  std::string out;
+  for (const std::vector<Refused>& kind : kinds) {
+    std::vector<std::vector<Refused>> groups{kind};
+    if (kind.size() <= most_told) {
+      groups.clear();
+      for (const Refused& refused : kind) add(groups, refused, false);
+    }
+    for (const std::vector<Refused>& group : groups) out += line_of(group);
+  }
   return out;
 }
 
