@@ -112,12 +112,27 @@ class TwoWay {
       for (const Key& column : columns_) cells.push_back(cell(line, column));
       table.add(std::move(cells));
     }
-    return table.text() + (fastest_ != nullptr ? "* the fastest\n" : "") + notes_.text();
+    return table.text() + (fastest_ != nullptr ? "* the fastest\n" : "") + accuracy() + notes_.text();
   }
 
  private:
   static bool better(const Row& a, const Row& b) {
     return a.counts() && (!b.counts() || a.median() < b.median());
+  }
+
+  // Beside the speed of all cells, how right they are.
+  std::string accuracy() const {
+    std::size_t measured = 0, verified = 0;
+    double largest = 0;
+    for (const auto& [place, row] : cells_) {
+      measured += row->seconds.empty() ? 0 : 1;
+      if (row->verified != lab::Verified::ok) continue;
+      ++verified;
+      largest = std::max(largest, row->error_over_bound.value_or(0));
+    }
+    if (measured == 0) return {};
+    if (verified == 0) return "none was verified\n";
+    return fmt::format("{} of {} verified; largest error/bound {:.3g}\n", verified, measured, largest);
   }
 
   std::string cell(const Key& line, const Key& column) {

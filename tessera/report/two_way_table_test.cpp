@@ -29,6 +29,9 @@ TEST(TwoWayTable, OneAgainstTheOther) {
   std::vector<lab::Row> rows{row({{"x", 16}, {"y", 2}}, 0.5), row({{"x", 16}, {"y", 10}}, 0.25),
                              row({{"x", 4}, {"y", 2}}, 1), row({{"x", 4}, {"y", 10}}, 0)};
   rows[3].reason = "needs too many threads";
+  rows[0].verified = rows[1].verified = lab::Verified::ok;
+  rows[0].error_over_bound = 0.25;
+  rows[1].error_over_bound = 0.125;
   EXPECT_EQ(two_way_table(rows, {"y"}, "x"),
             "GFLOP/s\n"
             "y \\ x        4      16\n"
@@ -36,6 +39,7 @@ TEST(TwoWayTable, OneAgainstTheOther) {
             "2        1.000   2.000\n"
             "10     n/a (1)  *4.000\n"
             "* the fastest\n"
+            "2 of 3 verified; largest error/bound 0.25\n"
             "(1) needs too many threads\n");
 }
 
@@ -51,6 +55,7 @@ TEST(TwoWayTable, SeveralDownAndHoles) {
             "1  0    0.500  n/a (1)\n"
             "1  1  n/a (1)    0.250\n"
             "* the fastest\n"
+            "none was verified\n"
             "(1) not among the configurations\n");
 }
 
