@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A formula near an end of its range, without cancellation. Where x = b - d and d is tiny, 1 - x^2 computed
+// from x has lost what d still knows; as d·(2 - d) it has not.
+#pragma once
+#include <string>
+#include <string_view>
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::formula {
+
+enum class End { lower, upper };
+
+inline constexpr std::string_view distance_name = "distance from the end";  // no name that can be typed
+
+struct AtEnd {
+  Tree tree;           // of the variable, of distance_name, and of what else the formula holds
+  bool exact = false;  // whether any part was rewritten; else the tree is the formula itself
+};
+
+// The formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0: each
+// polynomial of x that is 0 at the end becomes one of the distance, log of what is 1 there becomes log1p.
+// Everything else keeps x, which the caller still gives, rounded. The end must be a number; parameters that
+// appear in a polynomial of x must have been substituted.
+AtEnd with_distance(const Tree& tree, std::string_view variable, End end, double at);
+
+}  // namespace tessera::formula
