@@ -321,6 +321,30 @@ class Sweep(Case):
         self.assertEqual([(r["dims"]["m"], r["tuning"]["x"], r["tuning"]["y"]) for r in rows], [(8, 4, 2), (8, 2, 8), (16, 2, 8)])
         self.assertIn("1 of 2 configurations kept; 1 dropped by x*m<=32", done.stderr)
 
+    def test_a_stopped_sweep_goes_on(self):
+        words = ["sweep", "matmul", "m=96", "n=m", "k=m", "--device", "simt", "--variant", "per_element", "--over", "x=1:32:x2",
+                 "--over", "y=1:32:x2", "--reps", "3", "--json", "stopped.json", "--resume"]
+        program = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not os.path.exists("stopped.json"):
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        out, _ = program.communicate(timeout=120)
+        self.assertEqual(program.returncode, 130, out)
+        with open("stopped.json") as file:
+            first = {str(r["tuning"]): r["seconds"] for r in json.load(file)["rows"] if r.get("seconds")}
+        self.assertTrue(0 < len(first) < 36, len(first))
+        done = self.passes(*words, "--table", "y,x")
+        self.assertRegex(done.stderr, r"\d+ rows are of 2.*: ratios to the others are not of one run")
+        with open("stopped.json") as file:
+            told = json.load(file)
+        self.assertEqual((told["kind"], len(told["rows"])), ("sweep", 36))
+        after = {str(r["tuning"]): r["seconds"] for r in told["rows"]}
+        self.assertTrue(all(after.values()))
+        for tuning, seconds in first.items():
+            self.assertEqual(after[tuning], seconds, "kept as it was")
+        self.fails(2, "results of sweep, not of bench", "bench", *words[1:9], "--no-serial", *words[-3:])
+
     def test_mistakes(self):
         sizes = ("m=1", "n=1", "k=1")
         self.fails(2, "not on cpu: say so with --device", "sweep", "matmul", *sizes, "--device", "cpu", "--variant", "per_element")

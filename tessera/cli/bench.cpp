@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
@@ -12,7 +11,6 @@
 #include "tessera/cli/terminal.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
-#include "tessera/lab/resume.hpp"
 #include "tessera/report/csv.hpp"
 #include "tessera/report/junit.hpp"
 #include "tessera/report/ladder_table.hpp"
@@ -42,7 +40,8 @@ class Bench {
 
   int run() {
     note_interrupts();
-    if (options_->resume) resume();
+    earlier_ = earlier_of(*options_, session_, "bench");
+    if (earlier_) measuring_.known = [this](const lab::Row& blank) { return earlier_->find(blank); };
     warn(lab::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i) measure(i);
     if (options_->pivot.empty()) print_means();
@@ -54,13 +53,6 @@ class Bench {
   }
 
  private:
-  void resume() {
-    if (options_->json.empty() || options_->json == "-") throw Error("--resume needs --json FILE");
-    if (!std::filesystem::exists(options_->json)) return;
-    earlier_.emplace(read_json(options_->json), options_->json, session_);
-    measuring_.known = [this](const lab::Row& blank) { return earlier_->find(blank); };
-  }
-
   nlohmann::ordered_json json() const {
     auto out = lab::to_json(session_);
     return earlier_ ? earlier_->merged(std::move(out)) : out;

@@ -2,7 +2,9 @@
 #include "tessera/cli/bench_options.hpp"
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/cli/ranges.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
@@ -122,6 +124,14 @@ lab::Measuring measuring_of(const BenchOptions& options) {
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, std::int64_t{1} << 62));
   out.interrupted = interrupted;
   return out;
+}
+
+std::optional<lab::Earlier> earlier_of(const BenchOptions& options, const lab::Session& now,
+                                       const std::string& kind) {
+  if (!options.resume) return std::nullopt;
+  if (options.json.empty() || options.json == "-") throw Error("--resume needs --json FILE");
+  if (!std::filesystem::exists(options.json)) return std::nullopt;
+  return lab::Earlier(read_json(options.json), options.json, now, kind);
 }
 
 Selection selection_of(const BenchOptions& options) {

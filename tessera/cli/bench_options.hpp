@@ -2,11 +2,13 @@
 // What `bench` was asked: its flags, and the sizes, candidates and effort that they mean.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 #include "tessera/cli/candidates.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/lab/measure.hpp"
+#include "tessera/lab/resume.hpp"
 
 namespace tessera::cli {
 
@@ -32,6 +34,10 @@ void declare_flags(Words& words, BenchOptions& options, const Operation* operati
 extern const char* const about_bench;
 
 lab::Measuring measuring_of(const BenchOptions& options);
+// With --resume, what --json FILE holds already; nothing: no such file yet. Throws Error where it is not of
+// `kind`, or of another session than `now`.
+std::optional<lab::Earlier> earlier_of(const BenchOptions& options, const lab::Session& now,
+                                       const std::string& kind);
 Selection selection_of(const BenchOptions& options);
 std::vector<Point> points_of(const Operation& operation, const BenchOptions& options);
 std::vector<std::string> size_names(const Operation& operation);  // in the order of their titles

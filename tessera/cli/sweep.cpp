@@ -29,7 +29,7 @@ constexpr const char* about =
     "Ranges are inclusive: first:last:step, first:last:x2, or lists. Names that go together, sizes too, are\n"
     "written '(m,n,k)=(512,512,512),(1024,1024,64)'.\n\n"
     "--table y,x puts x across and y down; --table unroll,prefetch,outputs,tile puts the last across. What\n"
-    "cannot run says n/a, with the reason below.";
+    "cannot run says n/a, with the reason below. With --resume, a sweep that was stopped goes on.";
 
 struct SweepOptions : SearchOptions {
   std::string table;
@@ -56,6 +56,8 @@ class Sweep {
 
   int run() {
     note_interrupts();
+    earlier_ = earlier_of(*options_, session_, "sweep");
+    if (earlier_) measuring_.known = [this](const lab::Row& blank) { return earlier_->find(blank); };
     warn(lab::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
       for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) measure(points_[i], subjects_[s]);
@@ -137,7 +139,7 @@ class Sweep {
   nlohmann::ordered_json json() const {
     auto out = lab::to_json(session_);
     out["kind"] = "sweep";
-    return out;
+    return earlier_ ? earlier_->merged(std::move(out)) : out;
   }
 
   int exit() const {
@@ -159,6 +161,7 @@ class Sweep {
   std::vector<std::string> table_;
   std::FILE* to_;
   lab::Session session_;
+  std::optional<lab::Earlier> earlier_;
 };
 
 }  // namespace
@@ -171,6 +174,7 @@ int sweep(const Command& command) {
   declare_search(words, options, operation);
   words.value("--table", options.table, "parameters (or variant, device), the last of them across",
               "NAME,…,NAME");
+  words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);

@@ -62,13 +62,13 @@ std::string Record::key() const {
          std::to_string(threads);
 }
 
-Document read_document(const Json& json, const std::string& name) {
+Document read_document(const Json& json, const std::string& name, const std::string& kind) {
   if (!json.is_object() || !json.contains("rows") || text(json, "schema").empty())
     throw Error(name + " holds no results");
   if (text(json, "schema") != "1")
     throw Error(name + " is of schema " + text(json, "schema") + "; this program reads schema 1");
-  if (text(json, "kind") != "bench")
-    throw Error(name + " holds results of " + text(json, "kind") + ", not of bench");
+  if (text(json, "kind") != kind)
+    throw Error(name + " holds results of " + text(json, "kind") + ", not of " + kind);
   try {
     Document out;
     out.operation = text(json, "operation");

@@ -33,7 +33,8 @@ struct Document {
 // One row; `names`: the devices' names by their labels.
 Record record_of(const nlohmann::ordered_json& row, const std::map<std::string, std::string>& names);
 
-// `name` is what messages call it. Throws Error where it is no results of `bench`.
-Document read_document(const nlohmann::ordered_json& json, const std::string& name);
+// `name` is what messages call it. Throws Error where it is no results of that kind.
+Document read_document(const nlohmann::ordered_json& json, const std::string& name,
+                       const std::string& kind = "bench");
 
 }  // namespace tessera::lab

@@ -56,7 +56,9 @@ Row recalled(const Json& json, Row row) {
   if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
   row.round_trip = number(json, "round_trip");
   const std::string verified = text(json, "verified");
-  row.verified = verified == "ok" ? Verified::ok : verified == "wrong" ? Verified::wrong : Verified::unchecked;
+  row.verified = verified == "ok"      ? Verified::ok
+                 : verified == "wrong" ? Verified::wrong
+                                       : Verified::unchecked;
   row.method = text(json, "method");
   row.error_over_bound = number(json, "error_over_bound");
   row.relative_l2 = number(json, "relative_l2");
@@ -66,8 +68,9 @@ Row recalled(const Json& json, Row row) {
   return row;
 }
 
-Earlier::Earlier(Json json, const std::string& name, const Session& now) : json_(std::move(json)) {
-  (void)read_document(json_, name);  // throws where it is none
+Earlier::Earlier(Json json, const std::string& name, const Session& now, const std::string& kind)
+    : json_(std::move(json)) {
+  (void)read_document(json_, name, kind);  // throws where it is none
   Session empty = now;
   empty.rows.clear();
   const Json mine = to_json(empty);

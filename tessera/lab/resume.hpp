@@ -14,9 +14,11 @@ Row recalled(const nlohmann::ordered_json& json, Row blank);
 
 class Earlier {
  public:
-  // `json`: what an earlier session wrote, `name`: what messages call it. Throws Error where it was of
-  // another operation, machine, build, seed or cache state than `now`: their rows must not be mixed.
-  Earlier(nlohmann::ordered_json json, const std::string& name, const Session& now);
+  // `json`: what an earlier session wrote, `name`: what messages call it, `kind`: "bench" or "sweep". Throws
+  // Error where it was of another kind, operation, machine, build, seed or cache state than `now`: their rows
+  // must not be mixed.
+  Earlier(nlohmann::ordered_json json, const std::string& name, const Session& now,
+          const std::string& kind = "bench");
 
   // The row of the same problem, choice, device and mode, if it was measured then and not found wrong.
   std::optional<Row> find(const Row& blank) const;
