@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators on blocks of f32, for each set of instructions; the best is chosen when the program runs.
+// Sets that no current processor has as its best are left out, for the compiler's time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tessera/formula/vectors_f32.cpp"
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
+#include <hwy/foreach_target.h>
+#include "tessera/formula/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::formula {
+namespace HWY_NAMESPACE {
+const OnBlock<float>* table_f32() { return table<float>(); }
+}  // namespace HWY_NAMESPACE
+}  // namespace tessera::formula
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tessera::formula {
+HWY_EXPORT(table_f32);
+const OnBlock<float>* on_blocks_f32() { return HWY_DYNAMIC_DISPATCH(table_f32)(); }
+}  // namespace tessera::formula
+#endif
