@@ -22,7 +22,7 @@ else()
   message(STATUS "tessera: no libdw: traces without lines of source")
 endif()
 if(TESSERA_TRACING_ABSENT)
-  set_source_files_properties(simt/trace.cpp PROPERTIES
+  set_source_files_properties(simt/trace.cpp simt/hooks.cpp PROPERTIES
     COMPILE_DEFINITIONS "TESSERA_TRACING_ABSENT=\"${TESSERA_TRACING_ABSENT}\"")
 endif()
 

@@ -39,6 +39,7 @@ namespace {
   record(*lane, address, SiteKey::of(site, act, width));
 }
 
+#if !defined(TESSERA_TRACING_ABSENT)
 // As a GPU would: in the widest accesses that the address allows.
 void note_range(const void* at, std::size_t bytes, Act act, void* site) {
   const char* p = static_cast<const char*>(at);
@@ -50,6 +51,7 @@ void note_range(const void* at, std::size_t bytes, Act act, void* site) {
     bytes -= width;
   }
 }
+#endif
 
 }  // namespace
 
@@ -75,6 +77,8 @@ AtomicAccess::~AtomicAccess() { recording = static_cast<LaneLog*>(paused_); }
 
 }  // namespace tessera::simt
 
+// With sanitizers of its own the compiler keeps these names for itself, and nothing calls these functions.
+#if !defined(TESSERA_TRACING_ABSENT)
 using tessera::simt::Act;
 using tessera::simt::note;
 using tessera::simt::note_range;
@@ -146,3 +150,4 @@ void __tsan_atomic_thread_fence(int) {
 }
 }
 // NOLINTEND
+#endif
