@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result files of every kind, made up, with what a report must bear: markup in names, holes, failures."""
+"""Result files of every kind, made up, with what a report must bear: markup in names, holes, failures. And some that
+the program itself has just measured."""
 import math
 
 HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\"&"
@@ -75,6 +76,26 @@ def split():
     return document("bench", [row("shared_out", 20, 90000, split=[
         {"device": "cuda:0", "share": 0.51, "seconds": 0.0021, "gflops": 46000},
         {"device": "cuda:1", "share": 0.49, "seconds": 0.0019, "gflops": 44000}])])
+
+
+# What each verb writes, of small problems on the executor.
+MEASURED = {
+    "sweep": ("sweep", "matmul", "m=32", "n=m", "k=m", "--device", "simt", "--variant", "per_element", "--reps", "3",
+              "--over", "x=8:64:x2", "--over", "y=1:32:x2"),
+    "tune": ("tune", "matmul", "m=32", "n=m", "k=m", "--device", "simt", "--variant", "coarsened", "--reps", "2",
+             "--over", "tile=4,8,64"),
+    "trace": ("trace", "matmul", "m=64", "n=m", "k=m", "--variant", "per_element,shared_tiles"),
+}
+
+
+def measured(run, folder):
+    """Runs each, and gives the files' paths by name. `run` takes the program's words."""
+    out = {}
+    for name, words in MEASURED.items():
+        out[name] = folder / f"measured_{name}.json"
+        cache = ("--cache", folder / "measured_cache.jsonl") if name == "tune" else ()
+        run(*words, *cache, "--json", out[name])
+    return out
 
 
 ALL = {"bench": bench, "sweep": sweep, "tune": tune, "trace": trace, "split": split}

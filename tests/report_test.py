@@ -69,6 +69,29 @@ class Files(Case):
 
         self.assertRegex(run("report", made, "--svg", "roofline", "-o", "-").stdout, "<svg")
 
+    def test_a_sweep_and_a_search_just_made(self):
+        files = report_samples.measured(run, self.here)
+        run("report", *files.values(), "-o", self.here / "made.html")
+        text = (self.here / "made.html").read_text()
+
+        def cells(figure):
+            table = re.search(rf'<figure[^>]*id="{figure}".*?<tbody>(.*?)</tbody>', text, re.S)[1]
+            return [re.findall(r"<t[hd]([^>]*)>(.*?)</t[hd]>", row, re.S) for row in table.split("</tr>")[:-1]]
+
+        sweep, tune = (json.loads(files[name].read_text()) for name in ("sweep", "tune"))
+        table = cells("tuning-per-element")
+        self.assertEqual((len(table), len(table[0])), (4, 7), "x down and y across")
+        self.assertEqual(sum(attributes == ' class="none"' for row in table for attributes, _ in row), 1, "64×32 threads")
+        shown = sorted(float(v) for row in table for a, _ in row[1:] for v in re.findall(r'data-value="([^"]+)"', a))
+        told = sorted(row["gflops"] for row in sweep["rows"] if row.get("gflops"))
+        self.assertEqual(len(told), 23)
+        for a, b in zip(shown, told, strict=True):
+            self.assertAlmostEqual(a / b, 1, places=9)
+        trials = cells("search")
+        self.assertEqual(len(trials), len(tune["rows"]), "each trial and what could not run")
+        self.assertIn("needs 4096 threads in a block", text)
+        self.assertIn("lines-shared-tiles", text)
+
     def test_the_repositorys_own_results(self):
         tracked = sorted((ROOT / "results").glob("*/*.json"))
         self.assertTrue(tracked)
@@ -148,6 +171,19 @@ class Page(Case):
             self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width, "the page scrolls sideways")
             self.assertEqual(page.complaints(), [])
             page.screenshot(os.path.join(PICTURES, name + ".png"))
+
+    def test_what_was_just_measured_is_drawn(self):
+        page, made = self.here / "made.html", report_samples.measured(run, self.here)
+        run("report", *made.values(), "-o", page)
+        self.browser.view(1280, 900, False)
+        self.browser.open(page)
+        drawn = self.browser.run(f"""[...document.querySelectorAll('figure')].map(figure => [figure.id,
+            [...figure.querySelectorAll('svg')].filter({VISIBLE}).length, figure.querySelectorAll('svg .mark, svg rect').length])""")
+        self.assertEqual(self.browser.complaints(), [])
+        self.assertIn("search", [figure for figure, _, _ in drawn])
+        for figure, seen, marks in drawn:
+            self.assertEqual(seen, 1, figure)
+            self.assertGreater(marks, 1, figure)
 
     def test_text_stays_legible_and_inside(self):
         for width in (390, 800, 820, 1280):
