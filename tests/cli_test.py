@@ -421,6 +421,7 @@ class Tune(Case):
         out, _ = program.communicate(timeout=120)
         self.assertEqual(program.returncode, 130, out)
         self.assertIn("the same command goes on", out)
+        self.assertIn("is the fastest so far", out)
         done = self.passes(*words, "--budget", "1")
         self.assertIn("known from an earlier call", done.stdout)
         with open("part.json") as file:

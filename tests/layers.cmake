@@ -38,6 +38,7 @@ tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera
 tessera_script(report_files ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report)
 tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report browser)
 set_tests_properties(report_page PROPERTIES SKIP_RETURN_CODE 77)
+tessera_script(documents ${TESSERA_PYTHON} tests/docs_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})

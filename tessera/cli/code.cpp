@@ -6,6 +6,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/lab/code.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
@@ -33,6 +34,11 @@ int code(const Command& command) {
   words.value("--json", json, "the results; - is standard output", "FILE");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (files.empty() && find_backend(Where::cuda) == nullptr)
+    throw Error(
+        "this program was built without CUDA and holds no GPU code: name a .cubin, object, library or "
+        "program "
+        "that has some");
   if (files.empty()) files.push_back("/proc/self/exe");
   const std::vector<std::string> wanted = split(kernels, ',');
   std::vector<lab::KernelCode> found;

@@ -25,8 +25,18 @@ std::string name_of(const lab::Row& row) {
   return report::name_of(row) + (tuning.empty() ? "" : " " + tuning);
 }
 
+const lab::Row* fastest(const std::vector<tune::Trial>& trials) {
+  const lab::Row* out = nullptr;
+  for (const tune::Trial& trial : trials)
+    if (trial.row.counts() && (out == nullptr || trial.row.median() < out->median())) out = &trial.row;
+  return out;
+}
+
 std::string sentence(const tune::Outcome& outcome) {
   const lab::Row *best = outcome.best(), *untuned = outcome.untuned();
+  if (best == nullptr && outcome.finals.empty())
+    if (const lab::Row* first = fastest(outcome.trials))
+      return name_of(*first) + " is the fastest so far; the best have not been measured in turn yet";
   if (best == nullptr) return "nothing was found: no configuration has a verified time";
   if (untuned == nullptr)
     return name_of(*best) + " is the fastest; what is used untuned could not be measured";

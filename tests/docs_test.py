@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every command that README.md and docs tell a reader to give runs as it is written, at sizes that a test has time
+for and on what is here.   docs_test.py PROGRAM"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMMAND = re.compile(r"^build/tessera [^\n#]*|`(build/tessera [^`]*)`", re.M)
+# What a shorter run of the same command says instead.
+SHORTER = ((r"\b([mnk])=\d[^\s]*", r"\1=8,16"), (r"--budget \S+", "--budget 2"), (r"--time \S+", "--time 0.02"),
+           (r" --measure\b", ""), (r"--tunings all", ""), (r"^(\S+ verify .*)", r"\1 --quick --element f32"),
+           (r"^(\S+ (bench|sweep|tune) .*)", r"\1 --reps 2"))
+HAS_CUDA = "cuda:0" in subprocess.run([PROGRAM, "devices"], capture_output=True, text=True, check=True).stdout
+CAN_TRACE = subprocess.run([PROGRAM, "trace", "matmul", "m=8", "n=8", "k=8"], capture_output=True, check=False).returncode == 0
+BUILT_WITH_CUDA = subprocess.run([PROGRAM, "code"], capture_output=True, check=False).returncode == 0
+
+
+def commands(page):
+    return [(match[1] or match[0]).strip() for match in COMMAND.finditer(page.read_text())]
+
+
+def shortened(command):
+    for long, short in SHORTER:
+        command = re.sub(long, short, command)
+    if not HAS_CUDA:
+        command = re.sub(r"--device cuda\b", "--device simt", command)
+    return shlex.split(command)[1:]
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.environ["XDG_CACHE_HOME"] = os.path.join(cls.folder.name, "cache")
+        os.environ["TESSERA_CACHE"] = os.path.join(cls.folder.name, "tuning.jsonl")
+        for name in ("examples", "results"):
+            os.symlink(ROOT / name, os.path.join(cls.folder.name, name))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def given(self, command):
+        if "code" in shlex.split(command)[1:2] and not BUILT_WITH_CUDA:
+            return self.run_it(command, 2, "built without CUDA")
+        if " trace " in command and not CAN_TRACE:
+            return self.run_it(command, 5)
+        # Two runs of some milliseconds: one may well be slower.
+        return self.run_it(command, *((0, 3) if " compare " in command else (0,)))
+
+    def run_it(self, command, *expected):
+        done = subprocess.run([PROGRAM, *shortened(command)], capture_output=True, text=True, timeout=120, check=False,
+                              cwd=self.folder.name)
+        told = f"{command}\n{done.stdout}{done.stderr}"
+        self.assertIn(done.returncode, expected, told)
+        for text in expected:
+            if isinstance(text, str):
+                self.assertIn(text, done.stderr, told)
+
+    def test_each_runs(self):
+        count = 0
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+            for command in commands(page):
+                with self.subTest(command):
+                    self.given(command)
+                count += 1
+        self.assertGreater(count, 15)
+
+    def test_the_verbs_of_the_readme_are_all_there(self):
+        verbs = {shlex.split(command)[1] for command in commands(ROOT / "README.md")}
+        self.assertLessEqual({"list", "verify", "bench", "compare", "devices", "sweep", "tune", "code", "trace", "report"}, verbs)
+
+    def test_every_link_leads_somewhere(self):
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+            for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
+                self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
+
+
+if __name__ == "__main__":
+    unittest.main()
