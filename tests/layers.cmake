@@ -2,7 +2,10 @@
 tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
              tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
              tessera/core/child_test.cpp tessera/core/parallel_test.cpp)
-tessera_test(formula tessera/formula/distance_test.cpp tessera/formula/elementary_test.cpp tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp)
+tessera_test(formula tessera/formula/distance_test.cpp tessera/formula/elementary_test.cpp tessera/formula/emit_test.cpp
+             tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp)
+target_link_libraries(test_formula PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
+target_compile_definitions(test_formula PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp)
 tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
 # As the build compiles every kernel for the executor.

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# The elementary functions as text, for compilers at run time: the files that elementary.hpp includes, one after
+# another. A raw string of C++ may hold 64 KiB, so each file is one of its own.
+set(elementary "")
+foreach(part number pair exact exponential logarithm huge_angle angle trigonometric inverse hyperbolic power library)
+  set(file ${CMAKE_CURRENT_SOURCE_DIR}/formula/elementary/${part}-inl.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(APPEND elementary "R\"text(${text})text\"\n")
+endforeach()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/elementary_source.cpp @ONLY CONTENT
+"// Written by the build.
+#include \"tessera/formula/emit.hpp\"
+namespace tessera::formula {
+std::string_view elementary_source() {
+  static constexpr std::string_view text =
+\"#define FORMULA_FN __device__ __forceinline__\\n\"
+\"namespace formula {\\n\"
+@elementary@\"}\\n\"
+\"#undef FORMULA_FN\\n\";
+  return text;
+}
+}  // namespace tessera::formula
+")
+target_sources(tessera_objects PRIVATE formula/emit.cpp ${PROJECT_BINARY_DIR}/elementary_source.cpp)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/formula/emit.hpp"
+#include <fmt/format.h>
+#include <cmath>
+
+namespace tessera::formula {
+namespace {
+
+// With every bit, of its own type.
+template <class T>
+std::string literal(T number) {
+  const char* const type = sizeof(T) == 4 ? "float" : "double";
+  if (std::isnan(number)) return fmt::format("formula::not_a_number<{}>()", type);
+  if (std::isinf(number)) return fmt::format("{}formula::infinity<{}>()", number < 0 ? "-" : "", type);
+  return fmt::format("{:a}{}", number, sizeof(T) == 4 ? "f" : "");
+}
+
+template <class T>
+class Writer {
+ public:
+  Writer(const Program<T>& program, std::string_view root) : program_(program), root_(root) {
+    for (int i = 0; i < program.input_count; ++i) words_[first_input + i] = fmt::format("x{}", i);
+    for (int i = 0; i < program.constant_count; ++i)
+      words_[first_constant + i] = "(" + literal(program.constants[i]) + ")";
+  }
+
+  std::string run(std::string_view name) {
+    const char* const type = sizeof(T) == 4 ? "float" : "double";
+    std::string out = fmt::format("static __device__ __forceinline__ {} {}(", type, name);
+    for (int i = 0; i < program_.input_count; ++i)
+      out += fmt::format("{}{} x{}", i == 0 ? "" : ", ", type, i);
+    out += ") {\n";
+    for (int i = 0; i < program_.input_count; ++i) out += fmt::format("  (void)x{};\n", i);
+    for (int i = 0; i < program_.step_count; ++i) {  // a name for each step: a register serves several
+      const Step& step = program_.steps[i];
+      out += fmt::format("  const {} v{} = {};\n", type, i, expression(step));
+      words_[step.to] = fmt::format("v{}", i);
+    }
+    return out + fmt::format("  return {};\n}}\n", words_[program_.result]);
+  }
+
+ private:
+  std::string expression(const Step& step) const {
+    const std::string &a = words_[step.a], &b = words_[step.b], &c = words_[step.c];
+    switch (step.op) {
+      case Op::add:
+        return a + " + " + b;
+      case Op::sub:
+        return a + " - " + b;
+      case Op::mul:
+        return a + " * " + b;
+      case Op::div:
+        return a + " / " + b;
+      case Op::neg:
+        return "-" + a;
+      case Op::sqrt:
+        return fmt::format("{}({})", root_, a);
+      default:
+        break;
+    }
+    std::string out = fmt::format("formula::{}({}", name(step.op), a);
+    if (arity(step.op) > 1) out += ", " + b;
+    if (arity(step.op) > 2) out += ", " + c;
+    return out + ")";
+  }
+
+  const Program<T>& program_;
+  std::string_view root_;
+  std::string words_[first_constant + most_constants];  // by operand
+};
+
+}  // namespace
+
+template <class T>
+std::string source_of(const Program<T>& program, std::string_view name, std::string_view root) {
+  return Writer<T>(program, root).run(name);
+}
+
+template std::string source_of(const Program<float>&, std::string_view, std::string_view);
+template std::string source_of(const Program<double>&, std::string_view, std::string_view);
+
+}  // namespace tessera::formula

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A formula as text for a compiler: what NVRTC is given, and any C++ compiler can be.
+#pragma once
+#include <string>
+#include <string_view>
+#include "tessera/formula/program.hpp"
+
+namespace tessera::formula {
+
+// The elementary functions, in namespace `formula`, for __device__ code: the same text that this library is
+// compiled from. It includes nothing. Before everything that source_of() writes; to be compiled without
+// fusing (-fmad=false) and with IEEE division, roots and subnormals, which are NVRTC's defaults.
+std::string_view elementary_source();
+
+// `static __device__ R NAME(R x0, R x1, …)` with the inputs in the program's order; R is double or float, and
+// so is every literal. The same bits as the program's. `root` is the function called for square roots: one of
+// the caller's may trade bits for speed.
+template <class T>
+std::string source_of(const Program<T>& program, std::string_view name,
+                      std::string_view root = "formula::root");
+
+extern template std::string source_of(const Program<float>&, std::string_view, std::string_view);
+extern template std::string source_of(const Program<double>&, std::string_view, std::string_view);
+
+}  // namespace tessera::formula
