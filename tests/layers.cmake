@@ -10,6 +10,8 @@ tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp te
 tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
+tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
+set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED. 7 tests")
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp)
@@ -25,7 +27,7 @@ tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
 tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/warp_layout_test.cpp)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 if(TESSERA_HAS_CUDA)
-  tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/probe_test.cu)
+  tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu)
 endif()
 
 tessera_test(twins tests/twins/twins_test.cpp)

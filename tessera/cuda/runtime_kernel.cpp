@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cuda/runtime_kernel.hpp"
+#include <dlfcn.h>
+#include <map>
+#include <mutex>
+#include <utility>
+#include "tessera/core/error.hpp"
+#include "tessera/cuda/nvrtc.hpp"
+
+namespace tessera::cuda {
+namespace {
+
+// As the driver's header numbers them.
+constexpr int illegal_address = 700, misaligned_address = 716;
+constexpr int attribute_max_threads = 0, attribute_registers = 4, attribute_max_dynamic_shared = 8;
+
+struct Driver {
+  std::string absent;
+
+  int (*init)(unsigned) = nullptr;
+  int (*error_string)(int, const char**) = nullptr;
+  int (*current_device)(int*) = nullptr;
+  int (*load_library)(void**, const void*, void*, void*, unsigned, void*, void*, unsigned) = nullptr;
+  int (*unload_library)(void*) = nullptr;
+  int (*get_kernel)(void**, void*, const char*) = nullptr;
+  int (*get_attribute)(int*, int, void*, int) = nullptr;
+  int (*set_attribute)(int, int, void*, int) = nullptr;
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                void**) = nullptr;
+
+  Driver() {
+    void* const file = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (file == nullptr) {
+      absent = "the driver's library libcuda.so.1 is not there";
+      return;
+    }
+    load(file, "cuInit", init);
+    load(file, "cuGetErrorString", error_string);
+    load(file, "cuCtxGetDevice", current_device);
+    load(file, "cuLibraryLoadData", load_library);
+    load(file, "cuLibraryUnload", unload_library);
+    load(file, "cuLibraryGetKernel", get_kernel);
+    load(file, "cuKernelGetAttribute", get_attribute);
+    load(file, "cuKernelSetAttribute", set_attribute);
+    load(file, "cuLaunchKernel", launch);
+    if (!absent.empty()) return;
+    if (const int status = init(0); status != 0) absent = "the driver does not start: " + words(status);
+  }
+
+  std::string words(int status) const {
+    const char* text = nullptr;
+    if (error_string(status, &text) != 0 || text == nullptr) return "error " + std::to_string(status);
+    return text;
+  }
+
+ private:
+  template <class F>
+  void load(void* file, const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(file, name));
+    if (function == nullptr && absent.empty())
+      absent = std::string("the driver is too old: libcuda.so.1 has no ") + name;
+  }
+};
+
+// Stays loaded until the program ends: the runtime uses it until then.
+const Driver& driver() {
+  static const Driver* const loaded = new Driver;
+  return *loaded;
+}
+
+void check(int status, const std::string& doing) {
+  if (status == 0) return;
+  const bool bad_access = status == illegal_address || status == misaligned_address;
+  throw Error(bad_access ? Error::Kind::memory : Error::Kind::internal,
+              "CUDA: " + doing + ": " + driver().words(status));
+}
+
+struct Loaded {
+  std::shared_ptr<void> library;
+  bool cached = false;
+};
+
+Loaded load(const std::string& source, int compute_capability) {
+  const Cubin cubin = compile(source, architecture_of(compute_capability));
+  void* library = nullptr;
+  check(driver().load_library(&library, cubin.code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "loading a compiled formula");
+  return {std::shared_ptr<void>(library, [](void* loaded) { (void)driver().unload_library(loaded); }),
+          cubin.cached};
+}
+
+// What this process has loaded; some of it, so that a search over many formulas does not fill the GPU. Never
+// destroyed: at the program's end the driver may have gone before.
+Loaded loaded_once(const std::string& source, int compute_capability) {
+  constexpr std::size_t most = 64;
+  static std::mutex mutex;
+  static auto* const known = new std::map<std::pair<std::string, int>, std::shared_ptr<void>>;
+  const std::lock_guard lock(mutex);
+  const std::pair key(source, compute_capability);
+  if (const auto found = known->find(key); found != known->end()) return {found->second, true};
+  Loaded out = load(source, compute_capability);
+  if (known->size() == most) known->clear();
+  known->emplace(key, out.library);
+  return out;
+}
+
+int current_device() {
+  int device = 0;
+  check(driver().current_device(&device), "no device is current");
+  return device;
+}
+
+}  // namespace
+
+Reason no_driver() { return driver().absent.empty() ? Reason() : driver().absent; }
+
+RuntimeKernel::RuntimeKernel(const std::string& source, const std::string& name, int compute_capability) {
+  if (const Reason absent = no_driver()) throw Error(Error::Kind::no_device, *absent);
+  Loaded loaded = loaded_once(source, compute_capability);
+  library_ = std::move(loaded.library);
+  cached_ = loaded.cached;
+  check(driver().get_kernel(&kernel_, library_.get(), name.c_str()), "finding the kernel " + name);
+}
+
+int RuntimeKernel::attribute(int which) const {
+  int value = 0;
+  check(driver().get_attribute(&value, which, kernel_, current_device()), "asking about a kernel");
+  return value;
+}
+int RuntimeKernel::registers() const { return attribute(attribute_registers); }
+int RuntimeKernel::max_threads_per_block() const { return attribute(attribute_max_threads); }
+
+void RuntimeKernel::launch_with(const Launch& launch, std::size_t shared_bytes, void* stream,
+                                void** arguments) const {
+  if (shared_bytes > 48 * 1024)
+    check(driver().set_attribute(attribute_max_dynamic_shared, static_cast<int>(shared_bytes), kernel_,
+                                 current_device()),
+          "asking for shared memory");
+  const auto size = [](auto n) { return static_cast<unsigned>(n); };
+  check(driver().launch(kernel_, size(launch.grid.x), size(launch.grid.y), size(launch.grid.z),
+                        size(launch.block.x), size(launch.block.y), size(launch.block.z), size(shared_bytes),
+                        stream, arguments, nullptr),
+        "launching a compiled formula");
+}
+
+}  // namespace tessera::cuda
