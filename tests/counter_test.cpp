@@ -171,12 +171,14 @@ TEST_F(Pruning, NeverLosesWhatIsUnknown) {
 }
 
 TEST_F(Pruning, CountsWithinItsBoundsAndNothingTwice) {
-  Counter little(product(), {.accesses = 1});
-  const Outcome outcome = search(little.of(Element::f32, problem_.one, problem_.arguments, 90), 0.01);
-  const Counter::Totals totals = little.take_totals();
-  EXPECT_EQ(totals.counted, 1u);
-  EXPECT_EQ(totals.left, known_.configs.size() - 1);
-  EXPECT_EQ(outcome.trials.size(), known_.configs.size()) << "one is kept, and all that are unknown";
+  for (const Bounds& bounds : {Bounds{.steps = 1}, Bounds{.configurations = 1}}) {
+    Counter little(product(), bounds);
+    const Outcome outcome = search(little.of(Element::f32, problem_.one, problem_.arguments, 90), 0.01);
+    const Counter::Totals totals = little.take_totals();
+    EXPECT_EQ(totals.counted, 1u);
+    EXPECT_EQ(totals.left, known_.configs.size() - 1);
+    EXPECT_EQ(outcome.trials.size(), known_.configs.size()) << "one is kept, and all that are unknown";
+  }
 
   for (const Config& config : known_.configs) (void)counted_(config);
   EXPECT_EQ(counter_.take_totals().counted, known_.configs.size());

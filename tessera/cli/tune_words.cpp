@@ -73,6 +73,8 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
     out += "predicted order against the measured one: " + tune::describe(outcome.fit);
     if (outcome.fit_uncounted.count > 0)
       out += "; by occupancy alone: " + tune::describe(outcome.fit_uncounted);
+    if (outcome.trials.at(0).row.device.where == Where::simt)
+      out += " (a GPU's order is predicted, and the executor's is measured)";
     out += "\n";
   }
   return out;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include "tessera/lab/clock.hpp"
-#include "tessera/lab/trace.hpp"
+#include "tessera/run/inputs.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -124,7 +124,8 @@ const std::optional<lab::Traced>& Counter::traced(const Config& config, Element 
   static const std::optional<lab::Traced> nothing;
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
-  if (accesses_ >= bounds_.accesses || (interrupted_ && interrupted_())) return ++totals_.left, nothing;
+  if (interrupted_ && interrupted_()) return nothing;
+  if (steps_ >= bounds_.steps || known_.size() >= bounds_.configurations) return ++totals_.left, nothing;
   const lab::Stopwatch watch;
   std::optional<lab::Traced>& out = known_[key];
   for (const auto& small : small_problems(element, problem))
@@ -135,7 +136,7 @@ const std::optional<lab::Traced>& Counter::traced(const Config& config, Element 
   if (out)
     for (const lab::TracedLine& line : out->lines) accesses += line.counts.accesses;
   totals_.accesses += accesses;
-  accesses_ += accesses;
+  steps_ += std::max(static_cast<double>(accesses), out ? out->flops : 0);
   totals_.seconds += watch.seconds();
   return out;
 }
@@ -154,9 +155,8 @@ Counted Counter::of(Element element, const Case& problem, const Arguments& argum
 std::string describe(const Counter::Totals& totals) {
   if (totals.counted + totals.failed == 0) return {};
   std::string out = fmt::format(
-      "counted beforehand, on the executor: {} configuration{} by some blocks of a small problem, {:.1f} "
-      "million "
-      "accesses in {:.1f} s",
+      "counted beforehand, on the executor: {} configuration{}, some blocks each of a small problem, "
+      "{:.1f} million accesses in {:.1f} s",
       totals.counted, totals.counted == 1 ? "" : "s", static_cast<double>(totals.accesses) / 1e6,
       totals.seconds);
   if (totals.failed != 0) out += fmt::format("; {} could not be", totals.failed);

@@ -9,12 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/run/inputs.hpp"
+#include "tessera/lab/trace.hpp"
 #include "tessera/tune/predict.hpp"
-
-namespace tessera::lab {
-struct Traced;
-}
 
 namespace tessera::tune {
 
@@ -24,7 +20,9 @@ struct Bounds {
   std::int64_t blocks = 4;  // of each configuration, evenly spread; fewer where they are large
   double flops = 2e7;       // of each one's blocks; where one block has more, the problem is smaller
   double bytes = 6.4e7;     // of the small problem's inputs
-  std::uint64_t accesses = 300'000'000;  // of all; what comes behind is not counted
+  // Of all; what comes behind is not counted.
+  double steps = 3e8;  // accesses, or flops where a configuration has more of them
+  std::size_t configurations = 500;
 };
 
 class Counter {
@@ -37,8 +35,8 @@ class Counter {
   Counted of(Element element, const Case& problem, const Arguments& arguments, int compute_capability);
 
   struct Totals {
-    std::size_t counted = 0, failed = 0,
-                left = 0;  // configurations: traced, that could not be, beyond the bounds
+    // Configurations: traced, that could not be, and beyond the bounds.
+    std::size_t counted = 0, failed = 0, left = 0;
     std::uint64_t accesses = 0;
     double seconds = 0;
   };
@@ -57,8 +55,9 @@ class Counter {
   std::map<std::string, std::vector<std::unique_ptr<Small>>> small_;  // the largest first
   std::map<std::string, std::optional<lab::Traced>> known_;
   Totals totals_;
-  std::uint64_t accesses_ = 0;  // since the beginning
+  double steps_ = 0;  // since the beginning
 };
+
 // "counted beforehand, on the executor: 36 configurations, 9.2 million accesses in 0.9 s"; "": nothing was.
 std::string describe(const Counter::Totals& totals);
 
