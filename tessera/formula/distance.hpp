@@ -17,10 +17,11 @@ struct AtEnd {
   bool exact = false;  // whether any part was rewritten; else the tree is the formula itself
 };
 
-// The formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0: each
-// polynomial of x that is 0 at the end becomes one of the distance, log of what is 1 there becomes log1p.
-// Everything else keeps x, which the caller still gives, rounded. The end must be a number; parameters that
-// appear in a polynomial of x must have been substituted.
+// The formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0. A part that
+// is exactly 0 at the end, be it a polynomial of x or made of log, exp, cos, roots, powers and the like
+// (log(1/x) at 1, exp(x)-1 at 0), is computed from the distance alone. Everything else keeps x, which the
+// caller still gives, rounded. The end must be a number; parameters in such a part must have been
+// substituted.
 AtEnd with_distance(const Tree& tree, std::string_view variable, End end, double at);
 
 }  // namespace tessera::formula

@@ -37,7 +37,35 @@ TEST(Distance, KeepsItsDigitsNearAnEnd) {
   EXPECT_DOUBLE_EQ(value("1/((x+1+2^-4)*sqrt(1-x^2))", End::lower, -1, d), 16 / std::sqrt(2 * d));
 }
 
+// Beyond polynomials: what the limit and its neighbours are is known of many functions.
+TEST(Distance, KeepsTheDigitsOfFunctionsThatVanish) {
+  const double d = 1e-30;
+  EXPECT_DOUBLE_EQ(value("log(1/x)^-0.7", End::upper, 1, d), std::pow(d, -0.7));
+  EXPECT_DOUBLE_EQ(value("x^3/(exp(x)-1)", End::lower, 0, d), d * d);
+  EXPECT_DOUBLE_EQ(value("(1-cos(x))/x^2", End::lower, 0, d), 0.5);
+  EXPECT_DOUBLE_EQ(value("1-sqrt(x)", End::upper, 1, d), d / 2);
+  EXPECT_DOUBLE_EQ(value("1-x^0.3", End::upper, 1, d), 0.3 * d);
+  EXPECT_DOUBLE_EQ(value("acos(x)", End::upper, 1, d), std::sqrt(2 * d));
+  EXPECT_DOUBLE_EQ(value("acosh(x)", End::lower, 1, d), std::sqrt(2 * d));
+  EXPECT_DOUBLE_EQ(value("cosh(x)-1", End::lower, 0, d), d * d / 2);
+  EXPECT_DOUBLE_EQ(value("exp(2*x)-exp(x)", End::lower, 0, d), d);
+  EXPECT_DOUBLE_EQ(value("1/x-1", End::upper, 1, d), d);
+  EXPECT_DOUBLE_EQ(value("x/(2-x)-1", End::upper, 1, d), -2 * d);
+  EXPECT_DOUBLE_EQ(value("log2(x)", End::upper, 1, d), -d / M_LN2);
+  EXPECT_DOUBLE_EQ(value("sqrt(x)*sin(x)+tan(x)", End::lower, 0, d), d + d * std::sqrt(d));
+  EXPECT_DOUBLE_EQ(value("1-x*exp(x-1)", End::upper, 1, d), 2 * d);
+  EXPECT_DOUBLE_EQ(value("1-2*x+x^2", End::upper, 1, d), d * d);
+}
+
 TEST(Distance, FarFromTheEndItIsTheFormula) {
+  for (const double d : {0.125, 0.5, 0.875})
+    for (const char* text :
+         {"log(1/x)", "1-sqrt(x)", "1-x^0.3", "acos(x)", "1/x-1", "1-x*exp(x-1)", "x/(2-x)-1",
+          "log2(x)+log10(x)", "exp(x-1)-cos(x-1)", "cosh(1-x)-1", "cos(1-x)-1", "sqrt(x)-x^1.5"})
+      EXPECT_NEAR(value(text, End::upper, 1, d),
+                  evaluate<double>(compile<double>(parse(text), {"x"}), std::vector<double>{1 - d}), 4e-15)
+          << text << " at " << d;
+
   for (const double d : {0.125, 0.5, 0.875})
     for (const char* text : {"sqrt(1-x^2)", "x*(1-x)*exp(x)", "log(x)*(1-x)", "1-x^3", "x^2-1"})
       EXPECT_NEAR(value(text, End::upper, 1, d),
@@ -54,6 +82,20 @@ TEST(Distance, LeavesAloneWhatHasNoExactRootThere) {
   EXPECT_FALSE(changes("1-y", End::upper, 1));
   EXPECT_TRUE(changes("log(x)/sqrt(x)", End::lower, 0));
   EXPECT_TRUE(with_distance(substitute(parse("a-x"), "a", 1), "x", End::upper, 1).exact);
+}
+
+TEST(Distance, ConstantPartsDoNoHarm) {
+  EXPECT_DOUBLE_EQ(value("0^0.5*x+exp(0)*x+0*x+sqrt(0)", End::lower, 0, 0.25), 0.25);
+  EXPECT_DOUBLE_EQ(value("log(1)+cos(0)*(1-x)/1+0/(2-x)", End::upper, 1, 0.25), 0.25);
+}
+
+TEST(Distance, ALongFormulaIsNoTrouble) {
+  std::string text = "sin(x)";
+  for (int i = 0; i < 1300; ++i) text += "+sin(x)";
+  EXPECT_TRUE(changes(text, End::lower, 0));
+  std::string product = "x";
+  for (int i = 0; i < 200; ++i) product += "*(1-x)";
+  EXPECT_EQ(value(product, End::lower, 0, 1e-20), 1e-20);
 }
 
 TEST(Distance, TheEndMayBeGivenExactly) {

@@ -3,6 +3,7 @@
 // that can be run, or an Error.
 #include <cstdlib>
 #include "tessera/core/error.hpp"
+#include "tessera/formula/distance.hpp"
 #include "tessera/formula/program.hpp"
 
 namespace {
@@ -21,6 +22,10 @@ void check(std::string_view text) {
   roomy.depth = 2000;  // a long sum is written with brackets
   roomy.length = 1 << 20;
   if (written.size() < 2000) demand(formula::to_text(formula::parse(written, roomy)) == written);
+  if (!tree.names().empty()) {
+    formula::with_distance(tree, tree.names()[0], formula::End::upper, 1);
+    formula::with_distance(tree, tree.names()[0], formula::End::lower, 0);
+  }
   const auto program = formula::compile<double>(tree, tree.names());
   const double point[formula::most_inputs] = {};
   formula::evaluate<double>(program, {point, program.input_count});
