@@ -124,6 +124,7 @@ class Pruning : public testing::Test {
     };
     means.counted = counted;
     means.promising = promising;
+    means.most_trials = budget_;
     Task task{&product(), &problem_.one, &problem_.arguments, find_device("simt")};
     Space space;
     space.configs = known_.configs;
@@ -140,6 +141,7 @@ class Pruning : public testing::Test {
   }
   double best() const { return *std::ranges::min_element(known_.seconds); }
 
+  std::optional<std::size_t> budget_;
   Problem problem_{512};
   Recorded known_ = recorded("matmul-factorial.json", 512);
   Counter counter_{product()};
@@ -168,6 +170,19 @@ TEST_F(Pruning, NeverLosesWhatIsUnknown) {
   EXPECT_EQ(tried, std::ranges::count_if(known_.configs, unknown));
   EXPECT_GT(outcome.left.size(), 0u) << "of the others it leaves out";
   EXPECT_EQ(outcome.best()->median(), best());
+}
+
+TEST_F(Pruning, ABudgetReachesWhatIsUnknown) {
+  const auto unknown = [](const Config& config) { return config.tuning["outputs"] == 4; };
+  budget_ = known_.configs.size() / 3;
+  const Outcome outcome =
+      search([&](const Config& config) { return unknown(config) ? std::nullopt : counted_(config); }, 1);
+  const auto tried =
+      std::ranges::count_if(outcome.trials, [&](const Trial& trial) { return unknown(trial.config); });
+  EXPECT_EQ(outcome.trials.size(), budget_);
+  EXPECT_NEAR(static_cast<double>(tried),
+              static_cast<double>(std::ranges::count_if(known_.configs, unknown)) / 3, 1);
+  EXPECT_EQ(outcome.best()->median(), best()) << "it is one of them";
 }
 
 TEST_F(Pruning, CountsWithinItsBoundsAndNothingTwice) {

@@ -10,13 +10,25 @@ namespace {
 bool is_default(const Config& config) { return config.tuning == config.variant->choices.at(0).defaults(); }
 
 // The cheapest predicted first, of equals those that fill the device; without a prediction, the defaults;
-// else the order of the space.
+// else the order of the space. Those whose cost is not known are spread evenly among the others: they may be
+// the best, and a budget must reach them.
 void sort_by_cost(std::vector<Trial>& trials) {
   const auto key = [](const Trial& trial) {
-    return std::tuple(trial.prediction.cost.value_or(INFINITY), trial.prediction.uncounted.value_or(INFINITY),
-                      !is_default(trial.config));
+    return std::tuple(!trial.prediction.cost, trial.prediction.cost.value_or(INFINITY),
+                      trial.prediction.uncounted.value_or(INFINITY), !is_default(trial.config));
   };
   std::ranges::stable_sort(trials, {}, key);
+  const auto known = static_cast<std::size_t>(
+      std::ranges::count_if(trials, [](const Trial& t) { return t.prediction.cost.has_value(); }));
+  std::vector<std::pair<double, std::size_t>> order;  // how far down its own list, and where it was
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const std::size_t first = i < known ? 0 : known, count = i < known ? known : trials.size() - known;
+    order.emplace_back((static_cast<double>(i - first) + 0.5) / static_cast<double>(count), i);
+  }
+  std::ranges::sort(order);
+  std::vector<Trial> sorted;
+  for (const auto& [depth, place] : order) sorted.push_back(std::move(trials[place]));
+  trials = std::move(sorted);
 }
 
 class Tuner {
