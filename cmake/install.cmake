@@ -7,7 +7,7 @@ install(TARGETS tessera_objects tessera_hooks tessera EXPORT tessera-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tessera_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "*-inl.h" PATTERN "cli" EXCLUDE)
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" REGEX "/elementary/[a-z_]+-inl[.]h$" PATTERN "cli" EXCLUDE)
 # Typed calls: tessera/ops/NAME.hpp includes what ops/NAME offers to programs and to writers of kernels,
 # which are those of its headers that say "Installed:".
 file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*)
