@@ -32,13 +32,9 @@ constexpr const char* about =
     "together\n"
     "with what is used without tuning; the winner is kept with its evidence, and calls of this operation on\n"
     "this device and with sizes like these use it from then on, unless they name a variant.\n\n"
-    "Kernels are ranked beforehand: the executor counts what some blocks of a small problem ask of memory, "
-    "which "
-    "with\n"
-    "the warps that fit on a GPU tells which should be fast. How well that order fits the measured one is "
-    "told at "
-    "the\n"
-    "end.";
+    "Kernels are ranked beforehand: the executor counts what some blocks of a small problem ask of memory,\n"
+    "which with the warps that fit on a GPU tells which should be fast. How well that order fits the measured\n"
+    "one is told at the end.";
 
 struct TuneOptions : SearchOptions {
   std::string search = "exhaustive", budget, promising = "100", cache;
