@@ -9,6 +9,10 @@
 //
 //   static std::vector<Range> ranges();                       parameters left to the run
 //   static Reason refuses(const Problem<T>&, const Tuning&);  what it cannot compute
+//   static std::size_t workspace_bytes(const Problem<T>&, const Tuning&);   spare memory of the device, zeros
+//                                                             at first; Problem has `void* workspace` for it
+//   static void finish(const Problem<T>&, const Tuning&, Run&);  what the host does after the launch: further
+//                                                             launches, or waiting for what was computed
 //   static Owner owner(const Tuning&, std::int64_t row, std::int64_t column);
 //   static constexpr int threads;                             a block's largest size
 //   static constexpr bool may_return_early = true;            before a barrier of others
@@ -88,10 +92,12 @@ Footprint footprint_of(const P& problem, const Tuning& tuning) {
 
 template <template <class> class Problem, class Kernel, class T>
 void run_kernel(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto problem = Problem<T>::of(arguments);
+  auto problem = Problem<T>::of(arguments);
+  if constexpr (requires { problem.workspace = run.workspace; }) problem.workspace = run.workspace;
   const Launch launch = Kernel::launch(problem, tuning);
   if (launch.blocks() == 0) return;
   if constexpr (fits_any_gpu<Kernel>()) launch_kernel<Kernel>(launch, problem, run);
+  if constexpr (requires { Kernel::finish(problem, tuning, run); }) Kernel::finish(problem, tuning, run);
 }
 
 // Selected::Of<T> is the kernel.
@@ -121,6 +127,15 @@ void bind_kernel(Choice& choice, Types<T...>) {
      ...);
     return footprint;
   };
+  if constexpr (requires(Problem<float> p, Tuning t) { Any::workspace_bytes(p, t); })
+    choice.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
+      std::size_t bytes = 0;
+      ((arguments.element() == element_of<T>
+            ? void(bytes = Selected::template Of<T>::workspace_bytes(Problem<T>::of(arguments), tuning))
+            : void()),
+       ...);
+      return bytes;
+    };
   if constexpr (requires(Tuning t) { Any::owner(t, 0, 0); })
     choice.owner = [](const Arguments& arguments, const Tuning& tuning, const Extents& index) {
       std::optional<Owner> owner;  // by element: 16 bytes hold four of one and two of another

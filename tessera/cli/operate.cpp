@@ -23,7 +23,7 @@ namespace {
 using Kind = Parameter::Kind;
 
 struct Options {
-  std::vector<std::string> files, outputs;
+  std::vector<std::string> positionals, outputs;
   std::string device = "auto", variant, tuning, element, json;
   bool check = false, no_cache = false;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
@@ -36,7 +36,7 @@ std::string type_of(const Parameter& p) {
     case Kind::real:
       return "NUMBER";
     case Kind::integer:
-      return "WHOLE_NUMBER";
+      return "EXPRESSION";
     default:
       break;
   }
@@ -46,17 +46,23 @@ std::string type_of(const Parameter& p) {
 }
 
 std::string about(const Operation& operation) {
-  std::string out = operation.summary + "\n\nArrays (.npy files)\n";
-  for (const Parameter& p : operation.signature.parameters)
-    if (p.is_array() && !p.is_flag())
-      out += fmt::format("  {:<6}{}{}\n", p.name, p.help, p.kind == Kind::output ? " (output)" : "");
+  std::string out = operation.summary + "\n", arrays, others;
+  for (const Parameter& p : operation.signature.parameters) {
+    if (p.is_flag()) continue;
+    std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
+    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() ? 6 : 12, p.help,
+                      p.kind == Kind::output ? " (output)" : p.kind == Kind::value ? " (told)" : "");
+  }
+  if (!others.empty()) out += "\n" + others;
+  if (!arrays.empty()) out += "\nArrays (.npy files)\n" + arrays;
   out += "\nElements:";
   for (const Element element : operation.elements) out += " " + std::string(name_of(element));
   return out;
 }
 
 void declare(Words& words, const Operation& operation, Options& options) {
-  words.positionals("ARRAYS", options.files, "");
+  words.positionals("ARRAYS", options.positionals, "");
+  if (!operation.signature.positional_texts().empty()) words.expressions();
   words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
                "FILE");
   for (const Parameter& p : operation.signature.parameters)
@@ -74,26 +80,44 @@ void declare(Words& words, const Operation& operation, Options& options) {
   words.closing(exit_codes);
 }
 
-std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options) {
+Error missing(const Operation& operation, const std::string& what) {
+  return Error(what + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
+}
+
+// The words without a flag, by the parameters that they are for, in the order of the signature.
+std::map<std::string, std::string> places_of(const Operation& operation, const Options& options) {
+  std::map<std::string, std::string> out;
+  std::size_t next = 0;
+  for (const Parameter& p : operation.signature.parameters) {
+    const bool file = p.kind == Kind::input && !p.optional;
+    if (!file && !p.positional) continue;
+    if (next == options.positionals.size())
+      throw missing(operation, (file ? "the file for " : "the ") + p.name);
+    out[p.name] = options.positionals[next++];
+  }
+  for (const Parameter& p : operation.signature.parameters)
+    for (; p.rest && next < options.positionals.size(); ++next)
+      out[p.name] += (out[p.name].empty() ? "" : " ") + options.positionals[next];
+  if (next < options.positionals.size())
+    throw Error("'" + options.positionals[next] + "' is one " +
+                (operation.signature.of(Kind::input).empty() ? "word" : "file") + " too many");
+  return out;
+}
+
+std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options,
+                                         const std::map<std::string, std::string>& places) {
   std::optional<Element> element;
   if (!options.element.empty()) element = element_named(operation, options.element);
   std::map<std::string, Array> out;
-  std::size_t next = 0;
   for (const Parameter* p : operation.signature.of(Kind::input)) {
-    std::string file = p->is_flag() ? options.flags.at(p->name) : "";
-    if (!p->is_flag()) {
-      if (next == options.files.size())
-        throw Error("the file for " + p->name + " is missing; usage: tessera " + operation.name + " " +
-                    operation.signature.usage());
-      file = options.files[next++];
-    }
+    const std::string& file = p->is_flag() ? options.flags.at(p->name) : places.at(p->name);
     if (!file.empty()) out.emplace(p->name, npy::read(file, p->element ? p->element : element));
   }
-  if (next < options.files.size()) throw Error("'" + options.files[next] + "' is one file too many");
   return out;
 }
 
 Arguments arguments_of(const Operation& operation, const Options& options,
+                       const std::map<std::string, std::string>& places,
                        const std::map<std::string, Array>& arrays) {
   std::map<std::string, ArrayView> views;
   std::optional<Element> first;
@@ -107,6 +131,8 @@ Arguments arguments_of(const Operation& operation, const Options& options,
   for (const Parameter& p : operation.signature.parameters)
     if (p.is_flag() && !p.is_array() && !options.flags.at(p.name).empty())
       words[p.name] = options.flags.at(p.name);
+  for (const Parameter* p : operation.signature.positional_texts())
+    if (const auto found = places.find(p->name); found != places.end()) words[p->name] = found->second;
   return {operation.signature, element_named(operation, options.element.empty() ? name : options.element),
           std::move(views), words};
 }
@@ -132,6 +158,35 @@ Request request_of(const Operation& operation, const Options& options) {
   return request;
 }
 
+// What is no array: outputs of a single value, then what is told besides, in the order of the signature.
+using Told = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
+
+Told told_of(const Operation& operation, const Arguments& arguments, const Values& values) {
+  Told out;
+  for (const Parameter& p : operation.signature.parameters) {
+    if (p.kind == Kind::output && p.extents.empty()) {
+      const ArrayView& view = arguments.array(p.name);
+      const double value = load_as_double(view.element, view.data);
+      if (view.element == Element::f32) out.emplace_back(p.name, static_cast<float>(value));
+      else out.emplace_back(p.name, value);
+    }
+    const auto found = values.find(p.name);
+    if (p.kind == Kind::value && found != values.end())
+      std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
+  }
+  return out;
+}
+
+// Every digit that tells a number from its neighbours.
+void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments, const Values& values) {
+  const Told told = told_of(operation, arguments, values);
+  std::size_t width = 0;
+  for (const auto& [name, value] : told) width = std::max(width, name.size());
+  for (const auto& [name, value] : told)
+    std::visit([&, &n = name](const auto& v) { fmt::print(to, "{:<{}}  {}\n", n, width, v); }, value);
+  if (!told.empty()) fmt::print(to, "\n");
+}
+
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                                const Outcome& outcome) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
@@ -144,6 +199,11 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["tuned"] = outcome.plan.tuned;
   out["device"] = lab::to_json(outcome.plan.device);
   out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
+  const Told told = told_of(operation, arguments, outcome.values);
+  if (!told.empty()) {
+    auto& values = out["values"] = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : told) std::visit([&](const auto& v) { values[name] = v; }, value);
+  }
   out["check"] = nullptr;
   if (const auto& verdict = outcome.verdict)
     out["check"] = {
@@ -206,6 +266,7 @@ void write_outputs(std::FILE* to, const Operation& operation, const Options& opt
   const auto outputs = operation.signature.of(Kind::output);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ArrayView& view = arguments.array(outputs[i]->name);
+    if (i >= options.outputs.size() && outputs[i]->extents.empty()) continue;  // it has been printed
     const std::string what =
         outputs[i]->name + ": " + to_string(view.extents) + " of " + std::string(name_of(view.element));
     if (i < options.outputs.size()) write(options.outputs[i], view);
@@ -228,9 +289,11 @@ int operate(const Operation& operation, const Command& command) {
     throw Error("-o " + options.outputs.back() + " is one output too many");
   std::FILE* const to = stream_of(options);
   const Request request = request_of(operation, options);
-  const auto arrays = read_inputs(operation, options);
-  Arguments arguments = arguments_of(operation, options, arrays);
+  const auto places = places_of(operation, options);
+  const auto arrays = read_inputs(operation, options, places);
+  Arguments arguments = arguments_of(operation, options, places, arrays);
   const Outcome outcome = run(operation, arguments, request, options.check);
+  print_values(to, operation, arguments, outcome.values);
   print(to, operation, arguments, outcome);
   write_json(options.json, json_of(command, operation, arguments, outcome));
   if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;

@@ -21,6 +21,12 @@ std::string marked(const std::string& word) {
   return number ? mark + word : word;
 }
 
+// Where formulas are expected.
+std::string marked_formula(const std::string& word) {
+  const bool flag = word.starts_with("--") || word == "-o" || word == "-h" || word.starts_with("-o=");
+  return word.size() > 1 && word[0] == '-' && !flag ? mark + word : marked(word);
+}
+
 bool is_number(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789.e") == std::string::npos;
 }
@@ -52,7 +58,7 @@ class Layout : public CLI::Formatter {
 
 struct Words::Hidden {
   CLI::App app;
-  bool help_wanted = false;
+  bool help_wanted = false, expressions = false;
   std::vector<std::string> flags{"--help"};
   std::map<std::string, std::string> otherwise;  // for flags whose value may be left out
 
@@ -64,7 +70,7 @@ struct Words::Hidden {
 };
 
 Words::Words(std::string verb, std::string usage, std::string about)
-    : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, {}, {}}) {
+    : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, false, {}, {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
@@ -102,6 +108,8 @@ void Words::positionals(const std::string& name, std::vector<std::string>& into,
   hidden_->app.add_option(name, into, help)->transform(unmarked);
 }
 
+void Words::expressions() { hidden_->expressions = true; }
+
 void Words::closing(const std::string& text) { hidden_->app.footer(text); }
 
 bool Words::read(const std::vector<std::string>& words) {
@@ -109,7 +117,8 @@ bool Words::read(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto left_out = hidden_->otherwise.find(words[i]);
     const bool value_follows = i + 1 < words.size() && is_number(words[i + 1]);
-    if (left_out == hidden_->otherwise.end() || value_follows) reversed.push_back(marked(words[i]));
+    if (left_out == hidden_->otherwise.end() || value_follows)
+      reversed.push_back(hidden_->expressions ? marked_formula(words[i]) : marked(words[i]));
     else reversed.push_back(words[i] + "=" + left_out->second);
   }
   std::ranges::reverse(reversed);

@@ -27,6 +27,8 @@ class Words {
   void pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
             const std::string& type);
   void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
+  // From now on "-x^2" and "-inf" are positionals: of words behind a single '-', only -o and -h are flags.
+  void expressions();
   // `text` stands below the flags in --help.
   void closing(const std::string& text);
 

@@ -88,8 +88,9 @@ void Arguments::check_words(const Words& given) {
     if (p.is_array() || p.kind == Kind::value) continue;
     const auto found = given.find(p.name);
     const std::string& word = found == given.end() ? p.value : found->second;
+    if (p.positional && word.empty()) throw Error("the " + p.name + " is missing: " + p.help);
     if (p.kind == Kind::real) (void)parse_real(p, word);
-    if (p.kind == Kind::integer) {
+    if (p.kind == Kind::integer && !word.empty()) {
       dims_[p.name] = parse_integer(p, word);
       settled_by_[p.name] = "--" + p.flag();
     }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 #include "tessera/core/array.hpp"
 
@@ -39,14 +40,18 @@ struct Device {
   std::string label() const;  // "cuda:0"
 };
 
+// What is told of a result besides its outputs, by the signature's names: an error estimate, a reason.
+using Values = std::map<std::string, std::variant<double, std::int64_t, std::string>>;
+
 // A run's surroundings: where, in what order, with what spare memory.
 struct Run {
   const Device* device = nullptr;
   void* stream = nullptr;     // cuda: a cudaStream_t
-  void* workspace = nullptr;  // in the device's memory
+  void* workspace = nullptr;  // in the device's memory; all zeros before the first run
   std::size_t workspace_bytes = 0;
   simt::Tracer* tracer = nullptr;  // simt: what watches a traced kernel
   double own_seconds = -1;    // what a variant that works in another process says of its time
+  Values values = {};         // what a variant tells of its result
 };
 
 // A timing, and what the device told of itself meanwhile; what it does not tell is missing.

@@ -54,6 +54,8 @@ struct Operation {
   std::function<void(const Arguments&, std::span<const std::int64_t> rows, Data, Expected&)> reference;
   // Optional: rows of the output that a randomised check, cheaper than the product itself, finds wrong.
   std::function<std::vector<std::int64_t>(const Arguments&, Data, std::uint64_t seed)> suspect_rows;
+  // Optional: adds what can be told of a result whatever variant computed it; outputs are in host memory.
+  std::function<void(const Arguments&, Values&)> tell;
   double largest_norm_error = 0;                       // relative L2 norm demanded of random data, 0: none …
   std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
   std::vector<Case> cases;  // what `verify` tries

@@ -10,6 +10,7 @@ namespace {
 using Kind = Parameter::Kind;
 
 std::string with_extents(const Parameter& p) {
+  if (p.extents.empty()) return p.name;
   std::string out = p.name + "[";
   for (std::size_t i = 0; i < p.extents.size(); ++i) out += (i == 0 ? "" : ",") + p.extents[i];
   return out + "]";
@@ -30,6 +31,7 @@ std::string flag_usage(const Parameter& p) {
 }  // namespace
 
 bool Parameter::is_flag() const {
+  if (positional || rest) return false;
   return kind == Kind::input ? optional : kind != Kind::output && kind != Kind::value;
 }
 
@@ -86,6 +88,12 @@ Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, st
   return p;
 }
 
+Parameter optional_integer(std::string name, std::int64_t minimum, std::int64_t maximum, std::string help) {
+  Parameter p = integer(std::move(name), 0, minimum, maximum, std::move(help));
+  p.value.clear();
+  return p;
+}
+
 Parameter choice(std::string name, std::vector<std::string> options, std::string help) {
   Parameter p;
   p.kind = Kind::choice;
@@ -93,6 +101,33 @@ Parameter choice(std::string name, std::vector<std::string> options, std::string
   p.help = std::move(help);
   p.value = options.at(0);
   p.options = std::move(options);
+  return p;
+}
+
+Parameter text(std::string name, std::string value, std::string help) {
+  Parameter p;
+  p.kind = Kind::text;
+  p.name = std::move(name);
+  p.help = std::move(help);
+  p.value = std::move(value);
+  return p;
+}
+
+Parameter word(std::string name, std::string help) {
+  Parameter p = text(std::move(name), "", std::move(help));
+  p.positional = true;
+  return p;
+}
+
+Parameter words(std::string name, std::string help) {
+  Parameter p = text(std::move(name), "", std::move(help));
+  p.rest = true;
+  return p;
+}
+
+Parameter value(std::string name, std::string help) {
+  Parameter p = text(std::move(name), "", std::move(help));
+  p.kind = Kind::value;
   return p;
 }
 
@@ -116,6 +151,13 @@ std::vector<const Parameter*> Signature::of(Kind kind) const {
   return out;
 }
 
+std::vector<const Parameter*> Signature::positional_texts() const {
+  std::vector<const Parameter*> out;
+  for (const Parameter& p : parameters)
+    if (p.positional || p.rest) out.push_back(&p);
+  return out;
+}
+
 std::vector<std::string> Signature::dimensions() const {
   std::vector<std::string> out;
   const auto add = [&out](const std::string& name) {
@@ -134,7 +176,9 @@ std::string Signature::usage() const {
   std::string out;
   const auto add = [&out](const std::string& word) { out += (out.empty() ? "" : " ") + word; };
   for (const Parameter& p : parameters)
-    if (p.kind == Kind::input && !p.optional) add(with_extents(p));
+    if (p.rest) add("[" + p.name + "…]");
+    else if (p.positional) add(p.name);
+    else if (p.kind == Kind::input && !p.optional) add(with_extents(p));
   for (const Parameter& p : parameters)
     if (p.is_flag()) add(flag_usage(p));
   add("->");

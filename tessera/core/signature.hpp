@@ -24,6 +24,8 @@ struct Parameter {
   double minimum = -1e300, maximum = 1e300;   // real, integer
   std::vector<std::string> options = {};      // choice
   std::string needs = {};                     // scalars: the optional input without which only the default makes sense
+  bool positional = false;                    // text: comes by its place, and must come
+  bool rest = false;                          // text: all words that no other parameter takes, a space between them
 
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
   bool is_flag() const;     // comes as --name, not by its place
@@ -36,7 +38,13 @@ Parameter optional_input(std::string name, std::vector<std::string> extents, std
 Parameter output(std::string name, std::vector<std::string> extents, std::string help);
 Parameter real(std::string name, double value, std::string help);
 Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum, std::string help);
+// Left out, it has no value: text() is empty, and no dimension is called so.
+Parameter optional_integer(std::string name, std::int64_t minimum, std::int64_t maximum, std::string help);
 Parameter choice(std::string name, std::vector<std::string> options, std::string help);  // the first is the default
+Parameter text(std::string name, std::string value, std::string help);
+Parameter word(std::string name, std::string help);   // text that comes by its place
+Parameter words(std::string name, std::string help);  // text: the words that are left over, perhaps none
+Parameter value(std::string name, std::string help);  // what a run says of its result
 }  // namespace parameter
 
 struct Signature {
@@ -45,6 +53,7 @@ struct Signature {
   const Parameter* find(std::string_view name) const;
   const Parameter& at(std::string_view name) const;  // throws Error
   std::vector<const Parameter*> of(Parameter::Kind kind) const;
+  std::vector<const Parameter*> positional_texts() const;
   std::vector<std::string> dimensions() const;  // names that an input's extents introduce, in order
   std::string usage() const;                    // "A[m,k] B[k,n] [--c C0[m,n]] -> C[m,n]"
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/trace.hpp"
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 #include "tessera/lab/trace_arrays.hpp"
 #include "tessera/run/inputs.hpp"
@@ -31,7 +32,10 @@ class OneRun {
     const std::size_t workspace =
         twin_.workspace_bytes ? twin_.workspace_bytes(arrays_.arguments(), plan_.tuning) : 0;
     Array memory;
-    if (workspace != 0) memory = Array(Element::u8, {static_cast<std::int64_t>(workspace)});
+    if (workspace != 0) {
+      memory = Array(Element::u8, {static_cast<std::int64_t>(workspace)});
+      std::memset(memory.view().data, 0, workspace);
+    }
     Run run{
         .device = &device, .workspace = memory.view().data, .workspace_bytes = workspace, .tracer = &tracer};
     if (workspace != 0)

@@ -112,7 +112,10 @@ void Placed::place_output(const std::string& name) {
 
 void Placed::upload() {
   for (auto& [name, array] : arrays_) array.arm(*backend_, run_);
-  if (run_.workspace_bytes != 0) workspace_.arm(*backend_, run_);
+  if (run_.workspace_bytes != 0) {
+    workspace_.arm(*backend_, run_);
+    backend_->fill(run_, run_.workspace, 0, run_.workspace_bytes);
+  }
   for (const Parameter* p : host_.signature().of(Parameter::Kind::input)) {
     const auto array = arrays_.find(p->name);
     if (array == arrays_.end()) continue;

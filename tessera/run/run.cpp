@@ -30,6 +30,8 @@ Outcome run(const Operation& operation, Arguments& host, const Request& request,
   placed.fetch();
   outcome.round_trip_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.values = placed.run().values;
+  if (operation.tell) operation.tell(host, outcome.values);
   if (check) outcome.verdict = verify(operation, host, &outcome.plan);
   return outcome;
 }

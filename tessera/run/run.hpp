@@ -13,6 +13,7 @@ struct Outcome {
   double kernel_seconds = 0;             // on the device
   double round_trip_seconds = 0;         // with the copies to it and back
   std::optional<Verdict> verdict;        // with `check`
+  Values values;                         // what the run tells of its result
 };
 
 // Outputs without memory get some, which the Outcome owns. With `check`, outputs are poisoned before

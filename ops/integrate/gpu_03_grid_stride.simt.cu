@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 3: neighbouring threads take neighbouring strips, and stride over the whole grid.
+//
+// Nothing is loaded, so for memory the order is one as good as the other. What it changes is the sum: a
+// thread's strips now come from the whole range, all threads add numbers of one size, and their partial sums
+// are alike, where in equal runs the first threads' are the largest. (Ways whose order is fixed keep it:
+// their runs are dealt in turn.) What limits it is still one partial sum for every thread.
+#include "tessera/kernel.hpp"
+#include "partials.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+struct Config {
+  Tuning tuning() const { return {}; }
+};
+
+template <class T, Config config>
+struct GridStride {
+  static constexpr int threads = 1024;
+  using Shared = NoShared;
+
+  static std::vector<Range> ranges() { return launch_ranges(264, 256); }
+  static Launch launch(const Problem<T>&, const Tuning& t) { return launch_of(t); }
+  static std::size_t workspace_bytes(const Problem<T>& p, const Tuning& t) {
+    return partial_bytes<T>(p.sum, p.runs(workers(t)).count);
+  }
+
+  SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
+    const std::int64_t all = workers(thread), me = worker(thread);
+    if (!has_fixed_order(p.sum)) {
+      pairs(p)[me] = p.add_strips(me, p.strips, all);
+      return;
+    }
+    const Runs runs = p.runs(all);
+    for (std::int64_t run = me; run < runs.count; run += all) add_run_to_partials(p, runs, run);
+  }
+
+  static void finish(const Problem<T>& p, const Tuning& t, Run& run) {
+    finish_on_host(p, p.runs(workers(t)).count, run);
+  }
+};
+
+const KernelRung<Problem, Config, GridStride, Config{}> rung{
+    "neighbouring threads take neighbouring strips, striding over the grid; the host adds their sums"};
+
+}  // namespace
+}  // namespace tessera::integrate

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 4: lanes hand their sums to each other before anybody writes one.
+//
+// Five shuffles join a warp's 32 sums in registers, and shared memory joins the warps of a block, so the
+// host is left with one number for each block (or for each 32 runs, where the order is fixed). What limits it
+// now is waiting: the host must see the kernel end before it can fetch, add and write the result.
+#include "tessera/kernel.hpp"
+#include "warp_sums.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+struct Config {
+  Tuning tuning() const { return {}; }
+};
+
+template <class T, Config config>
+struct WarpSums {
+  static constexpr int threads = 1024;
+  using Shared = Joining<T>;
+
+  static std::vector<Range> ranges() { return launch_ranges(264, 256); }
+  static Launch launch(const Problem<T>&, const Tuning& t) { return launch_of(t); }
+  static std::size_t workspace_bytes(const Problem<T>& p, const Tuning& t) {
+    return partial_bytes<T>(p.sum, joined_count(p, t["block"], workers(t)));
+  }
+
+  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const { leave_partials(thread, shared, p); }
+
+  static void finish(const Problem<T>& p, const Tuning& t, Run& run) {
+    finish_on_host(p, joined_count(p, t["block"], workers(t)), run);
+  }
+};
+
+const KernelRung<Problem, Config, WarpSums, Config{}> rung{
+    "lanes and warps join their sums; the host adds one for each block"};
+
+}  // namespace
+}  // namespace tessera::integrate

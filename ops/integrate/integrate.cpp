@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integral as an operation: its arguments, what it costs, how it is checked, what to try.
+#include "checking.hpp"
+#include "setting.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+Signature signature() {
+  using namespace parameter;
+  Signature out;
+  out.parameters = {
+      word("FORMULA", "the integrand, such as \"sqrt(1-x^2)\""),
+      words("LIMITS", "FROM TO for x; x=[FROM,TO] for any variable; k=VALUE fixes a parameter. Where FROM > TO the "
+                      "integral is the negative of the one from TO to FROM"),
+      choice("rule", {"auto", "trapezoid"}, "how to integrate; with --strips always the trapezoid sum"),
+      optional_integer("strips", 1, std::int64_t{1} << 50, "strips of the trapezoid sum, such as 65536*256, which is taken if none are given"),
+      real("scale", 1, "what the integral is multiplied by"),
+      choice("sum", {"pairwise", "plain", "kahan", "double_float", "exact"},
+             "how heights are added; plain and kahan: in the variant's own order; the others: the same bits "
+             "from every variant, device and launch"),
+      choice("abscissa", {"index", "accumulated"}, "x from the strip's number, or by adding the width again and again"),
+      choice("scale-at", {"end", "term"}, "multiply the sum by a strip's width, or each height"),
+      output("integral", {}, "the integral"),
+      value("evaluations", "how often the integrand was computed")};
+  return out;
+}
+
+double flops(const Arguments& arguments) {
+  const Setting setting = setting_of(arguments);
+  return static_cast<double>(setting.strips) * (1 + program_of<double>(setting).step_count);
+}
+
+void tell(const Arguments& arguments, Values& values) {
+  values.try_emplace("evaluations", setting_of(arguments).strips + 1);
+}
+
+Case tried(std::string formula, std::string limits, std::string strips, Arguments::Words more = {}) {
+  more["FORMULA"] = std::move(formula);
+  more["LIMITS"] = std::move(limits);
+  more["strips"] = std::move(strips);
+  return {.dims = {}, .words = std::move(more)};
+}
+
+// Every way of adding, strip counts on both sides of leaves, warps and runs, one strip, fewer strips than threads.
+std::vector<Case> cases() {
+  const std::string circle = "sqrt(1-x^2)";
+  std::vector<Case> out = {tried(circle, "0 1", "1", {{"scale", "4"}}),
+                           tried(circle, "0 1", "2"),
+                           tried("4/(1+x^2)", "0 1", "33"),
+                           tried("exp(x)", "-1 1", "1000", {{"scale", "-2"}}),
+                           tried("x*sin(3*x)+k", "0 pi k=0.25", "777"),
+                           tried("1/(1+t^4)", "t=[2,-1]", "1023"),
+                           tried("exp(x)", "1 1", "7"),
+                           tried("1/sqrt(x)", "0 1", "5"),
+                           tried("x^3-2*x", "0 1", "4097", {{"scale-at", "term"}}),
+                           tried(circle, "0 1", "3000", {{"abscissa", "accumulated"}}),
+                           tried(circle, "0 1", "3000", {{"sum", "plain"}, {"abscissa", "accumulated"}, {"scale-at", "term"}})};
+  for (const char* sum : {"plain", "pairwise", "kahan", "double_float", "exact"}) {
+    out.push_back(tried(circle, "0 1", "1", {{"sum", sum}}));
+    out.push_back(tried(circle, "0 1", "1057", {{"sum", sum}, {"scale", "4"}}));
+    out.push_back(tried("log(2+x)*cos(x)", "-1.5 2.5", "10000", {{"sum", sum}}));
+  }
+  return out;
+}
+
+Operation operation() {
+  Operation out;
+  out.name = "integrate";
+  out.summary = "the integral of a formula";
+  out.signature = signature();
+  out.elements = {Element::f64, Element::f32};
+  out.output = "integral";
+  out.flops = flops;
+  out.reference = reference;
+  out.tell = tell;
+  out.cases = cases();
+  return out;
+}
+
+[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+
+}  // namespace
+}  // namespace tessera::integrate

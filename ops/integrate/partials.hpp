@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partial sums of runs in the device's spare memory: who writes them, and how they become the result.
+#pragma once
+#include <cstddef>
+#include <vector>
+#include "integrate.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/core/tuning.hpp"
+
+namespace tessera::integrate {
+inline namespace TESSERA_UNIT {
+
+// The first bytes of the workspace are for blocks to count in.
+inline constexpr std::size_t counter_bytes = 256;
+
+template <class T>
+std::size_t partial_bytes(Sum sum, std::int64_t count) {
+  const std::size_t each = sum == Sum::exact ? Exact<T>::words * sizeof(std::int64_t) : sizeof(Pair<T>);
+  return counter_bytes + each * static_cast<std::size_t>(count);
+}
+
+template <class T>
+SIMT Pair<T>* pairs(const Problem<T>& p) {
+  return reinterpret_cast<Pair<T>*>(static_cast<char*>(p.workspace) + counter_bytes);
+}
+template <class T>
+SIMT std::int64_t* exact_words(const Problem<T>& p, std::int64_t run) {
+  return reinterpret_cast<std::int64_t*>(static_cast<char*>(p.workspace) + counter_bytes) + run * Exact<T>::words;
+}
+
+// Adds the strips of one run and leaves the sum at its place.
+template <class T>
+SIMT void add_run_to_partials(const Problem<T>& p, const Runs& runs, std::int64_t run) {
+  const std::int64_t first = runs.first(run, p.strips), last = runs.first(run + 1, p.strips);
+  if (p.sum == Sum::exact) {
+    Exact<T> sum;
+    p.add_exactly(sum, first, last);
+    sum.store(exact_words(p, run));
+  } else {
+    pairs(p)[run] = p.add_run(first, last);
+  }
+}
+
+// The result from partial sums, wherever they lie now, by one thread: where the order is fixed, in its tree;
+// else in the order of the runs.
+template <class T>
+SIMT T total_of(const Problem<T>& p, const void* partials, std::int64_t count) {
+  if (p.sum == Sum::exact) {
+    Exact<T> sum;
+    for (std::int64_t i = 0; i < count; ++i) sum.add_stored(static_cast<const std::int64_t*>(partials) + i * Exact<T>::words);
+    sum.carry();
+    return p.concluded(sum);
+  }
+  const auto* pair = static_cast<const Pair<T>*>(partials);
+  if (has_fixed_order(p.sum)) {
+    Tree<T> tree(p.sum);
+    for (std::int64_t i = 0; i < count; ++i) tree.add(pair[i]);
+    return p.concluded(tree.sum());
+  }
+  Pair<T> sum{};
+  for (std::int64_t i = 0; i < count; ++i) sum = join(p.sum, sum, pair[i]);
+  return p.concluded(sum);
+}
+
+// All strips by one thread, in the order that the way prescribes, else from the first to the last.
+template <class T>
+SIMT T add_everything(const Problem<T>& p) {
+  if (p.sum == Sum::exact) {
+    Exact<T> sum;
+    p.add_exactly(sum, 0, p.strips);
+    return p.concluded(sum);
+  }
+  if (!has_fixed_order(p.sum)) return p.concluded(p.add_strips(0, p.strips));
+  const Runs runs = p.runs(1);
+  Tree<T> tree(p.sum);
+  for (std::int64_t run = 0; run < runs.count; ++run)
+    tree.add(p.add_run(runs.first(run, p.strips), runs.first(run + 1, p.strips)));
+  return p.concluded(tree.sum());
+}
+
+// What the host does after a kernel has left partial sums: fetches and adds them, and writes the result.
+template <class T>
+void finish_on_host(const Problem<T>& p, std::int64_t count, Run& run) {
+  Backend& backend = backend_of(*run.device);
+  const std::size_t bytes = partial_bytes<T>(p.sum, count) - counter_bytes;
+  std::vector<std::int64_t> partials((bytes + 7) / 8);
+  backend.copy(run, partials.data(), static_cast<char*>(p.workspace) + counter_bytes, bytes);
+  backend.synchronize(run);
+  const T total = total_of(p, partials.data(), count);
+  backend.copy(run, p.result, &total, sizeof total);
+}
+
+// Threads of a launch along x.
+SIMT std::int64_t workers(const Thread& thread) { return std::int64_t{thread.grid().x} * thread.size().x; }
+SIMT std::int64_t worker(const Thread& thread) {
+  return std::int64_t{thread.block().x} * thread.size().x + thread.index().x;
+}
+
+// The launch that a run's parameters ask for.
+inline Launch launch_of(const Tuning& tuning) { return {.grid = {tuning["block"]}, .block = {tuning["thread"]}}; }
+inline std::int64_t workers(const Tuning& tuning) { return std::int64_t{tuning["block"]} * tuning["thread"]; }
+inline std::vector<Range> launch_ranges(int block, int thread) {
+  return {{.name = "block", .first = 1, .last = 8192, .value = block},
+          {.name = "thread", .first = 1, .last = 1024, .value = thread}};
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integrate

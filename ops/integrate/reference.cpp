@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <vector>
+#include "bounded.hpp"
+#include "checking.hpp"
+#include "integrate.hpp"
+#include "tessera/core/parallel.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+using Real = long double;
+
+// Heights in higher precision, as many as one thread had.
+struct Heights {
+  Pair<Real> sum{};       // with what its own rounding lost
+  Real sizes = 0;         // of their absolute values, errors included
+  Real errors = 0;        // of each as the elements' type computes it
+  bool infinite = false;  // one is no number, or too large for the type
+
+  void add(Bounded height, Real factor, Real most) {
+    const Real value = height.value * factor;
+    if (!(std::fabs(value) + height.error <= most)) infinite = true;
+    const Pair<Real> exact = two_sum(sum.high, value);
+    sum = {exact.high, sum.low + exact.low};
+    sizes += std::fabs(value) + height.error * std::fabs(factor);
+    errors += height.error * std::fabs(factor);
+  }
+  void add(const Heights& other) {
+    const Pair<Real> exact = two_sum(sum.high, other.sum.high);
+    sum = {exact.high, sum.low + exact.low + other.sum.low};
+    sizes += other.sizes;
+    errors += other.errors;
+    infinite = infinite || other.infinite;
+  }
+};
+
+// What an abscissa may be off: nothing when it comes from the index, for the reference starts from the very
+// same number; when steps are added, each of them may round.
+template <class T>
+Bounded abscissa(const Problem<T>& p, std::int64_t strip) {
+  if (!p.accumulated) return {p.abscissa(strip), 0};
+  constexpr Real u = std::numeric_limits<T>::epsilon() / 2;
+  const Real largest = std::max(std::fabs(Real(p.a)), std::fabs(Real(p.b)));
+  return {Real(p.a) + Real(strip) * Real(p.step), (Real(strip) + 2) * u * 2 * largest};
+}
+
+template <class T>
+Heights heights_of(const Problem<T>& p) {
+  constexpr std::int64_t worth_a_thread = 4096;
+  constexpr Real most = std::numeric_limits<T>::max();
+  const auto parts = static_cast<int>(std::clamp<std::int64_t>(p.strips / worth_a_thread, 1, host_threads()));
+  std::vector<Heights> pieces(static_cast<std::size_t>(parts));
+  parallel(parts, [&](int part) {
+    Heights& mine = pieces[static_cast<std::size_t>(part)];
+    const std::int64_t each = p.strips / parts, rest = p.strips % parts;
+    const std::int64_t first = part * each + std::min<std::int64_t>(part, rest), last = first + each + (part < rest);
+    for (std::int64_t i = first; i < last; ++i) mine.add(bounded(p.integrand, abscissa(p, i)), 1, most);
+  });
+  Heights out;
+  for (const Heights& piece : pieces) out.add(piece);
+  out.add(bounded(p.integrand, {p.a, 0}), -0.5L, most);
+  out.add(bounded(p.integrand, {p.b, 0}), 0.5L, most);
+  return out;
+}
+
+// How much of the sum of absolute values adding in this way may lose, whoever adds: n numbers, ends included.
+Real lost_by(Sum sum, Real n, Real u) {
+  const Real levels = std::ceil(std::log2(n)) + 2;
+  switch (sum) {
+    case Sum::plain: return n * u;  // whatever the order, and however large
+    case Sum::pairwise: return (Problem<double>::leaf + levels + 2) * u * 1.01L;
+    case Sum::kahan: return 4 * u + 8 * n * u * u;
+    case Sum::double_float: return u + 16 * n * u * u;
+    case Sum::exact: return u;
+  }
+  return std::numeric_limits<Real>::infinity();
+}
+
+struct Result {
+  double value, bound;
+  bool infinite;
+};
+
+template <class T>
+Result result_of(const Problem<T>& p) {
+  constexpr Real u = std::numeric_limits<T>::epsilon() / 2, least = std::numeric_limits<T>::denorm_min();
+  const Heights heights = heights_of(p);
+  const Real factor = std::fabs((Real(p.b) - Real(p.a)) / Real(p.strips) * Real(p.scale));
+  const Real sum = heights.sum.high + heights.sum.low, n = Real(p.strips) + 2;
+  // The width, and two products; where each height is multiplied, also one product each, which may underflow.
+  const Real lost = lost_by(p.sum, n, u) + (p.scale_terms ? u : 0);
+  const Real error = heights.errors + lost * heights.sizes + 3.01L * u * (std::fabs(sum) + heights.errors);
+  const Real underflow = least * (std::fabs(Real(p.scale)) * (p.scale_terms ? n : 1) + 2) + n * least * factor;
+  const Real value = sum * (Real(p.b) - Real(p.a)) / Real(p.strips) * Real(p.scale);
+  const Real largest = std::max(heights.sizes, heights.sizes * factor);
+  return {static_cast<double>(value), static_cast<double>(error * factor * 1.001L + underflow),
+          heights.infinite || !(largest <= std::numeric_limits<T>::max() / 2)};
+}
+
+std::string key_of(const Arguments& arguments) {
+  std::string key(name_of(arguments.element()));
+  for (const auto& [name, word] : arguments.words()) key += "\n" + name + "=" + word;
+  return key;
+}
+
+// Sweeps ask for the same strips again and again.
+Result known_result_of(const Arguments& arguments) {
+  static std::mutex mutex;
+  static std::map<std::string, Result> known;
+  constexpr std::size_t most = 256;
+  const std::string key = key_of(arguments);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const Result result = arguments.element() == Element::f32 ? result_of(Problem<float>::of(arguments))
+                                                            : result_of(Problem<double>::of(arguments));
+  const std::lock_guard lock(mutex);
+  if (known.size() >= most) known.clear();
+  known.emplace(key, result);
+  return result;
+}
+
+}  // namespace
+
+void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data, Expected& out) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Result result = known_result_of(arguments);
+    out.value.push_back(result.value);
+    out.bound.push_back(result.bound);
+    const auto anything = Expected::infinity | Expected::minus_infinity | Expected::not_a_number;
+    out.beyond.push_back(static_cast<std::uint8_t>(result.infinite ? anything : Expected::nothing));
+  }
+}
+
+}  // namespace tessera::integrate

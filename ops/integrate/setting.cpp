@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "setting.hpp"
+#include <bit>
+#include <cmath>
+#include "tessera/core/error.hpp"
+#include "tessera/formula/interpret.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+constexpr std::int64_t usual_strips = 65536 * 256;
+
+double number_of(const std::string& text) {
+  const formula::Tree tree = formula::parse(text);
+  const double value = formula::interpret(formula::compile<double>(tree, {}), static_cast<const double*>(nullptr));
+  if (std::isnan(value)) throw Error("the limit " + text + " is not a number");
+  return value;
+}
+
+// Words are apart where a blank lies outside of brackets.
+std::vector<std::string> words_in(const std::string& text) {
+  std::vector<std::string> out;
+  int depth = 0;
+  bool fresh = true;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ' ' && depth <= 0) {
+      fresh = true;
+      continue;
+    }
+    if (fresh) out.emplace_back();
+    fresh = false;
+    out.back() += c;
+  }
+  return out;
+}
+
+// "0,pi/2" → two formulas, at the comma that no bracket encloses.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) out.emplace_back();
+    else out.back() += c;
+  }
+  return out;
+}
+
+Range1 range_of(const std::string& variable, const std::string& from, const std::string& to) {
+  return {variable, number_of(from), number_of(to), from, to};
+}
+
+void read_named(const std::string& word, std::size_t equals, Limits& out) {
+  const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+  if (!is_name(name)) throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
+  for (const Range1& range : out.ranges)
+    if (range.variable == name) throw Error("the variable " + name + " is bound twice");
+  for (const Fixed& fixed : out.fixed)
+    if (fixed.name == name) throw Error("the variable " + name + " is bound twice");
+  if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value)});
+  const auto parts = value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
+  if (parts.size() != 2) throw Error("'" + word + "' needs two limits: write " + name + "=[FROM,TO]");
+  out.ranges.push_back(range_of(name, parts[0], parts[1]));
+}
+
+Sum sum_named(const std::string& word) {
+  if (word == "plain") return Sum::plain;
+  if (word == "kahan") return Sum::kahan;
+  if (word == "double_float") return Sum::double_float;
+  return word == "exact" ? Sum::exact : Sum::pairwise;
+}
+
+}  // namespace
+
+Limits read_limits(const std::string& words) {
+  Limits out;
+  std::vector<std::string> bare;
+  for (const std::string& word : words_in(words)) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) bare.push_back(word);
+    else read_named(word, equals, out);
+  }
+  if (bare.size() > 2)
+    throw Error("'" + bare[2] + "' is one limit too many: two bind x, others are written y=[FROM,TO]");
+  if (bare.size() == 1) throw Error("the limit " + bare[0] + " stands alone: x needs two");
+  if (bare.size() == 2) {
+    for (const Range1& range : out.ranges)
+      if (range.variable == "x") throw Error("the variable x is bound twice");
+    out.ranges.insert(out.ranges.begin(), range_of("x", bare[0], bare[1]));
+  }
+  if (out.ranges.empty()) throw Error("the limits are missing: write FROM TO for x, or x=[FROM,TO]");
+  return out;
+}
+
+Setting setting_of(const Arguments& arguments) {
+  Setting out;
+  out.formula = arguments.text("FORMULA");
+  out.limits = read_limits(arguments.text("LIMITS"));
+  if (out.limits.ranges.size() != 1)
+    throw Error("the trapezoid sum takes one range, not " + std::to_string(out.limits.ranges.size()));
+  out.a = out.limits.ranges[0].from;
+  out.b = out.limits.ranges[0].to;
+  if (std::isinf(out.a) || std::isinf(out.b))
+    throw Error("the trapezoid sum takes finite limits, not " + out.limits.ranges[0].from_text + " and " +
+                out.limits.ranges[0].to_text);
+  out.scale = arguments.real("scale");
+  out.strips = arguments.text("strips").empty() ? usual_strips : arguments.integer("strips");
+  out.sum = sum_named(arguments.text("sum"));
+  out.accumulated = arguments.text("abscissa") == "accumulated";
+  out.scale_terms = arguments.text("scale-at") == "term";
+  return out;
+}
+
+template <class T>
+const formula::Program<T>& program_of(const Setting& setting) {
+  struct Known {
+    std::string key;
+    formula::Program<T> program;
+  };
+  thread_local Known last;
+  std::string key = setting.limits.ranges[0].variable + "\n" + setting.formula;
+  for (const Fixed& fixed : setting.limits.fixed) key += "\n" + fixed.name + "=" + std::to_string(std::bit_cast<std::uint64_t>(fixed.value));
+  if (last.key == key) return last.program;
+  formula::Tree tree = formula::parse(setting.formula);
+  for (const Fixed& fixed : setting.limits.fixed) tree = formula::substitute(tree, fixed.name, fixed.value);
+  last.program = formula::compile<T>(tree, {setting.limits.ranges[0].variable});
+  last.key = std::move(key);
+  return last.program;
+}
+
+template const formula::Program<float>& program_of<float>(const Setting&);
+template const formula::Program<double>& program_of<double>(const Setting&);
+
+template <class T>
+T step_of(T a, T b, std::int64_t strips) {
+  // Where an index is rounded up, so is the last one.
+  long double count = static_cast<long double>(strips);
+  if (const auto rounded = static_cast<long double>(static_cast<T>(strips)); rounded > count) count = rounded;
+  const long double exact = (static_cast<long double>(b) - a) / count;
+  const T step = static_cast<T>(exact);
+  return std::fabs(static_cast<long double>(step)) > std::fabs(exact) ? std::nextafter(step, T(0)) : step;
+}
+
+template float step_of(float, float, std::int64_t);
+template double step_of(double, double, std::int64_t);
+
+}  // namespace tessera::integrate

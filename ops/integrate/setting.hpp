@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the words of a command mean: which formula over which range, in how many strips, added how.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+#include "sums.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/formula/program.hpp"
+
+namespace tessera::integrate {
+
+// A variable and its limits, as numbers and as they were written.
+struct Range1 {
+  std::string variable;
+  double from = 0, to = 0;
+  std::string from_text, to_text;
+};
+
+struct Fixed {
+  std::string name;
+  double value = 0;
+};
+
+// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names what it binds; "k=3" fixes a parameter. Limits are formulas without
+// variables. Throws Error for anything else, for a limit that is no number, and where nothing is bound.
+struct Limits {
+  std::vector<Range1> ranges;
+  std::vector<Fixed> fixed;
+};
+Limits read_limits(const std::string& words);
+
+// One range, in strips.
+struct Setting {
+  std::string formula;
+  Limits limits;
+  double a = 0, b = 0, scale = 1;
+  std::int64_t strips = 1;
+  Sum sum = Sum::pairwise;
+  bool accumulated = false, scale_terms = false;
+};
+
+// Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit.
+Setting setting_of(const Arguments& arguments);
+
+// Compiled once and kept: asking again for the same formula costs a comparison.
+template <class T>
+const formula::Program<T>& program_of(const Setting& setting);
+extern template const formula::Program<float>& program_of<float>(const Setting&);
+extern template const formula::Program<double>& program_of<double>(const Setting&);
+
+// (b - a) / strips towards zero: then no index times it leads beyond b, however products and sums are rounded.
+template <class T>
+T step_of(T a, T b, std::int64_t strips);
+extern template float step_of(float, float, std::int64_t);
+extern template double step_of(double, double, std::int64_t);
+
+}  // namespace tessera::integrate
