@@ -24,12 +24,13 @@ Bounded rounded(Real value, Real error, Short type, Real roundings = 1) {
 }
 
 // What the project's own functions and the C library's may be off, in halves of a unit.
-constexpr Real own = 8, library = 64;
+constexpr Real own = 3, library = 64;
 
 template <class F>
 Bounded monotonic(F f, Bounded a, Short type, Real roundings, Real from = -infinite, Real to = infinite) {
   const Real value = f(a.value);
-  const Real low = f(std::clamp(a.value - a.error, from, to)), high = f(std::clamp(a.value + a.error, from, to));
+  const Real low = f(std::clamp(a.value - a.error, from, to)),
+             high = f(std::clamp(a.value + a.error, from, to));
   return rounded(value, std::max(std::fabs(high - value), std::fabs(value - low)), type, roundings);
 }
 
@@ -44,7 +45,8 @@ Bounded gentle(F f, Bounded a, Short type) {
 template <class F>
 Bounded other(F f, Bounded a, Short type) {
   const Real value = f(a.value);
-  const Real moved = std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value));
+  const Real moved =
+      std::max(std::fabs(f(a.value + a.error) - value), std::fabs(f(a.value - a.error) - value));
   return rounded(value, a.error == 0 ? 0 : 2 * moved, type, library);
 }
 
@@ -61,7 +63,8 @@ Bounded quotient(Bounded a, Bounded b, Short type) {
 
 Bounded tangent(Bounded a, Short type) {
   const auto f = [](Real x) { return std::tan(x); };
-  const bool pole = std::floor((a.value - a.error) / pi + 0.5L) != std::floor((a.value + a.error) / pi + 0.5L);
+  const bool pole =
+      std::floor((a.value - a.error) / pi + 0.5L) != std::floor((a.value + a.error) / pi + 0.5L);
   return pole ? Bounded{f(a.value), infinite} : monotonic(f, a, type, own);
 }
 
@@ -98,78 +101,137 @@ Bounded one_operand(Op op, Bounded a, Short t) {
     return monotonic(f, a, t, roundings, from, to);
   };
   switch (op) {
-    case Op::neg: return {-a.value, a.error};
-    case Op::abs: return {std::fabs(a.value), a.error};
-    case Op::sqrt: return plain([](Real x) { return std::sqrt(x); }, 1, 0);
-    case Op::floor: return steps([](Real x) { return std::floor(x); }, a);
-    case Op::ceil: return steps([](Real x) { return std::ceil(x); }, a);
-    case Op::trunc: return steps([](Real x) { return std::trunc(x); }, a);
-    case Op::round: return steps([](Real x) { return std::round(x); }, a);
-    case Op::sign: return steps([](Real x) { return Real((x > 0) - (x < 0)); }, a);
-    case Op::logic_not: return truth(a.value == 0, std::fabs(a.value) <= a.error && a.error > 0);
-    case Op::exp: return plain([](Real x) { return std::exp(x); });
-    case Op::exp2: return plain([](Real x) { return std::exp2(x); });
-    case Op::expm1: return plain([](Real x) { return std::expm1(x); });
-    case Op::log: return plain([](Real x) { return std::log(x); }, own, 0);
-    case Op::log2: return plain([](Real x) { return std::log2(x); }, own, 0);
-    case Op::log10: return plain([](Real x) { return std::log10(x); }, own, 0);
-    case Op::log1p: return plain([](Real x) { return std::log1p(x); }, own, -1);
-    case Op::sin: return gentle([](Real x) { return std::sin(x); }, a, t);
-    case Op::cos: return gentle([](Real x) { return std::cos(x); }, a, t);
-    case Op::tan: return tangent(a, t);
-    case Op::asin: return plain([](Real x) { return std::asin(x); }, own, -1, 1);
-    case Op::acos: return plain([](Real x) { return std::acos(x); }, own, -1, 1);
-    case Op::atan: return plain([](Real x) { return std::atan(x); });
-    case Op::sinh: return plain([](Real x) { return std::sinh(x); });
-    case Op::cosh: return other([](Real x) { return std::cosh(x); }, a, t);
-    case Op::tanh: return plain([](Real x) { return std::tanh(x); });
-    case Op::asinh: return plain([](Real x) { return std::asinh(x); });
-    case Op::acosh: return plain([](Real x) { return std::acosh(x); }, own, 1);
-    case Op::atanh: return plain([](Real x) { return std::atanh(x); }, own, -1, 1);
-    case Op::cbrt: return plain([](Real x) { return std::cbrt(x); });
-    case Op::erf: return plain([](Real x) { return std::erf(x); }, library);
-    case Op::erfc: return plain([](Real x) { return std::erfc(x); }, library);
-    case Op::tgamma: return other([](Real x) { return std::tgamma(x); }, a, t);
-    case Op::lgamma: return other([](Real x) { return std::lgamma(x); }, a, t);
-    case Op::j0: return other([](Real x) { return j0l(x); }, a, t);
-    case Op::j1: return other([](Real x) { return j1l(x); }, a, t);
-    case Op::y0: return other([](Real x) { return y0l(x); }, a, t);
-    case Op::y1: return other([](Real x) { return y1l(x); }, a, t);
-    default: return {0, infinite};
+    case Op::neg:
+      return {-a.value, a.error};
+    case Op::abs:
+      return {std::fabs(a.value), a.error};
+    case Op::sqrt:
+      return plain([](Real x) { return std::sqrt(x); }, 1, 0);
+    case Op::floor:
+      return steps([](Real x) { return std::floor(x); }, a);
+    case Op::ceil:
+      return steps([](Real x) { return std::ceil(x); }, a);
+    case Op::trunc:
+      return steps([](Real x) { return std::trunc(x); }, a);
+    case Op::round:
+      return steps([](Real x) { return std::round(x); }, a);
+    case Op::sign:
+      return steps([](Real x) { return Real((x > 0) - (x < 0)); }, a);
+    case Op::logic_not:
+      return truth(a.value == 0, std::fabs(a.value) <= a.error && a.error > 0);
+    case Op::exp:
+      return plain([](Real x) { return std::exp(x); });
+    case Op::exp2:
+      return plain([](Real x) { return std::exp2(x); });
+    case Op::expm1:
+      return plain([](Real x) { return std::expm1(x); });
+    case Op::log:
+      return plain([](Real x) { return std::log(x); }, own, 0);
+    case Op::log2:
+      return plain([](Real x) { return std::log2(x); }, own, 0);
+    case Op::log10:
+      return plain([](Real x) { return std::log10(x); }, own, 0);
+    case Op::log1p:
+      return plain([](Real x) { return std::log1p(x); }, own, -1);
+    case Op::sin:
+      return gentle([](Real x) { return std::sin(x); }, a, t);
+    case Op::cos:
+      return gentle([](Real x) { return std::cos(x); }, a, t);
+    case Op::tan:
+      return tangent(a, t);
+    case Op::asin:
+      return plain([](Real x) { return std::asin(x); }, own, -1, 1);
+    case Op::acos:
+      return plain([](Real x) { return std::acos(x); }, own, -1, 1);
+    case Op::atan:
+      return plain([](Real x) { return std::atan(x); });
+    case Op::sinh:
+      return plain([](Real x) { return std::sinh(x); });
+    case Op::cosh:
+      return other([](Real x) { return std::cosh(x); }, a, t);
+    case Op::tanh:
+      return plain([](Real x) { return std::tanh(x); });
+    case Op::asinh:
+      return plain([](Real x) { return std::asinh(x); });
+    case Op::acosh:
+      return plain([](Real x) { return std::acosh(x); }, own, 1);
+    case Op::atanh:
+      return plain([](Real x) { return std::atanh(x); }, own, -1, 1);
+    case Op::cbrt:
+      return plain([](Real x) { return std::cbrt(x); });
+    case Op::erf:
+      return plain([](Real x) { return std::erf(x); }, library);
+    case Op::erfc:
+      return plain([](Real x) { return std::erfc(x); }, library);
+    case Op::tgamma:
+      return other([](Real x) { return std::tgamma(x); }, a, t);
+    case Op::lgamma:
+      return other([](Real x) { return std::lgamma(x); }, a, t);
+    case Op::j0:
+      return other([](Real x) { return j0l(x); }, a, t);
+    case Op::j1:
+      return other([](Real x) { return j1l(x); }, a, t);
+    case Op::y0:
+      return other([](Real x) { return y0l(x); }, a, t);
+    case Op::y1:
+      return other([](Real x) { return y1l(x); }, a, t);
+    default:
+      return {0, infinite};
   }
 }
 
 Bounded two_operands(Op op, Bounded a, Bounded b, Short t) {
   const Real apart = std::fabs(a.value - b.value), unsure = a.error + b.error;
   const bool open = apart <= unsure && unsure > 0;
-  const auto is_true = [](Bounded x) { return truth(x.value != 0, std::fabs(x.value) <= x.error && x.error > 0); };
+  const auto is_true = [](Bounded x) {
+    return truth(x.value != 0, std::fabs(x.value) <= x.error && x.error > 0);
+  };
   switch (op) {
-    case Op::add: return rounded(a.value + b.value, unsure, t);
-    case Op::sub: return rounded(a.value - b.value, unsure, t);
-    case Op::mul: return product(a, b, t);
-    case Op::div: return quotient(a, b, t);
+    case Op::add:
+      return rounded(a.value + b.value, unsure, t);
+    case Op::sub:
+      return rounded(a.value - b.value, unsure, t);
+    case Op::mul:
+      return product(a, b, t);
+    case Op::div:
+      return quotient(a, b, t);
     case Op::min:
-    case Op::fmin: return {std::fmin(a.value, b.value), std::max(a.error, b.error)};
+    case Op::fmin:
+      return {std::fmin(a.value, b.value), std::max(a.error, b.error)};
     case Op::max:
-    case Op::fmax: return {std::fmax(a.value, b.value), std::max(a.error, b.error)};
-    case Op::fmod: return unsure == 0 ? Bounded{std::fmod(a.value, b.value), 0} : Bounded{std::fmod(a.value, b.value), std::fabs(b.value) + b.error};
-    case Op::less: return truth(a.value < b.value, open);
-    case Op::less_equal: return truth(a.value <= b.value, open);
-    case Op::equal: return truth(a.value == b.value, open);
-    case Op::not_equal: return truth(a.value != b.value, open);
-    case Op::logic_and: return truth(a.value != 0 && b.value != 0, is_true(a).error + is_true(b).error > 0);
-    case Op::logic_or: return truth(a.value != 0 || b.value != 0, is_true(a).error + is_true(b).error > 0);
-    case Op::pow: return cornered([](Real x, Real y) { return std::pow(x, y); }, a, b, t);
-    case Op::atan2: return cornered([](Real y, Real x) { return std::atan2(y, x); }, a, b, t);
-    case Op::hypot: return rounded(std::hypot(a.value, b.value), unsure, t, own);
-    default: return {0, infinite};
+    case Op::fmax:
+      return {std::fmax(a.value, b.value), std::max(a.error, b.error)};
+    case Op::fmod:
+      return unsure == 0 ? Bounded{std::fmod(a.value, b.value), 0}
+                         : Bounded{std::fmod(a.value, b.value), std::fabs(b.value) + b.error};
+    case Op::less:
+      return truth(a.value < b.value, open);
+    case Op::less_equal:
+      return truth(a.value <= b.value, open);
+    case Op::equal:
+      return truth(a.value == b.value, open);
+    case Op::not_equal:
+      return truth(a.value != b.value, open);
+    case Op::logic_and:
+      return truth(a.value != 0 && b.value != 0, is_true(a).error + is_true(b).error > 0);
+    case Op::logic_or:
+      return truth(a.value != 0 || b.value != 0, is_true(a).error + is_true(b).error > 0);
+    case Op::pow:
+      return cornered([](Real x, Real y) { return std::pow(x, y); }, a, b, t);
+    case Op::atan2:
+      return cornered([](Real y, Real x) { return std::atan2(y, x); }, a, b, t);
+    case Op::hypot:
+      return rounded(std::hypot(a.value, b.value), unsure, t, own);
+    default:
+      return {0, infinite};
   }
 }
 
 Bounded result_of(Op op, Bounded a, Bounded b, Bounded c, Short t) {
   if (op == Op::select) return chosen(a, b, c);
   if (op == Op::fma) {
-    const Real error = std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error + c.error;
+    const Real error =
+        std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error + c.error;
     return rounded(a.value * b.value + c.value, error, t);
   }
   return formula::arity(op) == 1 ? one_operand(op, a, t) : two_operands(op, a, b, t);

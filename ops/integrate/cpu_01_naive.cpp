@@ -10,9 +10,10 @@
 namespace tessera::integrate {
 namespace {
 
-const Rung rung{"one loop over the strips, one thread",
-                Where::cpu,
-                {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { *p.result = add_everything(p); })}};
+const Rung rung{
+    "one loop over the strips, one thread",
+    Where::cpu,
+    {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { *p.result = add_everything(p); })}};
 
 }  // namespace
 }  // namespace tessera::integrate

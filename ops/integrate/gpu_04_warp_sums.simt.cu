@@ -25,7 +25,9 @@ struct WarpSums {
     return partial_bytes<T>(p.sum, joined_count(p, t["block"], workers(t)));
   }
 
-  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const { leave_partials(thread, shared, p); }
+  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    leave_partials(thread, shared, p);
+  }
 
   static void finish(const Problem<T>& p, const Tuning& t, Run& run) {
     finish_on_host(p, joined_count(p, t["block"], workers(t)), run);

@@ -41,7 +41,8 @@ struct OneLaunch {
   }
 
   // Each thread joins neighbouring partial sums, a whole subtree of them; then the threads join theirs.
-  SIMT static void finish_pairs(const Thread& thread, Shared& shared, const Problem<T>& p, std::int64_t count) {
+  SIMT static void finish_pairs(const Thread& thread, Shared& shared, const Problem<T>& p,
+                                std::int64_t count) {
     int width = 1;
     while (width * 2 <= thread.size().x) width *= 2;
     std::int64_t each = 1;
@@ -61,7 +62,8 @@ struct OneLaunch {
   }
 
   // A thread for each digit: whole numbers may be added in any order.
-  SIMT static void finish_exactly(const Thread& thread, Shared& shared, const Problem<T>& p, std::int64_t count) {
+  SIMT static void finish_exactly(const Thread& thread, Shared& shared, const Problem<T>& p,
+                                  std::int64_t count) {
     for (int word = thread.rank(); word < Exact<T>::words; word += thread.size().x) {
       std::int64_t sum = 0;
       for (std::int64_t i = 0; i < count; ++i) {

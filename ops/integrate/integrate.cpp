@@ -12,15 +12,18 @@ Signature signature() {
   Signature out;
   out.parameters = {
       word("FORMULA", "the integrand, such as \"sqrt(1-x^2)\""),
-      words("LIMITS", "FROM TO for x; x=[FROM,TO] for any variable; k=VALUE fixes a parameter. Where FROM > TO the "
-                      "integral is the negative of the one from TO to FROM"),
+      words("LIMITS",
+            "FROM TO for x; x=[FROM,TO] for any variable; k=VALUE fixes a parameter. Where FROM > TO the "
+            "integral is the negative of the one from TO to FROM"),
       choice("rule", {"auto", "trapezoid"}, "how to integrate; with --strips always the trapezoid sum"),
-      optional_integer("strips", 1, std::int64_t{1} << 50, "strips of the trapezoid sum, such as 65536*256, which is taken if none are given"),
+      optional_integer("strips", 1, std::int64_t{1} << 50,
+                       "strips of the trapezoid sum, such as 65536*256, which is taken if none are given"),
       real("scale", 1, "what the integral is multiplied by"),
       choice("sum", {"pairwise", "plain", "kahan", "double_float", "exact"},
              "how heights are added; plain and kahan: in the variant's own order; the others: the same bits "
              "from every variant, device and launch"),
-      choice("abscissa", {"index", "accumulated"}, "x from the strip's number, or by adding the width again and again"),
+      choice("abscissa", {"index", "accumulated"},
+             "x from the strip's number, or by adding the width again and again"),
       choice("scale-at", {"end", "term"}, "multiply the sum by a strip's width, or each height"),
       output("integral", {}, "the integral"),
       value("evaluations", "how often the integrand was computed")};
@@ -43,20 +46,22 @@ Case tried(std::string formula, std::string limits, std::string strips, Argument
   return {.dims = {}, .words = std::move(more)};
 }
 
-// Every way of adding, strip counts on both sides of leaves, warps and runs, one strip, fewer strips than threads.
+// Every way of adding, strip counts on both sides of leaves, warps and runs, one strip, fewer strips than
+// threads.
 std::vector<Case> cases() {
   const std::string circle = "sqrt(1-x^2)";
-  std::vector<Case> out = {tried(circle, "0 1", "1", {{"scale", "4"}}),
-                           tried(circle, "0 1", "2"),
-                           tried("4/(1+x^2)", "0 1", "33"),
-                           tried("exp(x)", "-1 1", "1000", {{"scale", "-2"}}),
-                           tried("x*sin(3*x)+k", "0 pi k=0.25", "777"),
-                           tried("1/(1+t^4)", "t=[2,-1]", "1023"),
-                           tried("exp(x)", "1 1", "7"),
-                           tried("1/sqrt(x)", "0 1", "5"),
-                           tried("x^3-2*x", "0 1", "4097", {{"scale-at", "term"}}),
-                           tried(circle, "0 1", "3000", {{"abscissa", "accumulated"}}),
-                           tried(circle, "0 1", "3000", {{"sum", "plain"}, {"abscissa", "accumulated"}, {"scale-at", "term"}})};
+  std::vector<Case> out = {
+      tried(circle, "0 1", "1", {{"scale", "4"}}),
+      tried(circle, "0 1", "2"),
+      tried("4/(1+x^2)", "0 1", "33"),
+      tried("exp(x)", "-1 1", "1000", {{"scale", "-2"}}),
+      tried("x*sin(3*x)+k", "0 pi k=0.25", "777"),
+      tried("1/(1+t^4)", "t=[2,-1]", "1023"),
+      tried("exp(x)", "1 1", "7"),
+      tried("1/sqrt(x)", "0 1", "5"),
+      tried("x^3-2*x", "0 1", "4097", {{"scale-at", "term"}}),
+      tried(circle, "0 1", "3000", {{"abscissa", "accumulated"}}),
+      tried(circle, "0 1", "3000", {{"sum", "plain"}, {"abscissa", "accumulated"}, {"scale-at", "term"}})};
   for (const char* sum : {"plain", "pairwise", "kahan", "double_float", "exact"}) {
     out.push_back(tried(circle, "0 1", "1", {{"sum", sum}}));
     out.push_back(tried(circle, "0 1", "1057", {{"sum", sum}, {"scale", "4"}}));

@@ -5,11 +5,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include "evaluate.hpp"
 #include "exact.hpp"
 #include "setting.hpp"
 #include "sums.hpp"
 #include "tessera/core/arguments.hpp"
-#include "tessera/formula/interpret.hpp"
 
 namespace tessera::integrate {
 inline namespace TESSERA_UNIT {
@@ -37,7 +37,7 @@ struct Problem {
   T* result = nullptr;
   void* workspace = nullptr;
 
-  SIMT T value(T x) const { return formula::interpret(integrand, &x); }
+  SIMT T value(T x) const { return evaluate(integrand, x); }
   SIMT T term(T x) const { return scale_terms ? value(x) * width : value(x); }
   SIMT T abscissa(std::int64_t strip) const { return a + T(strip) * step; }
   // Adding steps may lead beyond the limit, where there may be no value.

@@ -25,7 +25,8 @@ SIMT Pair<T>* pairs(const Problem<T>& p) {
 }
 template <class T>
 SIMT std::int64_t* exact_words(const Problem<T>& p, std::int64_t run) {
-  return reinterpret_cast<std::int64_t*>(static_cast<char*>(p.workspace) + counter_bytes) + run * Exact<T>::words;
+  return reinterpret_cast<std::int64_t*>(static_cast<char*>(p.workspace) + counter_bytes) +
+         run * Exact<T>::words;
 }
 
 // Adds the strips of one run and leaves the sum at its place.
@@ -47,7 +48,8 @@ template <class T>
 SIMT T total_of(const Problem<T>& p, const void* partials, std::int64_t count) {
   if (p.sum == Sum::exact) {
     Exact<T> sum;
-    for (std::int64_t i = 0; i < count; ++i) sum.add_stored(static_cast<const std::int64_t*>(partials) + i * Exact<T>::words);
+    for (std::int64_t i = 0; i < count; ++i)
+      sum.add_stored(static_cast<const std::int64_t*>(partials) + i * Exact<T>::words);
     sum.carry();
     return p.concluded(sum);
   }
@@ -97,7 +99,9 @@ SIMT std::int64_t worker(const Thread& thread) {
 }
 
 // The launch that a run's parameters ask for.
-inline Launch launch_of(const Tuning& tuning) { return {.grid = {tuning["block"]}, .block = {tuning["thread"]}}; }
+inline Launch launch_of(const Tuning& tuning) {
+  return {.grid = {tuning["block"]}, .block = {tuning["thread"]}};
+}
 inline std::int64_t workers(const Tuning& tuning) { return std::int64_t{tuning["block"]} * tuning["thread"]; }
 inline std::vector<Range> launch_ranges(int block, int thread) {
   return {{.name = "block", .first = 1, .last = 8192, .value = block},

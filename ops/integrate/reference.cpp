@@ -58,7 +58,8 @@ Heights heights_of(const Problem<T>& p) {
   parallel(parts, [&](int part) {
     Heights& mine = pieces[static_cast<std::size_t>(part)];
     const std::int64_t each = p.strips / parts, rest = p.strips % parts;
-    const std::int64_t first = part * each + std::min<std::int64_t>(part, rest), last = first + each + (part < rest);
+    const std::int64_t first = part * each + std::min<std::int64_t>(part, rest),
+                       last = first + each + (part < rest);
     for (std::int64_t i = first; i < last; ++i) mine.add(bounded(p.integrand, abscissa(p, i)), 1, most);
   });
   Heights out;
@@ -72,11 +73,16 @@ Heights heights_of(const Problem<T>& p) {
 Real lost_by(Sum sum, Real n, Real u) {
   const Real levels = std::ceil(std::log2(n)) + 2;
   switch (sum) {
-    case Sum::plain: return n * u;  // whatever the order, and however large
-    case Sum::pairwise: return (Problem<double>::leaf + levels + 2) * u * 1.01L;
-    case Sum::kahan: return 4 * u + 8 * n * u * u;
-    case Sum::double_float: return u + 16 * n * u * u;
-    case Sum::exact: return u;
+    case Sum::plain:
+      return n * u;  // whatever the order, and however large
+    case Sum::pairwise:
+      return (Problem<double>::leaf + levels + 2) * u * 1.01L;
+    case Sum::kahan:
+      return 4 * u + 8 * n * u * u;
+    case Sum::double_float:
+      return u + 16 * n * u * u;
+    case Sum::exact:
+      return u;
   }
   return std::numeric_limits<Real>::infinity();
 }
@@ -95,7 +101,8 @@ Result result_of(const Problem<T>& p) {
   // The width, and two products; where each height is multiplied, also one product each, which may underflow.
   const Real lost = lost_by(p.sum, n, u) + (p.scale_terms ? u : 0);
   const Real error = heights.errors + lost * heights.sizes + 3.01L * u * (std::fabs(sum) + heights.errors);
-  const Real underflow = least * (std::fabs(Real(p.scale)) * (p.scale_terms ? n : 1) + 2) + n * least * factor;
+  const Real underflow =
+      least * (std::fabs(Real(p.scale)) * (p.scale_terms ? n : 1) + 2) + n * least * factor;
   const Real value = sum * (Real(p.b) - Real(p.a)) / Real(p.strips) * Real(p.scale);
   const Real largest = std::max(heights.sizes, heights.sizes * factor);
   return {static_cast<double>(value), static_cast<double>(error * factor * 1.001L + underflow),

@@ -12,7 +12,8 @@ constexpr std::int64_t usual_strips = 65536 * 256;
 
 double number_of(const std::string& text) {
   const formula::Tree tree = formula::parse(text);
-  const double value = formula::interpret(formula::compile<double>(tree, {}), static_cast<const double*>(nullptr));
+  const double value =
+      formula::interpret(formula::compile<double>(tree, {}), static_cast<const double*>(nullptr));
   if (std::isnan(value)) throw Error("the limit " + text + " is not a number");
   return value;
 }
@@ -53,13 +54,15 @@ Range1 range_of(const std::string& variable, const std::string& from, const std:
 
 void read_named(const std::string& word, std::size_t equals, Limits& out) {
   const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-  if (!is_name(name)) throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
+  if (!is_name(name))
+    throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
   for (const Range1& range : out.ranges)
     if (range.variable == name) throw Error("the variable " + name + " is bound twice");
   for (const Fixed& fixed : out.fixed)
     if (fixed.name == name) throw Error("the variable " + name + " is bound twice");
   if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value)});
-  const auto parts = value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
+  const auto parts =
+      value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
   if (parts.size() != 2) throw Error("'" + word + "' needs two limits: write " + name + "=[FROM,TO]");
   out.ranges.push_back(range_of(name, parts[0], parts[1]));
 }
@@ -120,7 +123,8 @@ const formula::Program<T>& program_of(const Setting& setting) {
   };
   thread_local Known last;
   std::string key = setting.limits.ranges[0].variable + "\n" + setting.formula;
-  for (const Fixed& fixed : setting.limits.fixed) key += "\n" + fixed.name + "=" + std::to_string(std::bit_cast<std::uint64_t>(fixed.value));
+  for (const Fixed& fixed : setting.limits.fixed)
+    key += "\n" + fixed.name + "=" + std::to_string(std::bit_cast<std::uint64_t>(fixed.value));
   if (last.key == key) return last.program;
   formula::Tree tree = formula::parse(setting.formula);
   for (const Fixed& fixed : setting.limits.fixed) tree = formula::substitute(tree, fixed.name, fixed.value);

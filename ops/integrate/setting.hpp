@@ -22,8 +22,9 @@ struct Fixed {
   double value = 0;
 };
 
-// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names what it binds; "k=3" fixes a parameter. Limits are formulas without
-// variables. Throws Error for anything else, for a limit that is no number, and where nothing is bound.
+// "0 1" binds x; "x=[0,1] y=[-inf,inf]" names what it binds; "k=3" fixes a parameter. Limits are formulas
+// without variables. Throws Error for anything else, for a limit that is no number, and where nothing is
+// bound.
 struct Limits {
   std::vector<Range1> ranges;
   std::vector<Fixed> fixed;
@@ -49,7 +50,8 @@ const formula::Program<T>& program_of(const Setting& setting);
 extern template const formula::Program<float>& program_of<float>(const Setting&);
 extern template const formula::Program<double>& program_of<double>(const Setting&);
 
-// (b - a) / strips towards zero: then no index times it leads beyond b, however products and sums are rounded.
+// (b - a) / strips towards zero: then no index times it leads beyond b, however products and sums are
+// rounded.
 template <class T>
 T step_of(T a, T b, std::int64_t strips);
 extern template float step_of(float, float, std::int64_t);

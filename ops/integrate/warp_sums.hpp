@@ -21,7 +21,8 @@ SIMT Pair<T> join_lanes(const Thread& thread, Sum way, Pair<T> mine) {
   const std::uint32_t all = lanes == 32 ? Thread::all_lanes : (1u << lanes) - 1;
   for (int apart = 1; apart < 32; apart *= 2) {
     const int other_lane = (lane ^ apart) < lanes ? lane ^ apart : lane;
-    const Pair<T> other{thread.shuffle(mine.high, other_lane, all), thread.shuffle(mine.low, other_lane, all)};
+    const Pair<T> other{thread.shuffle(mine.high, other_lane, all),
+                        thread.shuffle(mine.low, other_lane, all)};
     if (other_lane > lane) mine = join(way, mine, other);
     if (other_lane < lane) mine = join(way, other, mine);
   }
@@ -89,7 +90,8 @@ template <class T>
 SIMT void leave_partials(const Thread& thread, Joining<T>& shared, const Problem<T>& p) {
   if (p.sum == Sum::exact) {
     const Runs runs = p.runs(1);
-    for (std::int64_t run = worker(thread); run < runs.count; run += workers(thread)) add_run_to_partials(p, runs, run);
+    for (std::int64_t run = worker(thread); run < runs.count; run += workers(thread))
+      add_run_to_partials(p, runs, run);
   } else if (has_fixed_order(p.sum)) {
     leave_nodes(thread, p);
   } else {

@@ -7,6 +7,7 @@
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/lab/machine.hpp"
@@ -61,8 +62,7 @@ class Bench {
   void measure(std::size_t i) {
     const Point& point = points_[i];
     const std::string title =
-        fmt::format("{} {}, {}", operation_->name,
-                    report::to_string(point.problem.dims, size_names(*operation_)), name_of(point.element));
+        fmt::format("{}, {}", title_of(*operation_, point.problem), name_of(point.element));
     {
       Progress progress;
       measuring_.progress = [&](const std::string& text) {

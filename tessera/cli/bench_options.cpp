@@ -5,7 +5,7 @@
 #include <filesystem>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/ranges.hpp"
+#include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 
@@ -66,12 +66,14 @@ const char* const about_bench =
 
 void declare_flags(Words& words, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;
+  if (!operation->signature.positional_texts().empty()) words.expressions();
   for (const Parameter& p : operation->signature.parameters) {
     if (!p.is_flag()) continue;
     if (p.is_array())
       words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
-    else if (p.kind != Kind::integer)
-      words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
+    else if (p.kind == Kind::integer)
+      words.value("--" + p.flag(), options.flags[p.name], p.help + "; also as " + p.name + "=…", "RANGE");
+    else words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
   }
 }
 
@@ -153,32 +155,22 @@ std::vector<std::string> size_names(const Operation& operation) {
 }
 
 std::vector<Point> points_of(const Operation& operation, const BenchOptions& options) {
-  std::vector<std::string> words(options.positionals.begin() + 1, options.positionals.end()),
-      names = operation.signature.dimensions();
-  // A whole-number argument is a size that has a default.
-  for (const Parameter* p : operation.signature.of(Kind::integer))
-    if (std::ranges::any_of(words, [p](const std::string& w) { return w.starts_with(p->name + "="); }))
-      names.push_back(p->name);
-  if (words.empty() && !names.empty())
-    throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256:1024:x2");
-  Case problem;
-  for (const auto& [name, word] : options.flags)
-    if (!word.empty()) problem.words[name] = word;
-  for (const auto& [name, given] : options.optional)
-    if (given) problem.optional_inputs.push_back(name);
+  Positionals given = positionals_of(operation, options.positionals);
+  Case base;
+  base.words = given.words;
+  for (const auto& [name, word] : options.flags) {
+    if (word.empty()) continue;
+    if (operation.signature.at(name).kind == Kind::integer) given.sizes.push_back(name + "=" + word);
+    else base.words[name] = word;
+  }
+  for (const auto& [name, is_given] : options.optional)
+    if (is_given) base.optional_inputs.push_back(name);
   auto elements = split(options.element, ',');
   if (elements.empty()) elements.emplace_back();
   std::vector<Point> out;
   for (const std::string& element : elements)
-    for (const Dims& dims : combinations(words, names)) {
-      Point point{element_named(operation, element), problem};
-      for (const auto& [name, size] : dims) {
-        const Parameter* p = operation.signature.find(name);
-        if (p != nullptr) point.problem.words[name] = std::to_string(size);
-        else point.problem.dims[name] = size;
-      }
-      out.push_back(std::move(point));
-    }
+    for (Case& problem : problems_of(operation, given.sizes, base))
+      out.push_back({element_named(operation, element), std::move(problem)});
   keep_shard(out, options.shard);
   return out;
 }

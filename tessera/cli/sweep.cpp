@@ -5,6 +5,7 @@
 #include <algorithm>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/positionals.hpp"
 #include "tessera/cli/search_options.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
@@ -35,6 +36,27 @@ struct SweepOptions : SearchOptions {
   std::string table;
 };
 
+constexpr const char* of_the_run = "parameters left to the run";  // what --table alone means
+
+// The names of a table's sides. Without any: the two parameters that the first variant leaves to the run.
+std::vector<std::string> table_of(const std::string& asked, const std::vector<Subject>& subjects) {
+  if (asked != of_the_run) return split(asked, ',');
+  for (const Subject& subject : subjects)
+    for (const Variant* variant : subject.variants)
+      if (const auto& ranges = variant->choices.at(0).ranges; ranges.size() >= 2)
+        return {ranges[0].name, ranges[1].name};
+  throw Error("--table alone needs a variant with two parameters left to the run; name them: --table y,x");
+}
+
+// The loop that one processor would run, if it was measured on this problem.
+const lab::Row* serial_of(const std::vector<lab::Row>& rows, const lab::Row& like) {
+  const auto found = std::ranges::find_if(rows, [&like](const lab::Row& r) {
+    return r.variant->where == Where::cpu && r.variant->place == 1 && r.counts() && r.dims == like.dims &&
+           r.words == like.words && r.element == like.element;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 class Sweep {
  public:
   Sweep(const Operation& operation, const SweepOptions& options, const Command& command)
@@ -43,7 +65,7 @@ class Sweep {
         measuring_(measuring_of(options)),
         subjects_(subjects_of(operation, options)),
         points_(points_of(operation, options)),
-        table_(split(options.table, ',')),
+        table_(table_of(options.table, subjects_)),
         to_(table_stream(options.json)) {
     session_.argv = command.argv;
     session_.operation = operation.name;
@@ -80,6 +102,26 @@ class Sweep {
     }
   }
 
+  // Of the values asked for, those that concern the variants of one device: others may have more parameters.
+  tune::Asked asked_of(const Subject& subject, const Case& problem) const {
+    tune::Asked out = cli::asked_of(*options_, problem, options_->over.empty());
+    const auto knows = [](const Subject& s, const std::string& name) {
+      return std::ranges::any_of(s.variants,
+                                 [&name](const Variant* v) { return tune::has_parameter(*v, name); });
+    };
+    std::vector<Dims> kept;
+    for (Dims& values : out.over) {
+      std::erase_if(values, [&](const auto& value) {
+        const bool elsewhere =
+            std::ranges::any_of(subjects_, [&](const Subject& s) { return knows(s, value.first); });
+        return elsewhere && !knows(subject, value.first);
+      });
+      if (std::ranges::find(kept, values) == kept.end()) kept.push_back(std::move(values));
+    }
+    out.over = std::move(kept);
+    return out;
+  }
+
   std::size_t in_turn(const Point& point, const Device& device) const {
     if (backend_of(device).shares_host_memory()) return most_in_turn;
     const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
@@ -87,11 +129,9 @@ class Sweep {
   }
 
   void measure(const Point& point, const Subject& subject) {
-    const tune::Space space =
-        tune::space_of(subject.variants, asked_of(*options_, point.problem, options_->over.empty()));
+    const tune::Space space = tune::space_of(subject.variants, asked_of(subject, point.problem));
     if (!space.dropped.empty()) fmt::print(stderr, "{}\n", tune::describe(space));
-    const std::string title = fmt::format("{} {}, {} on {}", operation_->name,
-                                          report::to_string(point.problem.dims, size_names(*operation_)),
+    const std::string title = fmt::format("{}, {} on {}", title_of(*operation_, point.problem),
                                           name_of(point.element), lab::label_of(subject.device));
     const std::size_t batch = in_turn(point, subject.device);
     std::vector<lab::Row> rows;
@@ -105,6 +145,9 @@ class Sweep {
         measure(point, subject.device, {space.configs.begin() + from, space.configs.begin() + to}, rows);
       }
     }
+    for (lab::Row& row : rows)
+      if (const lab::Row* serial = serial_of(session_.rows, row); serial != nullptr && row.counts())
+        row.ratio_serial = serial->median() / row.median();
     print(title, rows, batch);
   }
 
@@ -127,8 +170,14 @@ class Sweep {
     if (rows.empty()) return fmt::print(to_, "{}: no configuration is left\n", title);
     fmt::print(to_, "{}; inputs {}, seed {}; {} configuration{}, {} in turn\n", title, session_.caches,
                session_.seed, rows.size(), rows.size() == 1 ? "" : "s", std::min(batch, rows.size()));
-    if (table_.empty()) fmt::print(to_, "{}", report::ladder_table(rows));
-    else
+    const bool in_table = std::ranges::any_of(rows, [this](const lab::Row& row) {
+      return std::ranges::any_of(
+          table_, [&row](const std::string& name) { return row.tuning.find(name).has_value(); });
+    });
+    const bool other_sides = std::ranges::count(table_, "variant") + std::ranges::count(table_, "device") > 0;
+    const bool both = options_->table == of_the_run;
+    if (both || !(in_table || other_sides)) fmt::print(to_, "{}", report::ladder_table(rows));
+    if (in_table || other_sides)
       fmt::print(to_, "{}", report::two_way_table(rows, {table_.begin(), table_.end() - 1}, table_.back()));
     for (const std::string& sentence : tune::conclusion(rows)) fmt::print(to_, "{}\n", sentence);
     fmt::print(to_, "\n");
@@ -172,11 +221,18 @@ int sweep(const Command& command) {
   constexpr const char* usage = "tessera sweep OPERATION SIZES… --variant NAME,… [FLAGS]";
   Words words("sweep", usage, about);
   declare_search(words, options, operation);
-  words.value("--table", options.table, "parameters (or variant, device), the last of them across",
-              "NAME,…,NAME");
+  words.value(
+      "--table", options.table,
+      "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
+      "left to the run",
+      "[NAME,…,NAME]");
   words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  std::vector<std::string> given = command.words;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i] == "--table" && (i + 1 == given.size() || given[i + 1].starts_with('-')))
+      given[i] += std::string("=") + of_the_run;
+  if (!words.read(given)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   if (options.variants.empty()) throw Error(std::string("which variant? usage: ") + usage);
   return Sweep(*operation, options, command).run();

@@ -6,7 +6,7 @@
 #include "tessera/cli/candidates.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/ranges.hpp"
+#include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/lab/machine.hpp"
@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> positionals, why;
   std::string variants, element, tuning, tunings, schedule, blocks, seed = "1", registers, capability = "90",
                                                                     cubin, json;
+  std::map<std::string, std::string> flags;  // the operation's own
   bool lines = false, no_check = false;
 };
 
@@ -51,11 +52,23 @@ void declare(Words& words, Options& options) {
   words.flag("--no-check", options.no_check, "count only");
   words.value("--registers", options.registers, "of a thread, for the occupancy", "N");
   words.value("--cubin", options.cubin,
-              "where the kernels' GPU code is: .cubin, object, program; a list [this program, and what --load brings]", "FILE,…");
+              "where the kernels' GPU code is: .cubin, object, program; a list [this program, and what "
+              "--load brings]",
+              "FILE,…");
   words.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
   words.value("--seed", options.seed, "of the random data [1]", "N");
   words.value("--json", options.json, "the results; - is standard output", "FILE");
   words.closing(exit_codes);
+}
+
+// Of an operation whose arguments are text, such as a formula: what else it takes.
+void declare_texts(Words& words, Options& options, const std::vector<std::string>& given) {
+  const bool named = !given.empty() && !given[0].starts_with('-');
+  const Operation* operation = named ? find_operation(given[0]) : nullptr;
+  if (operation == nullptr || operation->signature.positional_texts().empty()) return;
+  words.expressions();
+  for (const Parameter& p : operation->signature.parameters)
+    if (p.is_flag() && !p.is_array()) words.value("--" + p.flag(), options.flags[p.name], p.help, "VALUE");
 }
 
 std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least) {
@@ -113,22 +126,12 @@ std::vector<lab::Candidate> rungs(const Operation& operation, const Options& opt
 }
 
 std::vector<Case> problems(const Operation& operation, const Options& options) {
-  std::vector<std::string> names = operation.signature.dimensions();
-  const std::vector<std::string> sizes(options.positionals.begin() + 1, options.positionals.end());
-  for (const Parameter* p : operation.signature.of(Parameter::Kind::integer))
-    if (std::ranges::any_of(sizes, [p](const std::string& w) { return w.starts_with(p->name + "="); }))
-      names.push_back(p->name);
-  if (sizes.empty() && !names.empty())
-    throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256");
-  std::vector<Case> out;
-  for (const Dims& dims : combinations(sizes, names)) {
-    Case& problem = out.emplace_back();
-    for (const auto& [name, size] : dims) {
-      if (operation.signature.find(name) != nullptr) problem.words[name] = std::to_string(size);
-      else problem.dims[name] = size;
-    }
-  }
-  return out;
+  const Positionals given = positionals_of(operation, options.positionals);
+  Case base;
+  base.words = given.words;
+  for (const auto& [name, word] : options.flags)
+    if (!word.empty()) base.words[name] = word;
+  return problems_of(operation, given.sizes, base);
 }
 
 int exit_of(const lab::TraceSession& session) {
@@ -156,6 +159,7 @@ int trace(const Command& command) {
   Options options;
   Words words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about);
   declare(words, options);
+  declare_texts(words, options, command.words);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (options.positionals.empty())
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
@@ -179,8 +183,7 @@ int trace(const Command& command) {
       rows.back().dims = problem.dims;
       rows.back().absent = rung.absent;
     }
-    fmt::print(to, "{} {}, {}\n", operation.name,
-               report::to_string(problem.dims, operation.signature.dimensions()), name_of(element));
+    fmt::print(to, "{}, {}\n", title_of(operation, problem), name_of(element));
     print(to, rows, options);
     std::ranges::move(rows, std::back_inserter(session.rows));
   }

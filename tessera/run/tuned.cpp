@@ -133,7 +133,8 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
   for (const auto& [name, size] : out.sizes)
     out.shape += (out.shape.empty() ? "" : " ") + name + "=" + magnitude(size, largest);
   for (const Parameter& p : operation.signature.parameters) {
-    if (p.kind == Kind::integer) out.sizes[p.name] = arguments.integer(p.name);
+    if (p.kind == Kind::integer && !arguments.text(p.name).empty())
+      out.sizes[p.name] = arguments.integer(p.name);
     if (p.kind == Kind::choice || p.kind == Kind::text)
       out.shape += " " + p.name + "=" + arguments.text(p.name);
     if (p.kind == Kind::input && p.optional && arguments.has(p.name)) out.shape += " with " + p.name;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A formula's value at a point, as a call: its interpreter holds every function that formulas know, once for
+// each build of the kernels, not once for each place that asks.
+#pragma once
+#include "tessera/formula/interpret.hpp"
+
+namespace tessera::integrate {
+inline namespace TESSERA_UNIT {
+
+#if defined(__CUDACC__)
+template <class T>
+__host__ __device__ __noinline__ T evaluate(const formula::Program<T>& program, T x) {
+  return formula::interpret(program, &x);
+}
+#else
+template <class T>
+T evaluate(const formula::Program<T>& program, T x);
+extern template float evaluate(const formula::Program<float>&, float);
+extern template double evaluate(const formula::Program<double>&, double);
+#endif
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integrate

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include "tessera/core/operation.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+const Operation& operation() { return *find_operation("integrate"); }
+
+Arguments arguments_of(Arguments::Words words, Element element = Element::f64) {
+  words.try_emplace("FORMULA", "sqrt(1-x^2)");
+  words.try_emplace("LIMITS", "0 1");
+  return {operation().signature, element, {}, words};
+}
+
+double result_of(const Arguments::Words& words, Element element = Element::f64,
+                 const Request& request = {.device = "cpu"}) {
+  Arguments arguments = arguments_of(words, element);
+  const Outcome outcome = run(operation(), arguments, request);
+  const ArrayView& view = arguments.array("integral");
+  return load_as_double(view.element, view.data);
+}
+
+std::string complaint(const Arguments::Words& words, const Request& request = {.device = "cpu"}) {
+  try {
+    return "none: " + std::to_string(result_of(words, Element::f64, request));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::user);
+    return error.what();
+  }
+}
+
+// Every rung of our own, on the processors and on the executor, with launches of many shapes.
+std::vector<Request> everybody() {
+  std::vector<Request> out;
+  for (const Variant* variant : ladder_of("integrate")) {
+    if (variant->yardstick || variant->where == Where::cuda) continue;
+    const std::string where(name_of(variant->where));
+    for (const char* threads : {":threads=1", ":threads=2", ":threads=5"}) {
+      if (variant->choices[0].ranges.empty()) {
+        out.push_back({.device = where + threads, .variant = variant->name});
+        continue;
+      }
+      for (const Tuning& shape : {Tuning{{"block", 1}, {"thread", 1}}, Tuning{{"block", 3}, {"thread", 7}},
+                                  Tuning{{"block", 5}, {"thread", 64}}, Tuning{{"block", 8}, {"thread", 33}}})
+        out.push_back({.device = where + threads, .variant = variant->name, .tuning = shape});
+    }
+  }
+  return out;
+}
+
+TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
+  for (const char* sum : {"pairwise", "double_float", "exact"})
+    for (const char* formula : {"sqrt(1-x^2)", "exp(sin(9*x))-x"})
+      for (const Element element : {Element::f64, Element::f32}) {
+        const Arguments::Words words{{"FORMULA", formula}, {"strips", "20011"}, {"sum", sum}, {"scale", "4"}};
+        const double first = result_of(words, element, everybody().front());
+        EXPECT_TRUE(std::isfinite(first));
+        for (const Request& request : everybody()) {
+          const double other = result_of(words, element, request);
+          EXPECT_EQ(std::bit_cast<std::uint64_t>(first), std::bit_cast<std::uint64_t>(other))
+              << formula << " " << sum << " " << name_of(element) << " by " << *request.variant << " on "
+              << request.device << " " << (request.tuning ? to_string(*request.tuning) : "");
+        }
+      }
+}
+
+// Where the order is the launch's own, the launch shows.
+TEST(Integrate, PlainSumsDependOnTheLaunch) {
+  const Arguments::Words words{{"strips", "65536"}, {"sum", "plain"}, {"scale", "4"}};
+  const double one = result_of(words, Element::f32, {.device = "simt", .variant = "one_thread"});
+  EXPECT_EQ(one, result_of(words, Element::f32));
+  EXPECT_NE(one, result_of(words, Element::f32,
+                           {.device = "simt",
+                            .variant = "strips_per_thread",
+                            .tuning = Tuning{{"block", 16}, {"thread", 16}}}));
+}
+
+// What the note saw in float, each height multiplied and added to one number …
+TEST(Integrate, OneAccumulatorOfFloatsDrifts) {
+  const auto pi = [](const char* strips) {
+    return result_of({{"strips", strips}, {"sum", "plain"}, {"scale-at", "term"}, {"scale", "4"}},
+                     Element::f32);
+  };
+  EXPECT_NEAR(pi("65536"), 3.141592264, 5e-10);
+  EXPECT_NEAR(pi("65536*8"), 3.141903400, 5e-10);
+  EXPECT_NEAR(pi("65536*16"), 3.140739918, 5e-10);
+  // … up to where every height counts as one unit or none: at √3/2.
+  EXPECT_NEAR(pi("65536*256"), 2 * std::sqrt(3.0), 1e-6);
+}
+
+// … and in double; and what the end at x = 1 costs by theory: 4√2 ζ(-1/2) h^1.5.
+TEST(Integrate, TheRuleErrsAsItsTheorySays) {
+  constexpr double pi = 3.14159265358979323846, zeta = -0.20788622497735456602;  // ζ(-1/2)
+  for (const char* sum : {"plain", "pairwise", "kahan", "double_float", "exact"}) {
+    EXPECT_NEAR(result_of({{"strips", "65536"}, {"sum", sum}, {"scale", "4"}}), 3.141592583496, 1e-12) << sum;
+    EXPECT_NEAR(result_of({{"strips", "65536"}, {"sum", sum}, {"scale", "4"}}) - pi,
+                4 * std::sqrt(2.0) * zeta * std::pow(65536.0, -1.5), 1e-13)
+        << sum;
+  }
+  for (const char* sum : {"pairwise", "kahan", "double_float", "exact"})
+    EXPECT_NEAR(result_of({{"strips", "65536*16"}, {"sum", sum}, {"scale", "4"}}, Element::f32), pi, 3e-7)
+        << sum;
+}
+
+TEST(Integrate, LimitsMayBeFormulasNamesAndTurnedAround) {
+  const Arguments::Words forth{{"FORMULA", "x*x+k"}, {"LIMITS", "-1 pi/2 k=0.5"}, {"strips", "100"}};
+  const Arguments::Words back{{"FORMULA", "t*t+0.5"}, {"LIMITS", "t=[pi/2,-1]"}, {"strips", "100"}};
+  EXPECT_NEAR(result_of(forth), -result_of(back), 1e-14);
+  EXPECT_NEAR(result_of(forth), (std::pow(std::acos(-1.0) / 2, 3) + 1) / 3 + 0.5 * (std::acos(-1.0) / 2 + 1),
+              1e-3);
+  EXPECT_EQ(result_of({{"LIMITS", "0.5 0.5"}, {"strips", "8"}}), 0);
+}
+
+TEST(Integrate, WhatMeansNothingIsSaid) {
+  using Words = Arguments::Words;
+  const auto says = [](const Words& words, const char* part) {
+    const std::string text = complaint(words);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  says({{"strips", "0"}}, "--strips 0 is out of its range");
+  says({{"strips", "-5"}}, "out of its range");
+  says({{"LIMITS", ""}}, "the limits are missing");
+  says({{"LIMITS", "0"}}, "x needs two");
+  says({{"LIMITS", "0 1 2"}}, "'2' is one limit too many");
+  says({{"LIMITS", "0 inf"}}, "finite limits");
+  says({{"LIMITS", "0 inf-inf"}}, "not a number");
+  says({{"LIMITS", "0 y"}}, "y");
+  says({{"LIMITS", "0 1 x=[0,1]"}}, "bound twice");
+  says({{"LIMITS", "x=[0,1,2]"}}, "needs two limits");
+  says({{"LIMITS", "x=[0,1] y=[0,1]"}, {"FORMULA", "x*y"}}, "one range, not 2");
+  says({{"FORMULA", "x+y"}}, "y");
+  says({{"FORMULA", "sqrt(1-x^2"}}, "column");
+  says({{"FORMULA", ""}}, "the FORMULA is missing");
+  says({{"scale", "nan"}}, "finite number");
+}
+
+TEST(Integrate, AnInfiniteHeightIsNoSilentNumber) {
+  EXPECT_FALSE(std::isfinite(result_of({{"FORMULA", "1/sqrt(x)"}, {"strips", "100"}})));
+  EXPECT_TRUE(std::isnan(result_of({{"FORMULA", "sqrt(x-0.5)"}, {"strips", "100"}})));
+}
+
+Verdict verdict_on(const Arguments::Words& words, Element element, double value) {
+  Arguments arguments = arguments_of(words, element);
+  Array memory(element, {});
+  store_from_double(element, memory.view().data, value);
+  arguments.set_array("integral", memory.view());
+  return verify(operation(), arguments);
+}
+
+// The bound lets nothing pass that was computed in the next shorter type, nor a strip too few.
+TEST(Integrate, TheBoundCatchesOnePrecisionLower) {
+  for (const char* sum : {"plain", "pairwise", "kahan", "double_float", "exact"}) {
+    const Arguments::Words words{{"strips", "1000"}, {"sum", sum}, {"FORMULA", "exp(x)"}};
+    const double right = result_of(words);
+    EXPECT_TRUE(verdict_on(words, Element::f64, right).passed) << sum;
+    EXPECT_FALSE(verdict_on(words, Element::f64, result_of(words, Element::f32)).passed) << sum;
+    EXPECT_FALSE(
+        verdict_on(words, Element::f64, result_of({{"strips", "999"}, {"FORMULA", "exp(x)"}})).passed)
+        << sum;
+    EXPECT_FALSE(verdict_on(words, Element::f64, std::nan("")).passed) << sum;
+    Array half(Element::f16, {});
+    store_from_double(Element::f16, half.view().data, right);
+    const double shorter = load_as_double(Element::f16, half.view().data);
+    EXPECT_TRUE(verdict_on(words, Element::f32, result_of(words, Element::f32)).passed) << sum;
+    EXPECT_FALSE(verdict_on(words, Element::f32, shorter).passed) << sum;
+  }
+}
+
+TEST(Integrate, TellsHowOftenItLooked) {
+  Arguments arguments = arguments_of({{"strips", "12"}});
+  const Outcome outcome = run(operation(), arguments, {.device = "cpu"});
+  EXPECT_EQ(std::get<std::int64_t>(outcome.values.at("evaluations")), 13);
+}
+
+}  // namespace
+}  // namespace tessera::integrate
