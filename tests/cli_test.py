@@ -359,7 +359,7 @@ class Sweep(Case):
 
 class Tune(Case):
     words = ("tune", "matmul", "m=32", "n=m", "k=m", "--device", "simt", "--variant", "per_element",
-             "--over", "x=4:32:x2", "--over", "y=2,8", "--reps", "2", "--json", "-", "--cache")
+             "--over", "x=4:32:x2", "--over", "y=2,8", "--reps", "5", "--json", "-", "--cache")
 
     def lines(self, path):
         with open(path) as file:
@@ -374,6 +374,7 @@ class Tune(Case):
         told = json.loads(done.stdout)
         decision = told["decisions"][0]
         self.assertEqual((decision["tried"], decision["known"], decision["complete"]), (8, 3, True))
+        self.assertTrue(decision["settled"])
         self.assertEqual(len(told["rows"]), 8)
         self.assertTrue(all(0 < row["occupancy"] <= 1 and row["verified"] == "ok" for row in told["rows"]))
         self.assertEqual(decision["prediction"]["n"], 8)
@@ -400,6 +401,12 @@ class Tune(Case):
             done = self.passes(*self.words, search + ".jsonl", "--search", search, "--seed", "5", "--where", "x*y<=64")
             self.assertEqual(json.loads(done.stdout)["decisions"][0]["tried"], 6)
             self.assertIn("6 of 8 configurations kept; 2 dropped by x*y<=64", done.stderr)
+
+    def test_few_samples_decide_nothing(self):
+        done = self.passes(*(w if w != "5" else "1" for w in self.words), "few.jsonl", "--budget", "2")
+        self.assertIn("not kept for later calls: that takes 5 samples", done.stderr)
+        self.assertFalse(json.loads(done.stdout)["decisions"][0]["settled"])
+        self.assertEqual([line["kind"] for line in self.lines("few.jsonl") if line["kind"] == "choice"], [])
 
     def test_what_cannot_run_is_a_row(self):
         done = self.passes("tune", "matmul", "m=16", "n=m", "k=m", "--device", "simt", "--variant", "coarsened", "--over", "tile=4,64",
@@ -459,6 +466,23 @@ class Comparing(Case):
         self.assertEqual((told["kind"], [r["verdict"] for r in told["rows"]]), ("compare", ["slower"] * 2))
         with open("slow.xml") as file:
             self.assertIn('failures="2"', file.read())
+
+    def test_nothing_measured_is_no_pass(self):
+        self.result("old.json")
+        self.result("now.json")
+        for path, old, new in (("none.json", "now.json", ()), ("half.json", "now.json", ("naive",))):
+            with open(old) as file:
+                document = json.load(file)
+            for row in document["rows"]:
+                if row["variant"] not in new:
+                    row.update(seconds=[], verified="unchecked", reason="needs a GPU")
+            with open(path, "w") as file:
+                json.dump(document, file)
+        for words in (("old.json", "none.json"), ("none.json", "old.json")):
+            done = run("compare", *words)
+            self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertIn("2 gone", run("compare", "old.json", "none.json").stdout)
+        self.assertIn("1 same, 1 gone", self.passes("compare", "old.json", "half.json").stdout)
 
     def test_other_machines_are_refused(self):
         self.result("old.json")

@@ -24,7 +24,7 @@ constexpr const char* about =
     "faster      by more, the intervals from the minimum to the upper quartile lie apart, and so they do in\n"
     "slower      clock cycles where the device told its clock. Anything slower: exit code 3\n"
     "ambiguous   by more, but the samples do not settle it\n"
-    "gone, added measured in one of the two only\n\n"
+    "gone, added measured in one of the two only; where nothing was measured in both: exit code 5\n\n"
     "Rows meet by problem, element, variant, tuning, mode, device name and threads.";
 
 double threshold_named(const std::string& word) {
@@ -74,7 +74,11 @@ int exit_of(const std::vector<lab::Pair>& pairs) {
     return std::ranges::find(pairs, change, &lab::Pair::change) != pairs.end();
   };
   if (any(lab::Change::wrong)) return exit_code::wrong;
-  return any(lab::Change::slower) ? exit_code::regression : exit_code::passed;
+  if (any(lab::Change::slower)) return exit_code::regression;
+  // Pairs of which one side has no time say nothing, least of all that all is well.
+  const bool compared =
+      std::ranges::any_of(pairs, [](const lab::Pair& pair) { return pair.times_faster.has_value(); });
+  return compared ? exit_code::passed : exit_code::no_device;
 }
 
 // Documents of different builds are what one compares; but a reader must know.

@@ -13,6 +13,7 @@
 #include "tessera/cli/tune_words.hpp"
 #include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/clock.hpp"
+#include "tessera/lab/compare.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
@@ -167,6 +168,9 @@ class Tune {
     if (interrupted()) fmt::print(to_, "interrupted: what was measured is kept; the same command goes on\n");
     else if (best != nullptr && best->verified != lab::Verified::ok)
       fmt::print(to_, "not kept for later calls, because it was not verified\n");
+    else if (best != nullptr && !outcome.settled)
+      fmt::print(to_, "not kept for later calls: that takes {} samples; give more with --time or --reps\n",
+                 lab::Judging{}.fewest);
     else if (best != nullptr && !journal_.file().empty() && journal_.failure().empty())
       fmt::print(to_, "kept in {}: later calls like this one use it\n", journal_.file());
     fmt::print(to_, "\n");
@@ -176,7 +180,8 @@ class Tune {
     decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
-      for (tune::Trial trial : *trials) {  // also those that an earlier call kept without what the device can do
+      // Also those that an earlier call kept without what the device can do.
+      for (tune::Trial trial : *trials) {
         if (const auto known = lab::known_ceilings(trial.row.device)) trial.row.ceilings = *known;
         session_.rows.push_back(trial.row);
         rows_.push_back(json_of(trial));

@@ -32,18 +32,36 @@ const lab::Row* fastest(const std::vector<tune::Trial>& trials) {
   return out;
 }
 
+// An interrupt may have come before anything was measured, whatever earlier calls have kept.
+std::string without_a_winner(const tune::Outcome& outcome) {
+  const lab::Row* first = fastest(outcome.trials);
+  if (outcome.interrupted && first != nullptr)
+    return name_of(*first) + " is the fastest so far; the best have not been measured in turn yet";
+  if (outcome.interrupted && outcome.trials.empty()) return "no configuration has been looked at yet";
+  if (first != nullptr) return "nothing was found: in turn, none of the best has a verified time";
+  return std::string("nothing was found: no configuration has a verified time") +
+         (outcome.interrupted ? " yet" : "");
+}
+
+// One sample has no spread, and so its ratio no error that could be told.
+std::string times_faster(const lab::Row& of, const lab::Row& to) {
+  const lab::Ratio ratio = lab::ratio_of(lab::summarize(of.seconds), lab::summarize(to.seconds));
+  if (of.seconds.size() < 2 || to.seconds.size() < 2) return fmt::format("{:.2f} times faster", ratio.value);
+  return fmt::format("{:.2f} ± {:.2f} times faster", ratio.value, ratio.error);
+}
+
 std::string sentence(const tune::Outcome& outcome) {
   const lab::Row *best = outcome.best(), *untuned = outcome.untuned();
-  if (best == nullptr && outcome.finals.empty())
-    if (const lab::Row* first = fastest(outcome.trials))
-      return name_of(*first) + " is the fastest so far; the best have not been measured in turn yet";
-  if (best == nullptr) return "nothing was found: no configuration has a verified time";
+  if (best == nullptr) return without_a_winner(outcome);
   if (untuned == nullptr)
     return name_of(*best) + " is the fastest; what is used untuned could not be measured";
-  if (best == untuned) return name_of(*best) + ", which is used without tuning, stays the fastest";
-  const lab::Ratio ratio = lab::ratio_of(lab::summarize(best->seconds), lab::summarize(untuned->seconds));
-  return fmt::format("{} ran {:.2f} ± {:.2f} times faster than {}, which is used without tuning",
-                     name_of(*best), ratio.value, ratio.error, name_of(*untuned));
+  if (best != untuned)
+    return name_of(*best) + " ran " + times_faster(*best, *untuned) + " than " + name_of(*untuned) +
+           ", which is used without tuning";
+  if (!outcome.rival) return name_of(*best) + ", which is used without tuning, stays the fastest";
+  const lab::Row& rival = outcome.finals[*outcome.rival];
+  return name_of(*best) + ", which is used without tuning, stays: " + name_of(rival) + " ran " +
+         times_faster(rival, *best) + ", but that is not settled: " + outcome.why;
 }
 
 Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -96,6 +114,8 @@ Json json_of(const tune::Outcome& outcome, const tune::Space& space, const tune:
            {"complete", outcome.complete},
            {"winner", nullptr},
            {"untuned", nullptr},
+           {"settled", outcome.settled},
+           {"why", outcome.why.empty() ? Json(nullptr) : Json(outcome.why)},
            {"finals", Json::array()},
            {"prediction", json_of(outcome.fit)},
            {"prediction_by_occupancy", nullptr},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/compare.hpp"
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include "tessera/lab/statistics.hpp"
@@ -86,18 +87,21 @@ std::string_view name_of(Change change) {
   return "wrong";
 }
 
+Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging) {
+  const std::size_t fewest = std::min(before.size(), now.size());
+  if (fewest < std::max<std::size_t>(judging.fewest, 1))
+    return {Change::ambiguous, fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest)};
+  const Change change = change_of(side_of(before), side_of(now), judging.threshold);
+  return {change, change == Change::ambiguous ? "too noisy to tell" : ""};
+}
+
 Pair judge(const Record& before, const Record& now, const Judging& judging) {
-  Pair out{.before = &before, .now = &now};
   if (now.verified == "wrong" || !measured(before) || !measured(now)) return missing(&before, &now);
-  const Side old_side = side_of(before.seconds), new_side = side_of(now.seconds);
-  out.times_faster = old_side.centre / new_side.centre;
-  out.change = change_of(old_side, new_side, judging.threshold);
-  if (out.change == Change::ambiguous) out.why = "too noisy to tell";
-  const std::size_t fewest = std::min(before.seconds.size(), now.seconds.size());
-  if (fewest < judging.fewest) {
-    out.change = Change::ambiguous;
-    out.why = fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest);
-  }
+  Pair out{.before = &before, .now = &now};
+  out.times_faster = summarize(before.seconds).median / summarize(now.seconds).median;
+  const Verdict verdict = judge(before.seconds, now.seconds, judging);
+  out.change = verdict.change;
+  out.why = verdict.why;
   confirm_in_cycles(out, judging);
   return out;
 }

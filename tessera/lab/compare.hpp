@@ -33,6 +33,13 @@ struct Judging {
   std::size_t fewest = 5;    // samples that a verdict needs
 };
 
+struct Verdict {
+  Change change = Change::ambiguous;
+  std::string why = {};
+};
+// By the times alone, as it is right for what was measured in turn: there a clock that differs is the
+// candidate's own doing.
+Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging = {});
 Pair judge(const Record& before, const Record& now, const Judging& judging = {});
 
 // Every record of either document once, in the order of `now`, then what is gone. Records meet by

@@ -25,7 +25,10 @@ Json choice_of(const lab::Row& row) {
 
 Json summary_of(const lab::Row& row) {
   const lab::Summary summary = lab::summarize(row.seconds);
-  return {{"median", summary.median}, {"spread", summary.spread()}, {"samples", summary.count}};
+  const bool known = summary.count > 1;  // one sample has none to differ from
+  return {{"median", summary.median},
+          {"spread", known ? Json(summary.spread()) : Json(nullptr)},
+          {"samples", summary.count}};
 }
 
 }  // namespace

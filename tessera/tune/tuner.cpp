@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include "tessera/lab/compare.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -52,6 +53,7 @@ class Tuner {
     out_.complete = !interrupted() && !spent();
     fit();
     if (!interrupted()) decide();
+    out_.interrupted = interrupted();
     return std::move(out_);
   }
 
@@ -174,26 +176,42 @@ class Tuner {
     for (const Trial* trial : best)
       add(finalists, {trial->config.variant, trial->config.choice, trial->config.tuning, task_->device});
     out_.finals = measure_each(finalists, means_->decide, means_->interrupted);
-    out_.winner = interrupted() ? out_.finals.size() : winner();
-    // Only what was verified may decide for others.
-    if (const lab::Row* row = out_.best(); row != nullptr && row->verified == lab::Verified::ok)
+    out_.winner = out_.finals.size();
+    if (interrupted()) return;
+    choose();
+    // Only what was verified, and often enough, may decide for others.
+    if (const lab::Row* row = out_.best(); out_.settled && row->verified == lab::Verified::ok)
       journal_->decide(tuned_for(*task_->operation, *task_->arguments, task_->device), *row, out_.untuned());
   }
 
-  // The fastest. One that replaces what is used untuned must beat it in its minimum as well as its median:
-  // what else ran on the machine moves a median.
-  std::size_t winner() const {
+  // The fastest of those that are faster than what is used untuned as `compare` understands it; that stays
+  // where none is. Where it could not be measured, the fastest.
+  void choose() {
     const auto& finals = out_.finals;
     const lab::Row* untuned = out_.untuned();
-    std::size_t best = untuned != nullptr ? 0 : finals.size();
+    out_.winner = untuned != nullptr ? 0 : finals.size();
+    const auto faster = [&](std::size_t i, std::size_t than) {
+      return finals[i].median() < finals[than].median();
+    };
     for (std::size_t i = 0; i < finals.size(); ++i) {
       if (!finals[i].counts()) continue;
-      const bool beats = untuned == nullptr ||
-                         lab::summarize(finals[i].seconds).minimum < lab::summarize(untuned->seconds).minimum;
-      if (best == finals.size() || (beats && finals[i].median() < finals[best].median())) best = i;
+      const bool beats = untuned == nullptr || judged(i).change == lab::Change::faster;
+      if (beats && (out_.best() == nullptr || faster(i, out_.winner))) out_.winner = i;
+      if (!beats && faster(i, 0) && (!out_.rival || faster(i, *out_.rival))) out_.rival = i;
     }
-    return best;
+    out_.settled = out_.best() != nullptr && enough(*out_.best());
+    if (untuned == nullptr || out_.best() != untuned) return out_.rival.reset();
+    if (!out_.rival) return;
+    out_.settled = out_.settled && enough(finals[*out_.rival]);
+    out_.why = judged(*out_.rival).why;
+    if (out_.why.empty()) out_.why = "by too little to matter";
   }
+
+  // Of one of the finals against what is used untuned, the first of them.
+  lab::Verdict judged(std::size_t place) const {
+    return lab::judge(out_.finals[0].seconds, out_.finals[place].seconds);
+  }
+  static bool enough(const lab::Row& row) { return row.seconds.size() >= lab::Judging{}.fewest; }
 
   static void add(std::vector<lab::Candidate>& finalists, const Plan& plan) {
     const bool there = std::ranges::any_of(finalists, [&plan](const lab::Candidate& c) {

@@ -50,9 +50,14 @@ struct Outcome {
   std::vector<Trial> left;    // those that cannot run, or were left out, with their reasons
   std::vector<lab::Row> finals;
   std::size_t winner = 0;  // of the finals; their number: there is none
-  bool complete = false;   // the search came to its own end
-  Fit fit;                 // of the predicted costs to the measured times
-  Fit fit_uncounted;       // of those that occupancy alone gives, where more was counted
+  // Of the finals, where what is used untuned stays although this one's median is lower, and why it stays.
+  std::optional<std::size_t> rival;
+  std::string why;
+  bool settled = false;   // the finals' samples are enough for later calls to rely on the winner
+  bool complete = false;  // the search came to its own end
+  bool interrupted = false;
+  Fit fit;            // of the predicted costs to the measured times
+  Fit fit_uncounted;  // of those that occupancy alone gives, where more was counted
 
   const lab::Row* best() const { return winner < finals.size() ? &finals[winner] : nullptr; }
   const lab::Row* untuned() const;  // among the finals; null: it could not be measured

@@ -76,7 +76,13 @@ class TunerTest : public testing::Test {
       for (const auto& candidate : candidates) asked_.push_back(to_string(candidate.plan.tuning));
       return made_up::measured(copying(), problem_, inputs.arguments(), candidates, times_);
     };
-    means.explore = means.decide = measure;
+    means.explore = measure;
+    means.decide = [&](const std::vector<lab::Candidate>& candidates) {
+      auto rows = measure(candidates);
+      for (lab::Row& row : rows)
+        if (samples_ && row.counts()) row.seconds = samples_(*row.variant, row.tuning);
+      return rows;
+    };
     Task task{&copying(), &problem_, &inputs.arguments(), device_};
     task.known.push_back(choose_on(device_, copying(), inputs.arguments(), {.cached = false}));
     Journal journal(file_, "test");
@@ -95,6 +101,7 @@ class TunerTest : public testing::Test {
   Device device_ = find_device("cpu");
   std::string file_ = testing::TempDir() + "tuning-" + std::to_string(::getpid()) + ".jsonl";
   made_up::Times times_ = recorded;
+  std::function<std::vector<double>(const Variant&, const Tuning&)> samples_;  // of the finals
   std::vector<std::string> asked_;
 };
 
@@ -248,6 +255,66 @@ TEST_F(TunerTest, TimeIsABudgetToo) {
 TEST_F(TunerTest, WhatIsNotClearlyFasterReplacesNothing) {
   times_ = [](const Variant&, const Tuning&) { return 0.01; };
   EXPECT_EQ(to_string(tune().best()->tuning), "tile=4");
+}
+
+// Its minimum and its median are lower, but its upper quartile is not below the other's minimum.
+TEST_F(TunerTest, WhatTheSamplesDoNotSettleReplacesNothing) {
+  samples_ = [](const Variant&, const Tuning& tuning) -> std::vector<double> {
+    if (tuning["tile"] == 16) return {0.009, 0.0095, 0.0100, 0.0120, 0.0130};
+    return {0.0100, 0.0110, 0.0120, 0.0130, 0.0140};
+  };
+  const Outcome outcome = tune();
+  EXPECT_EQ(to_string(outcome.best()->tuning), "tile=4");
+  ASSERT_TRUE(outcome.rival);
+  EXPECT_EQ(to_string(outcome.finals[*outcome.rival].tuning), "tile=16");
+  EXPECT_EQ(outcome.why, "too noisy to tell");
+  EXPECT_TRUE(outcome.settled) << "there were enough of them";
+  EXPECT_EQ(to_string(chosen(64).tuning), "tile=4");
+}
+
+TEST_F(TunerTest, ALowerMinimumAloneReplacesNothing) {
+  samples_ = [](const Variant&, const Tuning& tuning) -> std::vector<double> {
+    if (tuning["tile"] == 16) return {0.001, 0.0119, 0.0119, 0.0119, 0.0130};
+    return {0.0110, 0.0120, 0.0120, 0.0120, 0.0140};
+  };
+  EXPECT_EQ(to_string(tune().best()->tuning), "tile=4");
+}
+
+TEST_F(TunerTest, FewSamplesDecideNothing) {
+  for (const std::size_t few : {1u, 4u}) {
+    samples_ = [few](const Variant& v, const Tuning& tuning) {
+      return std::vector<double>(few, recorded(v, tuning));
+    };
+    const Outcome outcome = tune();
+    EXPECT_EQ(to_string(outcome.best()->tuning), "tile=4");
+    EXPECT_EQ(outcome.why, "too few samples: " + std::to_string(few) + ", 5 are needed");
+    EXPECT_FALSE(outcome.settled);
+    EXPECT_FALSE(chosen(64).tuned) << "nothing is kept for later calls";
+  }
+  // Nor do they where what is used untuned is faster than all.
+  samples_ = [](const Variant&, const Tuning& tuning) {
+    return std::vector<double>(3, tuning["tile"] == 4 ? 0.001 : 0.002);
+  };
+  EXPECT_FALSE(tune().settled);
+  EXPECT_FALSE(chosen(64).tuned);
+  samples_ = {};
+  EXPECT_TRUE(tune().settled);
+  EXPECT_TRUE(chosen(64).tuned);
+}
+
+TEST_F(TunerTest, AnUnknownSpreadIsNull) {
+  const Inputs inputs(copying(), Element::f32, problem_, 1);
+  Plan plan = choose_on(device_, copying(), inputs.arguments(), {.variant = "tiled"});
+  plan.tuning.set("tile", 8);
+  lab::Row row = lab::blank_row({.plan = plan}, copying(), problem_, inputs.arguments());
+  row.verified = lab::Verified::ok;
+  row.seconds = {1};
+  Journal(file_, "test").decide(tuned_for(copying(), inputs.arguments(), device_), row, &row);
+  const std::string line = read_lines(file_).back();
+  const auto first = line.find("\"spread\":null");
+  EXPECT_NE(first, std::string::npos) << line;
+  EXPECT_NE(line.find("\"spread\":null", first + 1), std::string::npos) << line;
+  EXPECT_EQ(to_string(chosen(64).tuning), "tile=8") << "and the line can be read";
 }
 
 TEST_F(TunerTest, AFileThatCannotBeWrittenEndsNothing) {
