@@ -57,7 +57,7 @@ class Compiler {
     const std::string& name = tree_.names()[static_cast<std::size_t>(node.name)];
     const auto found = std::find(inputs_.begin(), inputs_.end(), name);
     if (found == inputs_.end())
-      throw Error(pointed_out(tree_.text(), node.place, "nothing gives a value to '" + name + "'"));
+      throw Error(pointed_out(tree_.text(), node.place, "nothing gives a value to '" + quoted(name) + "'"));
     Value value;
     value.from = From::input;
     value.input = static_cast<int>(found - inputs_.begin());

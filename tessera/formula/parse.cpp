@@ -12,6 +12,21 @@ namespace {
 namespace x3 = boost::spirit::x3;
 using Text = const char*;
 
+// What somebody may have meant who comes from another notation; `at` is where reading stopped.
+std::string hint(Text begin, Text at, Text end, bool after_value) {
+  if (at == end) return "";
+  const char c = *at;
+  if (c == '|') return " (a size is abs(x), and a word for either is or)";
+  if (c == '!') return " (what is not so is: not x)";
+  if (c == '*' && at != begin && at[-1] == '*') return " (a power is x^2)";
+  if (c == '=') return " (equality is x==1)";
+  if (!after_value) return "";
+  if (c == '<' || c == '>') return " (comparisons do not chain: 0<x and x<1)";
+  const bool alphanumeric =
+      (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return alphanumeric || c == '(' ? " (a product is 2*x)" : "";
+}
+
 class Builder {
  public:
   Builder(std::string_view text, const Limits& limits)
@@ -49,8 +64,8 @@ class Builder {
     const std::string word(first, last);
     const auto function = find_function(word);
     if (!function)
-      fail(first,
-           word + " is no function" + (word.size() <= 2 ? ": for a product write " + word + "*(…)" : ""));
+      fail(first, quoted(word) + " is no function" +
+                      (word.size() <= 2 ? ": for a product write " + word + "*(…)" : ""));
     calls_.push_back({*function, word, first, stack_.size()});
   }
 
@@ -185,10 +200,16 @@ Tree parse(std::string_view text, const Limits& limits) {
   const Text end = at + text.size();
   const auto start = x3::with<Building>(std::ref(build))[choice > finish];
   try {
-    if (!x3::phrase_parse(at, end, start, x3::ascii::space))
-      build.fail(at, at == end ? "there is no formula" : "a value is expected");
+    if (!x3::phrase_parse(at, end, start, x3::ascii::space)) {
+      while (at != end && (*at == ' ' || (*at >= '\t' && *at <= '\r'))) ++at;
+      build.fail(
+          at, at == end ? "there is no formula" : "a value is expected" + hint(text.data(), at, end, false));
+    }
   } catch (const x3::expectation_failure<Text>& failure) {
-    build.fail(failure.where(), failure.which() + " is expected");
+    const std::string wanted = failure.which();
+    build.fail(failure.where(),
+               wanted + " is expected" +
+                   hint(text.data(), failure.where(), end, wanted == "an operator or the end"));
   }
   return std::move(build).result();
 }

@@ -63,17 +63,27 @@ TEST(Parse, ATextWrittenOutReadsTheSame) {
 TEST(Parse, MessagesPointAtTheMistake) {
   EXPECT_EQ(refusal("sqrt(1-*x)"), "a value is expected at column 8\n  sqrt(1-*x)\n         ^");
   EXPECT_EQ(refusal("(x+1"), "')' is expected at column 5\n  (x+1\n      ^");
-  EXPECT_EQ(refusal("2x"), "an operator or the end is expected at column 2\n  2x\n   ^");
+  EXPECT_EQ(refusal("2x"), "an operator or the end is expected (a product is 2*x) at column 2\n  2x\n   ^");
   EXPECT_EQ(refusal("x(1-x)"), "x is no function: for a product write x*(…) at column 1\n  x(1-x)\n  ^");
   EXPECT_EQ(refusal("sin x"), "sin is a function: write sin(…) at column 1\n  sin x\n  ^");
   EXPECT_EQ(refusal("1+atan2(x)"), "atan2 takes 2 arguments, not 1 at column 3\n  1+atan2(x)\n    ^");
   EXPECT_EQ(refusal("sin(x,x)"), "sin takes 1 argument, not 2 at column 1\n  sin(x,x)\n  ^");
   EXPECT_EQ(refusal(""), "there is no formula at column 1\n  \n  ^");
-  EXPECT_EQ(refusal("0<x<1"), "an operator or the end is expected at column 4\n  0<x<1\n     ^");
+  EXPECT_EQ(refusal("0<x<1"),
+            "an operator or the end is expected (comparisons do not chain: 0<x and x<1) at column 4\n  "
+            "0<x<1\n     ^");
   EXPECT_EQ(refusal("1e999"), "this number is outside the range of f64 at column 1\n  1e999\n  ^");
   EXPECT_EQ(refusal("x ? 1"), "':' is expected at column 6\n  x ? 1\n       ^");
   EXPECT_EQ(refusal("f(x,)").substr(0, 15), "f is no functio");
   EXPECT_EQ(refusal("max(x,)"), "a value is expected at column 7\n  max(x,)\n        ^");
+}
+
+TEST(Parse, OtherNotationsAreAnswered) {
+  EXPECT_NE(refusal("x**2").find("(a power is x^2)"), std::string::npos);
+  EXPECT_NE(refusal("|x|").find("abs(x)"), std::string::npos);
+  EXPECT_NE(refusal("!x").find("not x"), std::string::npos);
+  EXPECT_NE(refusal("x=1").find("x==1"), std::string::npos);
+  EXPECT_NE(refusal("(x+1)(x-1)").find("2*x"), std::string::npos);
 }
 
 TEST(Parse, ALongTextIsShownAroundTheMistake) {
@@ -83,6 +93,7 @@ TEST(Parse, ALongTextIsShownAroundTheMistake) {
   EXPECT_LT(says.size(), 250u);
   EXPECT_EQ(refusal("x\x01\xff").find('\x01'), std::string::npos);
   EXPECT_LT(refusal(text).size(), 250u);
+  EXPECT_LT(refusal(std::string(60000, 'f') + "(x)").size(), 250u);
 }
 
 TEST(Parse, WhatIsTooMuchIsRefused) {

@@ -157,6 +157,11 @@ std::string to_text(const Tree& tree) {
   return out;
 }
 
+std::string quoted(std::string_view word) {
+  constexpr std::size_t longest = 40;
+  return word.size() <= longest ? std::string(word) : std::string(word.substr(0, longest)) + "…";
+}
+
 std::string pointed_out(std::string_view text, std::size_t place, const std::string& message) {
   constexpr std::size_t around = 36;
   const std::size_t first = place > around ? place - around : 0;

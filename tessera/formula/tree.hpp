@@ -60,6 +60,9 @@ Tree part(const Tree& tree, std::int32_t root);
 // As a formula again, fully bracketed; numbers with all their digits. Equal trees have equal texts.
 std::string to_text(const Tree& tree);
 
+// A word for a message: not longer than a message may be.
+std::string quoted(std::string_view word);
+
 // "MESSAGE at column 5", the text (or what of it is around the place), and a caret below.
 std::string pointed_out(std::string_view text, std::size_t place, const std::string& message);
 
