@@ -25,6 +25,8 @@ double result_of(const Arguments::Words& words, Element element = Element::f64,
   return load_as_double(view.element, view.data);
 }
 
+const Request naive{.device = "cpu", .variant = "naive"};
+
 std::string complaint(const Arguments::Words& words, const Request& request = {.device = "cpu"}) {
   try {
     return "none: " + std::to_string(result_of(words, Element::f64, request));
@@ -34,20 +36,24 @@ std::string complaint(const Arguments::Words& words, const Request& request = {.
   }
 }
 
-// Every rung of our own, on the processors and on the executor, with launches of many shapes.
+// Every rung of our own, on the processors, on the executor and on a GPU where there is one, with launches of
+// many shapes.
 std::vector<Request> everybody() {
   std::vector<Request> out;
   for (const Variant* variant : ladder_of("integrate")) {
-    if (variant->yardstick || variant->where == Where::cuda) continue;
+    Backend* const backend = find_backend(variant->where);
+    if (variant->yardstick || backend == nullptr || backend->devices().empty()) continue;
+    const bool gpu = variant->where == Where::cuda;
     const std::string where(name_of(variant->where));
-    for (const char* threads : {":threads=1", ":threads=2", ":threads=5"}) {
+    for (const std::string threads : {":threads=1", ":threads=2", ":threads=5"}) {
+      const std::string device = gpu ? where : where + threads;
       if (variant->choices[0].ranges.empty()) {
-        out.push_back({.device = where + threads, .variant = variant->name});
+        out.push_back({.device = device, .variant = variant->name});
         continue;
       }
       for (const Tuning& shape : {Tuning{{"block", 1}, {"thread", 1}}, Tuning{{"block", 3}, {"thread", 7}},
                                   Tuning{{"block", 5}, {"thread", 64}}, Tuning{{"block", 8}, {"thread", 33}}})
-        out.push_back({.device = where + threads, .variant = variant->name, .tuning = shape});
+        out.push_back({.device = device, .variant = variant->name, .tuning = shape});
     }
   }
   return out;
@@ -73,7 +79,7 @@ TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
 TEST(Integrate, PlainSumsDependOnTheLaunch) {
   const Arguments::Words words{{"strips", "65536"}, {"sum", "plain"}, {"scale", "4"}};
   const double one = result_of(words, Element::f32, {.device = "simt", .variant = "one_thread"});
-  EXPECT_EQ(one, result_of(words, Element::f32));
+  EXPECT_EQ(one, result_of(words, Element::f32, naive));
   EXPECT_NE(one, result_of(words, Element::f32,
                            {.device = "simt",
                             .variant = "strips_per_thread",
@@ -84,7 +90,7 @@ TEST(Integrate, PlainSumsDependOnTheLaunch) {
 TEST(Integrate, OneAccumulatorOfFloatsDrifts) {
   const auto pi = [](const char* strips) {
     return result_of({{"strips", strips}, {"sum", "plain"}, {"scale-at", "term"}, {"scale", "4"}},
-                     Element::f32);
+                     Element::f32, naive);
   };
   EXPECT_NEAR(pi("65536"), 3.141592264, 5e-10);
   EXPECT_NEAR(pi("65536*8"), 3.141903400, 5e-10);

@@ -67,13 +67,14 @@ SIMT T total_of(const Problem<T>& p, const void* partials, std::int64_t count) {
 // All strips by one thread, in the order that the way prescribes, else from the first to the last.
 template <class T>
 SIMT T add_everything(const Problem<T>& p) {
-  if (p.sum == Sum::exact) {
-    Exact<T> sum;
-    p.add_exactly(sum, 0, p.strips);
-    return p.concluded(sum);
-  }
   if (!has_fixed_order(p.sum)) return p.concluded(p.add_strips(0, p.strips));
   const Runs runs = p.runs(1);
+  if (p.sum == Sum::exact) {
+    Exact<T> sum;
+    for (std::int64_t run = 0; run < runs.count; ++run)
+      p.add_exactly(sum, runs.first(run, p.strips), runs.first(run + 1, p.strips));
+    return p.concluded(sum);
+  }
   Tree<T> tree(p.sum);
   for (std::int64_t run = 0; run < runs.count; ++run)
     tree.add(p.add_run(runs.first(run, p.strips), runs.first(run + 1, p.strips)));

@@ -8,6 +8,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
+#include "tessera/cli/study.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/io/atomic_file.hpp"
@@ -24,7 +25,7 @@ using Kind = Parameter::Kind;
 
 struct Options {
   std::vector<std::string> positionals, outputs;
-  std::string device = "auto", variant, tuning, element, json;
+  std::string device = "auto", variant, tuning, element, json, study;
   bool check = false, no_cache = false;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
@@ -51,7 +52,9 @@ std::string about(const Operation& operation) {
     if (p.is_flag()) continue;
     std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
     to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() ? 6 : 12, p.help,
-                      p.kind == Kind::output ? " (output)" : p.kind == Kind::value ? " (told)" : "");
+                      p.kind == Kind::output  ? " (output)"
+                      : p.kind == Kind::value ? " (told)"
+                                              : "");
   }
   if (!others.empty()) out += "\n" + others;
   if (!arrays.empty()) out += "\nArrays (.npy files)\n" + arrays;
@@ -75,6 +78,8 @@ void declare(Words& words, const Operation& operation, Options& options) {
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   words.value("--element", options.element, "the arrays' type [that of the first file]", "TYPE");
   words.flag("--check", options.check, "verify the result; a wrong one is not written");
+  if (const std::string known = studies_text(operation); !known.empty())
+    words.value("--study", options.study, "instead of one run, tables that explain: " + known, "NAME");
   words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
@@ -178,7 +183,8 @@ Told told_of(const Operation& operation, const Arguments& arguments, const Value
 }
 
 // Every digit that tells a number from its neighbours.
-void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments, const Values& values) {
+void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
+                  const Values& values) {
   const Told told = told_of(operation, arguments, values);
   std::size_t width = 0;
   for (const auto& [name, value] : told) width = std::max(width, name.size());
@@ -292,6 +298,8 @@ int operate(const Operation& operation, const Command& command) {
   const auto places = places_of(operation, options);
   const auto arrays = read_inputs(operation, options, places);
   Arguments arguments = arguments_of(operation, options, places, arrays);
+  if (!options.study.empty())
+    return study(operation, options.study, arguments, request, options.json, command);
   const Outcome outcome = run(operation, arguments, request, options.check);
   print_values(to, operation, arguments, outcome.values);
   print(to, operation, arguments, outcome);

@@ -21,7 +21,8 @@ const Signature& toy() {
 const Signature& product() {
   static const Signature signature = [] {
     Signature s{{parameter::input("A", {"m", "k"}, ""), parameter::input("B", {"k", "n"}, ""),
-                 parameter::choice("op-a", {"none", "transpose"}, ""), parameter::output("C", {"m", "n"}, "")}};
+                 parameter::choice("op-a", {"none", "transpose"}, ""),
+                 parameter::output("C", {"m", "n"}, "")}};
     s.parameters[0].transposed_by = "op-a";
     return s;
   }();
@@ -52,20 +53,31 @@ TEST(Arguments, SizesOutputsByExpressions) {
 
 TEST(Arguments, ChecksAnOptionalArrayAgainstTheOtherArguments) {
   const Array mask(Element::f32, {9});
-  EXPECT_EQ(complaint([&] { Arguments(toy(), Element::f32, {{"mask", mask.view()}}, {}); }),
+  EXPECT_EQ(complaint([&] {
+              Arguments(toy(), Element::f32, {{"mask", mask.view()}}, {});
+            }),
             "mask has width = 9, but --width has 4");
 }
 
 TEST(Arguments, NamesTheArraysThatDisagree) {
   const Array a(Element::f32, {10, 65}), b(Element::f32, {33, 7});
-  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {}); }),
+  EXPECT_EQ(complaint([&] {
+              Arguments(product(), Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
+            }),
             "B has k = 33, but A has 65");
-  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}}, {}); }), "the array B is missing");
+  EXPECT_EQ(complaint([&] {
+              Arguments(product(), Element::f32, {{"A", a.view()}}, {});
+            }),
+            "the array B is missing");
   const Array wrong(Element::f64, {65, 7});
-  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}, {"B", wrong.view()}}, {}); }),
+  EXPECT_EQ(complaint([&] {
+              Arguments(product(), Element::f32, {{"A", a.view()}, {"B", wrong.view()}}, {});
+            }),
             "B holds f64, not f32");
   const Array flat(Element::f32, {65});
-  EXPECT_EQ(complaint([&] { Arguments(product(), Element::f32, {{"A", a.view()}, {"B", flat.view()}}, {}); }),
+  EXPECT_EQ(complaint([&] {
+              Arguments(product(), Element::f32, {{"A", a.view()}, {"B", flat.view()}}, {});
+            }),
             "B has 1 dimensions, not 2");
 }
 
@@ -89,16 +101,52 @@ TEST(Arguments, TransposesByStrides) {
 }
 
 TEST(Arguments, SuggestsTheChoiceThatWasMeant) {
-  EXPECT_EQ(complaint([] { Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}}); }),
+  EXPECT_EQ(complaint([] {
+              Arguments(toy(), Element::f32, {}, {{"mode", "fancyy"}});
+            }),
             "--mode cannot be 'fancyy'; did you mean 'fancy'?");
-  EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"width", "101"}}); }).find("1 to 100"), std::string::npos);
-  EXPECT_NE(complaint([] { Arguments(toy(), Element::f32, {}, {{"scale", "nan"}}); }).find("needs a finite number"),
+  EXPECT_NE(complaint([] {
+              Arguments(toy(), Element::f32, {}, {{"width", "101"}});
+            }).find("1 to 100"),
             std::string::npos);
+  EXPECT_NE(complaint([] {
+              Arguments(toy(), Element::f32, {}, {{"scale", "nan"}});
+            }).find("needs a finite number"),
+            std::string::npos);
+}
+
+const Signature& spoken() {
+  using namespace parameter;
+  static const Signature signature{{word("WHAT", "what to do"), words("MORE", "the rest"),
+                                    text("how", "well", "the manner"),
+                                    optional_integer("often", 1, 9, "how often"),
+                                    output("answer", {}, "one number"), value("doubt", "how sure")}};
+  return signature;
+}
+
+TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
+  const Arguments some(spoken(), Element::f64, {}, {{"WHAT", "sing"}});
+  EXPECT_EQ(some.text("MORE"), "");
+  EXPECT_EQ(some.text("how"), "well");
+  EXPECT_EQ(some.text("often"), "");
+  EXPECT_TRUE(some.dims().empty());
+  EXPECT_EQ(some.array("answer").count(), 1);
+  const Arguments all(spoken(), Element::f64, {},
+                      {{"WHAT", "sing"}, {"MORE", "and dance"}, {"often", "2*3"}});
+  EXPECT_EQ(all.integer("often"), 6);
+  EXPECT_EQ(all.dim("often"), 6);
+  EXPECT_EQ(complaint([] { Arguments(spoken(), Element::f64, {}, {}); }), "the WHAT is missing: what to do");
+  EXPECT_NE(complaint([] {
+              Arguments(spoken(), Element::f64, {}, {{"WHAT", "sing"}, {"often", "0"}});
+            }).find("1 to 9"),
+            std::string::npos);
+  EXPECT_EQ(spoken().usage(), "WHAT [MORE…] [--how TEXT] [--often WHOLE_NUMBER] -> answer doubt");
 }
 
 TEST(Arguments, UsageNamesEverything) {
   EXPECT_EQ(toy().usage(),
-            "[--width WHOLE_NUMBER] [--scale NUMBER] [--mode plain|fancy] [--mask mask[width]] -> out[2*width,width]");
+            "[--width WHOLE_NUMBER] [--scale NUMBER] [--mode plain|fancy] [--mask mask[width]] -> "
+            "out[2*width,width]");
   EXPECT_EQ(product().dimensions(), (std::vector<std::string>{"m", "n", "k"}));
 }
 

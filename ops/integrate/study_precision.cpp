@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a sum of floats can be trusted: the same strips in float and double and in several ways of adding,
+// against what theory says; and the same strips dealt to more and more threads.
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include "falling_error.hpp"
+#include "tessera/run/study.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+using Show = StudyTable::Show;
+using Cell = StudyTable::Cell;
+using Told = std::function<void(const std::string&)>;
+
+constexpr std::int64_t base = 65536;
+constexpr int repetitions = 5;
+
+struct Measured {
+  double value = 0;
+  std::vector<double> seconds;
+};
+
+// One command's words, with some of them said otherwise.
+class Bench {
+ public:
+  Bench(const Operation& operation, const Arguments& given, const Request& request, const Told& told)
+      : operation_(&operation), words_(given.words()), request_(request), told_(&told) {}
+
+  Measured operator()(Element element, const Arguments::Words& more, int times,
+                      std::optional<Tuning> tuning = {}) const {
+    Arguments::Words words = words_;
+    for (const auto& [name, word] : more) words[name] = word;
+    Request request = request_;
+    if (tuning) request.tuning = tuning;
+    (*told_)(fmt::format("{} strips, {}, {}", words["strips"], name_of(element), words["sum"]));
+    Measured out;
+    for (int i = 0; i < times; ++i) {
+      Arguments arguments(operation_->signature, element, {}, words);
+      const Outcome outcome = run(*operation_, arguments, request);
+      const ArrayView& view = arguments.array("integral");
+      out.value = load_as_double(view.element, view.data);
+      out.seconds.push_back(outcome.kernel_seconds);
+    }
+    return out;
+  }
+
+ private:
+  const Operation* operation_;
+  Arguments::Words words_;
+  Request request_;
+  const Told* told_;
+};
+
+// The ways that the first table compares; the first of each type is the note's.
+struct Way {
+  const char* title;
+  Element element;
+  Arguments::Words words;
+  bool digits;  // its value is shown, not only its error
+};
+std::vector<Way> ways(const std::string& abscissa) {
+  const auto words = [&](const char* sum, const char* scale_at) {
+    return Arguments::Words{{"sum", sum}, {"scale-at", scale_at}, {"abscissa", abscissa}};
+  };
+  return {{"f32 plain, at term", Element::f32, words("plain", "term"), true},
+          {"f32 plain, at end", Element::f32, words("plain", "end"), false},
+          {"f32 pairwise", Element::f32, words("pairwise", "end"), false},
+          {"f32 kahan", Element::f32, words("kahan", "end"), false},
+          {"f64 plain, at term", Element::f64, words("plain", "term"), true},
+          {"f64 exact", Element::f64, words("exact", "end"), false}};
+}
+
+std::int64_t most_strips(const Arguments& given) {
+  const std::int64_t asked = given.text("strips").empty() ? base * 256 : given.integer("strips");
+  return std::max(asked, base);
+}
+
+std::string theory_of(const FallingError& falling, double scale, const Setting& setting) {
+  std::string out =
+      fmt::format("The error falls by h^{:g}: {:.6g}·h^{:g}, found from sums of up to 8192 strips.",
+                  falling.exponent, falling.factor * scale, falling.exponent);
+  // A root's end, c·√distance, brings c·ζ(-1/2)·h^1.5.
+  constexpr double zeta = -0.20788622497735456602;
+  const double root = falling.factor / zeta;
+  if (falling.exponent == 1.5)
+    out += fmt::format(
+        " That is {:.6g}·ζ(-1/2)·h^1.5, the mark of an end like {:.6g}·√distance, whose slope is infinite: "
+        "where slopes are finite, the error falls by h^2.",
+        root * scale, root);
+  if (falling.exponent == 1.5 && setting.formula == "sqrt(1-x^2)" && scale == 4)
+    out += " (Theory: 4·√2·ζ(-1/2) = -1.17598.)";
+  return out;
+}
+
+std::vector<std::string> words_on_floats() {
+  return {
+      "Why one float accumulator drifts: neighbouring heights are almost equal, so each is rounded the same "
+      "way as the one before; "
+      "these errors add up one by one, in one direction, where errors of chance would cancel. The height "
+      "times h shrinks as 1/N "
+      "while the sum's last place stays, so each doubling of N makes the drift up to four times as large.",
+      "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's share: "
+      "heights above 1/2 count "
+      "as one unit, those below as none. The sum then counts strips up to where y = 1/2, and 4 times the "
+      "area is 4·√3/2 = 2√3 = 3.4641016, "
+      "not π.",
+      "What cures it: pairwise sums and Kahan's keep the float result at its last place, without a single "
+      "double; many short partial sums, as "
+      "threads make them, do almost as well."};
+}
+
+StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
+                         const std::optional<FallingError>& falling) {
+  const double scale = setting.scale;
+  const std::vector<Way> all = ways(given.text("abscissa"));
+  StudyTable out{.title = "Float against double: errors of the sum, by strips and by the way of adding",
+                 .columns = {{"strips"}, {"predicted error", Show::error}}};
+  for (const Way& way : all) {
+    if (way.digits) out.columns.push_back({way.title});
+    out.columns.push_back({way.digits ? "its error" : way.title, Show::error});
+    if (way.digits) out.columns.push_back({"its time", Show::seconds});
+  }
+  for (std::int64_t strips = base; strips <= most_strips(given); strips *= 2) {
+    std::vector<Cell> row;
+    row.emplace_back(strips);
+    const double width = std::fabs((setting.b - setting.a) / static_cast<double>(strips));
+    row.push_back(falling ? Cell(scale * falling->factor * std::pow(width, falling->exponent)) : Cell());
+    for (const Way& way : all) {
+      Arguments::Words words = way.words;
+      words["strips"] = std::to_string(strips);
+      const Measured measured = bench(way.element, words, way.digits ? repetitions : 1);
+      if (way.digits) row.emplace_back(measured.value);
+      row.push_back(falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell());
+      if (way.digits) row.emplace_back(measured.seconds);
+    }
+    out.rows.push_back(std::move(row));
+  }
+  out.remarks.push_back(falling ? theory_of(*falling, scale, setting)
+                                : "The sums of few strips do not fall like a power of h: neither error nor "
+                                  "prediction can be told.");
+  std::ranges::copy(words_on_floats(), std::back_inserter(out.remarks));
+  return out;
+}
+
+bool takes_launches(const Plan& plan) {
+  const auto& ranges = plan.choice->ranges;
+  return std::ranges::count(ranges, "block", &Range::name) +
+             std::ranges::count(ranges, "thread", &Range::name) ==
+         2;
+}
+
+StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Plan& plan,
+                            const std::optional<FallingError>& falling, double scale) {
+  constexpr std::pair<int, int> shapes[] = {{1, 1},   {1, 4},    {1, 16},   {1, 64},   {1, 256},
+                                            {4, 256}, {16, 256}, {64, 256}, {256, 256}};
+  StudyTable out{.title = fmt::format("More and more threads: {} on {}, f32 plain, {} repetitions",
+                                      plan.variant->name, plan.device.label(), repetitions),
+                 .columns = {{"block"},
+                             {"thread"},
+                             {"threads"},
+                             {"time", Show::seconds},
+                             {"gain", Show::ratio},
+                             {"efficiency", Show::ratio},
+                             {"result"},
+                             {"error", Show::error}}};
+  double alone = 0;
+  for (const auto& [block, thread] : shapes) {
+    const Measured measured =
+        bench(Element::f32,
+              {{"sum", "plain"}, {"scale-at", "term"}, {"strips", std::to_string(most_strips(given))}},
+              repetitions, Tuning{{"block", block}, {"thread", thread}});
+    const double seconds = median(measured.seconds);
+    if (alone == 0) alone = seconds;
+    const std::int64_t threads = std::int64_t{block} * thread;
+    out.rows.push_back(
+        {std::int64_t{block}, std::int64_t{thread}, threads, measured.seconds, alone / seconds,
+         alone / seconds / static_cast<double>(threads), measured.value,
+         falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell()});
+  }
+  out.remarks = {
+      "The error falls with the length of a thread's partial sum: a short sum's last place is small, and few "
+      "are left to be added.",
+      "Gain is against one thread, efficiency is gain over threads. A gain far beyond the number of lanes "
+      "(the note: 2300 on 112) is no "
+      "riddle: alone, a thread waits some twenty cycles or more for each of its results before it can use "
+      "it, so even its own lane is idle nearly "
+      "all the time. With enough threads for each lane, another one's instruction starts in every cycle of "
+      "that wait: lanes × latency "
+      "is the gain to expect, 112 × 20.6 = 2300. Beyond that, more threads only queue."};
+  if (plan.device.where == Where::simt)
+    out.remarks.push_back(
+        "These times are the executor's on this machine's processors; they say nothing of a GPU's.");
+  return out;
+}
+
+std::vector<StudyTable> make(const Operation& operation, const Arguments& given, const Request& asked,
+                             const Told& told) {
+  const Setting setting = setting_of(given);
+  const auto falling = falling_error(setting);
+  // One accumulator is the lesson; how a launch's shape changes it has a table of its own.
+  Request request = asked, sums = asked;
+  const bool on_cpu = choose_device(operation, given, asked).where == Where::cpu;
+  sums.variant = on_cpu ? "naive" : "one_thread";
+  sums.tuning = std::nullopt;
+  if (!request.variant) request.variant = on_cpu ? "naive" : "strips_per_thread";
+  std::vector<StudyTable> out{table_of_sums(Bench(operation, given, sums, told), given, setting, falling)};
+  const Plan plan = choose(operation, given, request);
+  if (takes_launches(plan))
+    out.push_back(
+        table_of_threads(Bench(operation, given, request, told), given, plan, falling, setting.scale));
+  return out;
+}
+
+[[maybe_unused]] const bool enlisted =
+    (enlist(Study{"integrate", "precision", "float against double, predicted and measured; gains by threads",
+                  make}),
+     true);
+
+}  // namespace
+}  // namespace tessera::integrate

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/study.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <cmath>
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/terminal.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Show = StudyTable::Show;
+using nlohmann::ordered_json;
+
+std::string shown(double value, Show how) {
+  if (std::isnan(value)) return "";
+  switch (how) {
+    case Show::digits:
+      return fmt::format("{}", value);
+    case Show::seconds:
+      return report::seconds(value);
+    case Show::error:
+      return fmt::format("{:.2e}", value);
+    case Show::ratio:
+      return fmt::format("{:.2f}", value);
+  }
+  return {};
+}
+
+std::string shown(const StudyTable::Cell& cell, Show how) {
+  if (cell.numbers.empty()) return {};
+  const double value = median(cell.numbers);
+  return cell.whole ? fmt::format("{:.0f}", value) : shown(value, how);
+}
+
+void print(std::FILE* to, const StudyTable& study) {
+  std::vector<report::Table::Column> columns;
+  for (const auto& column : study.columns) columns.push_back({column.name});
+  report::Table table(columns);
+  for (const auto& row : study.rows) {
+    std::vector<std::string> cells;
+    for (std::size_t i = 0; i < row.size(); ++i) cells.push_back(shown(row[i], study.columns[i].show));
+    table.add(cells);
+  }
+  fmt::print(to, "{}\n{}", study.title, table.text());
+  for (const std::string& remark : study.remarks) fmt::print(to, "{}\n", remark);
+  fmt::print(to, "\n");
+}
+
+ordered_json json_of(const StudyTable::Cell& cell) {
+  if (cell.several) return cell.numbers;
+  if (cell.numbers.empty()) return nullptr;
+  if (cell.whole) return static_cast<std::int64_t>(cell.numbers[0]);
+  return cell.numbers[0];
+}
+
+ordered_json json_of(const StudyTable& study) {
+  ordered_json out{
+      {"title", study.title}, {"columns", ordered_json::array()}, {"rows", ordered_json::array()}};
+  for (const auto& column : study.columns) out["columns"].push_back(column.name);
+  for (const auto& row : study.rows) {
+    ordered_json cells = ordered_json::array();
+    for (const auto& cell : row) cells.push_back(json_of(cell));
+    out["rows"].push_back(std::move(cells));
+  }
+  out["remarks"] = study.remarks;
+  return out;
+}
+
+}  // namespace
+
+std::string studies_text(const Operation& operation) {
+  std::string out;
+  for (const Study* study : studies_of(operation.name))
+    out += (out.empty() ? "" : "; ") + study->name + ": " + study->summary;
+  return out;
+}
+
+int study(const Operation& operation, const std::string& name, const Arguments& arguments,
+          const Request& request, const std::string& json, const Command& command) {
+  const auto known = studies_of(operation.name);
+  const auto found = std::ranges::find(known, name, &Study::name);
+  if (found == known.end()) {
+    std::vector<std::string> names;
+    for (const Study* one : known) names.push_back(one->name);
+    unknown("the study", name, names);
+  }
+  std::FILE* const to = table_stream(json);
+  std::vector<StudyTable> tables;
+  {
+    Progress progress;
+    tables =
+        (*found)->make(operation, arguments, request, [&](const std::string& text) { progress.say(text); });
+  }
+  ordered_json out{{"schema", 1}, {"kind", "study"}, {"operation", operation.name}, {"study", name}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["words"] = arguments.words();
+  out["tables"] = ordered_json::array();
+  for (const StudyTable& table : tables) {
+    print(to, table);
+    out["tables"].push_back(json_of(table));
+  }
+  write_json(json, out);
+  return exit_code::passed;
+}
+
+}  // namespace tessera::cli
