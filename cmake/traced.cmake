@@ -10,6 +10,9 @@ elseif(TESSERA_SANITIZE)
 endif()
 set(TESSERA_TRACED_FLAGS -DTESSERA_TRACED -O2 -g1 -fsanitize=thread -Wno-tsan --param=tsan-instrument-func-entry-exit=0
     -fno-tree-vectorize -fno-tree-loop-distribute-patterns)
+# Copies are calls of ours too, and return to where they stand in the source.
+list(APPEND TESSERA_TRACED_FLAGS -U_FORTIFY_SOURCE -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
+     -fno-optimize-sibling-calls -include tessera/simt/traced_copies.hpp)
 if(TESSERA_TRACING_ABSENT)
   message(STATUS "tessera: no tracing: ${TESSERA_TRACING_ABSENT}")
 endif()

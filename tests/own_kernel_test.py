@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels from outside: the example of docs/own-kernels.md against the installed package, and what
 --load refuses.   own_kernel_test.py BUILD_FOLDER"""
+import json
 import os
 import pathlib
 import shutil
@@ -99,6 +100,24 @@ class OwnKernels(unittest.TestCase):
         lines = [i + 1 for i, text in enumerate(source) if "] = p." in text or "shared.a[y][l]" in text]
         self.assertEqual(len(lines), 3)
         self.assertRegex(ran.stdout, "|".join(rf"gpu_44_one_barrier\.simt\.cu:{line}\b" for line in lines))
+
+    def test_copies_of_its_own_are_seen(self):
+        sizes = ("m=32", "n=32", "k=64")
+        source = (TREE / "tests/own_kernel/matmul/gpu_45_copied_rows.simt.cu").read_text().splitlines()
+        lines = {builtin: next(i + 1 for i, text in enumerate(source) if copy in text)
+                 for builtin, copy in ((0, "else memcpy"), (1, ") __builtin_memcpy"))}
+        ran = done(self.program, "--load", self.built("copying"), "trace", "matmul", *sizes, "--variant", "copied_rows",
+                   "--tunings", "all", "--element", "f32", "--json", "-")
+        if ran.returncode == 5:
+            self.skipTest(ran.stderr)
+        self.assertEqual(ran.returncode, 4, ran.stderr)
+        rows = {row["tuning"]["builtin"]: row for row in json.loads(ran.stdout)["rows"]}
+        for builtin, line in lines.items():
+            loads = [at for at in rows[builtin]["lines"] if at.get("shared_load.requests")]
+            self.assertEqual([at["line"] for at in loads], [line])
+            # 4 blocks of 8 warps, 4 steps, a row of 64 bytes in four parts
+            self.assertEqual((loads[0]["shared_load.requests"], loads[0]["shared_load.width"]), (4 * 8 * 4 * 4, 16))
+            self.assertTrue(any(f["kind"] == "race" and str(line) in f"{f['line']} {f['text']}" for f in rows[builtin]["findings"]), line)
 
     def test_an_operation_comes_along(self):
         self.run_with(2, "verify", "twice")

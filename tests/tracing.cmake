@@ -2,8 +2,9 @@
 tessera_test(counts tessera/simt/request_test.cpp)
 if(NOT TESSERA_TRACING_ABSENT)
   # Kernels and tests in one unit, compiled as kernels are for tracing.
-  tessera_test(trace tests/calibration_test.cpp tests/trace_test.cpp)
+  tessera_test(trace tests/calibration_test.cpp tests/trace_test.cpp tests/copies_test.cpp)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/calibration_test.cpp ${PROJECT_SOURCE_DIR}/tests/trace_test.cpp
+    ${PROJECT_SOURCE_DIR}/tests/copies_test.cpp
     PROPERTIES COMPILE_OPTIONS "${TESSERA_TRACED_FLAGS}")
   tessera_test(mutation tests/mutation_test.cpp)
   tessera_test(counter tests/counter_test.cpp)

@@ -4,6 +4,7 @@
 #include "tessera/core/thread.hpp"
 #include <cstring>
 #include "tessera/simt/recorder.hpp"
+#include "tessera/simt/traced_copies.hpp"
 
 namespace tessera::simt {
 
@@ -39,7 +40,6 @@ namespace {
   record(*lane, address, SiteKey::of(site, act, width));
 }
 
-#if !defined(TESSERA_TRACING_ABSENT)
 // As a GPU would: in the widest accesses that the address allows.
 void note_range(const void* at, std::size_t bytes, Act act, void* site) {
   const char* p = static_cast<const char*>(at);
@@ -51,7 +51,11 @@ void note_range(const void* at, std::size_t bytes, Act act, void* site) {
     bytes -= width;
   }
 }
-#endif
+
+void note_copy(void* to, const void* from, std::size_t bytes, void* site) {
+  note_range(from, bytes, Act::read, site);
+  note_range(to, bytes, Act::write, site);
+}
 
 }  // namespace
 
@@ -76,6 +80,20 @@ AtomicAccess::AtomicAccess(const void* address, unsigned width) {
 AtomicAccess::~AtomicAccess() { recording = static_cast<LaneLog*>(paused_); }
 
 }  // namespace tessera::simt
+
+// Here these are the C library's own: this file is not compiled for tracing.
+void* tessera_traced_memcpy(void* to, const void* from, std::size_t bytes) {
+  tessera::simt::note_copy(to, from, bytes, __builtin_return_address(0));
+  return std::memcpy(to, from, bytes);
+}
+void* tessera_traced_memmove(void* to, const void* from, std::size_t bytes) {
+  tessera::simt::note_copy(to, from, bytes, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+void* tessera_traced_memset(void* to, int byte, std::size_t bytes) {
+  tessera::simt::note_range(to, bytes, tessera::simt::Act::write, __builtin_return_address(0));
+  return std::memset(to, byte, bytes);
+}
 
 // With sanitizers of its own the compiler keeps these names for itself, and nothing calls these functions.
 #if !defined(TESSERA_TRACING_ABSENT)
