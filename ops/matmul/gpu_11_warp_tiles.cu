@@ -5,6 +5,7 @@
 // global memory; a warp shares a square tile, so that a lane's outer product takes six 16-byte loads
 // for 128 multiply-adds; and the next fragment loads while this one is multiplied. Nearly every
 // issued instruction is then a multiply-add, and what limits the rung is their rate, and power.
+#include <typeinfo>
 #include "tessera/kernel.hpp"
 #include "warp_tiles.cuh"
 
@@ -106,11 +107,20 @@ std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tun
   }
 }
 
+// By these names the compiler's code is found; of the kernels, those for rows.
+template <class T, Config config, Access b>
+void name_kernel(Choice& choice) {
+  choice.kernels[element_of<T>] = typeid(WarpTiles<T, config_for<T>(config), Access::along_k, b>).name();
+}
+
 template <Config config>
 Choice for_any_layout() {
   Choice out = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning& tuning,
                                               Run& run) { run_any<T, config>(p, tuning, run); },
                                   config.tuning());
+  name_kernel<float, config, Access::vector>(out);
+  name_kernel<double, config, Access::along_mn>(out);
+  name_kernel<std::int32_t, config, Access::along_mn>(out);
   out.owner = owner<config>;
   out.footprint = footprint<config>;
   out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
@@ -131,6 +141,7 @@ template <Config config>
 Choice for_rows() {
   Choice out =
       choice_of<Problem, Types<float>>(run<float, config, Access::along_k, Access::vector>, config.tuning());
+  name_kernel<float, config, Access::vector>(out);
   out.owner = owner<config>;
   out.footprint = [](const Arguments& arguments, const Tuning& tuning) -> std::optional<Footprint> {
     return footprint_of<config, Access::along_k, Access::vector>(Problem<float>::of(arguments), tuning);

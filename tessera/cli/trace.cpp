@@ -138,8 +138,8 @@ int exit_of(const lab::TraceSession& session) {
   const auto& rows = session.rows;
   if (std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.findings.empty(); }))
     return exit_code::memory;
-  const bool traced = std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.absent; });
-  return traced ? exit_code::passed : exit_code::no_device;
+  const bool told = std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.absent || r.code; });
+  return told ? exit_code::passed : exit_code::no_device;
 }
 
 void print(std::FILE* to, const std::vector<lab::Traced>& rows, const Options& options) {

@@ -109,7 +109,8 @@ class Resolver {
       if (finding.here.line != 0) {
         told.file = finding.here.file;
         told.line = finding.here.line;
-        told.source = text_[{told.file.starts_with('/') ? told.file : TESSERA_SOURCE_DIR "/" + told.file, told.line}];
+        told.source =
+            text_[{told.file.starts_with('/') ? told.file : TESSERA_SOURCE_DIR "/" + told.file, told.line}];
       }
       if (finding.other.bits != 0) {
         const simt::SourceLine& other = line_of(finding.other);
@@ -166,6 +167,15 @@ void limit_blocks(const Plan& plan, const Choice& twin, const Arguments& inputs,
   if (run.tracer.launches == 1 && run.tracer.blocks > most) tracing.blocks = static_cast<std::int64_t>(most);
 }
 
+// What the compiler made of the plan's kernel, whether or not it can be traced.
+std::optional<KernelCode> code_of(const Plan& plan, Element element, const Tracing& tracing) {
+  const auto type = plan.choice->kernels.find(element);
+  const auto all = tracing.code.find(plan.variant->object);
+  if (type == plan.choice->kernels.end() || all == tracing.code.end()) return std::nullopt;
+  const KernelCode* const code = find_code(all->second, type->second, tracing.compute_capability);
+  return code != nullptr ? std::optional(*code) : std::nullopt;
+}
+
 }  // namespace
 
 simt::AccessCounts Traced::total(simt::Space space, simt::Act act) const {
@@ -181,6 +191,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   out.plan = plan;
   out.dims = problem.dims;
   out.element = element;
+  out.code = code_of(plan, element, asked);
   out.absent = simt::tracing_absent();
   Inputs inputs(operation, element, problem, asked.seed);
   if (!out.absent) out.absent = refuses(plan, inputs.arguments());
@@ -212,11 +223,6 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
       out.blocks == 0 ? 0 : static_cast<double>(out.blocks_run) / static_cast<double>(out.blocks);
   out.flops = flops * share;
   out.bytes = operation.bytes(inputs.arguments()) * share;
-  const auto type = twin->kernels.find(element);
-  const auto all = asked.code.find(plan.variant->object);
-  if (type != twin->kernels.end() && all != asked.code.end())
-    if (const KernelCode* code = find_code(all->second, type->second, asked.compute_capability))
-      out.code = *code;
   std::optional<std::int64_t> registers = asked.registers;
   if (!registers && out.code) registers = out.code->registers;
   out.registers_known = registers.has_value();

@@ -51,7 +51,7 @@ struct Traced {
   Plan plan;
   Dims dims;
   Element element = Element::f32;
-  Reason absent;                // why it was not traced
+  Reason absent;                // why it was not traced; its code may be known nevertheless
   double flops = 0, bytes = 0;  // what the problem needs, of the part that was traced
   std::uint64_t threads = 0, warps = 0, blocks = 0, blocks_run = 0, launches = 0, barriers = 0;
   std::int64_t threads_per_block = 0, shared_bytes = 0;

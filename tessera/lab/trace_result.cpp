@@ -50,6 +50,7 @@ Json row_json(const Traced& row) {
            {"device", label_of(row.plan.device)}};
   if (row.absent) {
     out["reason"] = *row.absent;
+    if (row.code) out["code"] = to_json(*row.code);
     return out;
   }
   out["blocks"] = row.blocks;

@@ -2,6 +2,7 @@
 #include "tessera/report/trace_table.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include "tessera/report/code_table.hpp"
 #include "tessera/report/table.hpp"
@@ -23,6 +24,34 @@ std::string share(std::optional<double> value) { return value ? fmt::format("{:.
 std::string whole(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 
 std::string cell(std::optional<double> value) { return value ? number(value) : ""; }
+
+// What the compiler's code tells: the last columns.
+std::vector<std::string> code_cells(const std::optional<lab::KernelCode>& code, bool shared) {
+  if (!code) return {"", "", "", ""};
+  const auto registers =
+      code->registers ? std::optional(static_cast<double>(*code->registers)) : std::nullopt;
+  return {whole(registers), std::to_string(code->local_load.all() + code->local_store.all()),
+          shared ? widths_text(code->shared_load) : "", cell(code->instructions_per_fma())};
+}
+
+// A kind of access that stands in the code, and that the trace has not seen once.
+std::string unseen(const lab::Traced& row) {
+  if (!row.code || row.threads == 0) return "";
+  const lab::KernelCode& code = *row.code;
+  std::string out;
+  const auto compare = [&](Space space, Act act, std::int64_t in_code, const char* what) {
+    if (in_code == 0 || row.total(space, act).requests + row.total(space, Act::atomic).requests != 0) return;
+    out += fmt::format(
+        "{}: its GPU code has {} {}, and the trace saw none: these sizes never reach them, or they stayed "
+        "unseen, and so did mistakes with them\n",
+        name_of(row), in_code, what);
+  };
+  compare(Space::global, Act::read, code.global_load.all(), "loads of global memory");
+  compare(Space::global, Act::write, code.global_store.all(), "stores to global memory");
+  compare(Space::shared, Act::read, code.shared_load.all() + code.matrix_load, "loads of shared memory");
+  compare(Space::shared, Act::write, code.shared_store.all(), "stores to shared memory");
+  return out;
+}
 
 }  // namespace
 
@@ -48,28 +77,35 @@ std::string trace_table(const std::vector<lab::Traced>& rows) {
                {"instructions/FMA", Align::right, true}});
   for (const lab::Traced& row : rows) {
     if (row.absent) {
-      table.add({name_of(row), to_string(row.plan.tuning), "", "", "", "", "", "", "", "", "", "", "", "", "",
-                 "", "", "", ""});
+      std::vector<std::string> cells(15);
+      cells[0] = name_of(row);
+      cells[1] = to_string(row.plan.tuning);
+      std::ranges::move(code_cells(row.code, true), std::back_inserter(cells));
+      table.add(std::move(cells));
       continue;
     }
     std::map<std::string, std::optional<double>> c;
     for (auto& [name, value] : lab::counters_of(row)) c[name] = value;
     const bool shared = c["shared_load.requests"].value_or(0) + c["shared_store.requests"].value_or(0) > 0;
-    const auto& code = row.code;
-    const auto registers =
-        code && code->registers ? std::optional(static_cast<double>(*code->registers)) : std::nullopt;
     const auto of_shared = [&](const std::string& text) { return shared ? text : std::string(); };
-    table.add({name_of(row), row.plan.tuning.empty() ? "-" : to_string(row.plan.tuning),
-               whole(c["global_load.requests"]), cell(c["global_load.sectors_per_request"]),
-               share(c["global_load.efficiency"]), whole(c["global_store.requests"]),
-               cell(c["global_store.sectors_per_request"]), of_shared(whole(c["shared_load.requests"])),
-               of_shared(cell(c["shared_load.wavefronts_per_request"])),
-               of_shared(whole(*c["shared_load.conflicts"] + *c["shared_store.conflicts"])),
-               whole(c["barriers"]), whole(c["divergent_requests"]), cell(c["cgma"]), cell(c["intensity"]),
-               share(c["occupancy"]), code ? whole(registers) : "",
-               code ? std::to_string(code->local_load.all() + code->local_store.all()) : "",
-               code ? of_shared(widths_text(code->shared_load)) : "",
-               code ? cell(code->instructions_per_fma()) : ""});
+    std::vector<std::string> cells{
+        name_of(row),
+        row.plan.tuning.empty() ? "-" : to_string(row.plan.tuning),
+        whole(c["global_load.requests"]),
+        cell(c["global_load.sectors_per_request"]),
+        share(c["global_load.efficiency"]),
+        whole(c["global_store.requests"]),
+        cell(c["global_store.sectors_per_request"]),
+        of_shared(whole(c["shared_load.requests"])),
+        of_shared(cell(c["shared_load.wavefronts_per_request"])),
+        of_shared(whole(*c["shared_load.conflicts"] + *c["shared_store.conflicts"])),
+        whole(c["barriers"]),
+        whole(c["divergent_requests"]),
+        cell(c["cgma"]),
+        cell(c["intensity"]),
+        share(c["occupancy"])};
+    std::ranges::move(code_cells(row.code, shared), std::back_inserter(cells));
+    table.add(std::move(cells));
   }
   return table.text();
 }
@@ -114,17 +150,20 @@ std::string notes(const std::vector<lab::Traced>& rows) {
   bool any = false, registers_known = true;
   for (const lab::Traced& row : rows) {
     if (row.absent) {
-      out += fmt::format("n/a: {}: {}\n", name_of(row), *row.absent);
+      out += fmt::format("n/a: {}: {}{}\n", name_of(row), *row.absent,
+                         row.code ? ": there is no count of its accesses, only the compiler's code" : "");
       continue;
     }
+    out += unseen(row);
     any = true;
     registers_known = registers_known && row.registers_known;
     if (row.blocks_run != row.blocks)
       out += fmt::format("{}: {} of {} blocks were traced, evenly spread; counts are theirs\n", name_of(row),
                          row.blocks_run, row.blocks);
   }
-  if (!any) return out;
-  out += "CGMA and flop/byte take the flops that the problem needs; flop/byte is over the sectors' bytes.\n";
+  if (any)
+    out +=
+        "CGMA and flop/byte take the flops that the problem needs; flop/byte is over the sectors' bytes.\n";
   if (!registers_known)
     out +=
         "Occupancy as if registers were no limit: the kernels' GPU code, which tells, was not found "

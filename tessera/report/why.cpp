@@ -38,8 +38,7 @@ std::string trimmed(double x) {
 
 class Comparison {
  public:
-  Comparison(const lab::Traced& before, const lab::Traced& after)
-      : before_(values_of(before)), after_(values_of(after)) {}
+  Comparison(Values before, Values after) : before_(std::move(before)), after_(std::move(after)) {}
 
   // "- global loads: 2.5 instead of 16.5 sectors per request: 6.6 times fewer"
   void count(const std::string& subject, const std::string& name, const std::string& unit) {
@@ -84,6 +83,8 @@ class Comparison {
     differs("instructions in the code for each multiply-add", per_fma(a), per_fma(b));
     differs("shared loads in the code, by bits", widths_text(a.shared_load), widths_text(b.shared_load));
     differs("global loads in the code, by bits", widths_text(a.global_load), widths_text(b.global_load));
+    differs("matrix loads of shared memory in the code", std::to_string(a.matrix_load),
+            std::to_string(b.matrix_load));
     differs("registers of a thread", count(a.registers), count(b.registers));
     differs("spills in the code", count(a.local_load.all() + a.local_store.all()),
             count(b.local_load.all() + b.local_store.all()));
@@ -102,15 +103,28 @@ std::string name_of(const lab::Traced& row) {
   return row.plan.variant->name + (row.plan.tuning.empty() ? "" : " (" + to_string(row.plan.tuning) + ")");
 }
 
+// Of rungs that cannot be traced the compiler's code tells what it can, and why there is no more.
+std::string why_by_code(const lab::Traced& before, const lab::Traced& after) {
+  std::string missing;
+  for (const lab::Traced* row : {&before, &after}) {
+    if (row->absent) missing += "- accesses were not counted: " + name_of(*row) + " " + *row->absent + "\n";
+    if (!row->code) missing += "- no GPU code of " + name_of(*row) + " was found (--cubin)\n";
+  }
+  if (!before.code || !after.code) return missing;
+  Comparison compared({}, {});
+  compared.code(*before.code, *after.code);
+  return name_of(after) + " against " + name_of(before) + ", by the compiler's code alone:\n" +
+         (compared.lines().empty() ? "- no count of the code differs\n" : compared.lines()) + missing;
+}
+
 }  // namespace
 
 std::string why(const lab::Traced& before, const lab::Traced& after) {
-  for (const lab::Traced* row : {&before, &after})
-    if (row->absent) return name_of(*row) + ": " + *row->absent + "\n";
+  if (before.absent || after.absent) return why_by_code(before, after);
   if (before.blocks_run != before.blocks || after.blocks_run != after.blocks)
     return "only a part of the blocks was traced: numbers of two rungs cannot be compared; --blocks all "
            "traces them all\n";
-  Comparison compared(before, after);
+  Comparison compared(values_of(before), values_of(after));
   compared.count("global loads", "global_load.sectors_per_request", "sectors per request");
   compared.count("global loads", "global_load.requests", "requests");
   compared.count("global stores", "global_store.sectors_per_request", "sectors per request");
