@@ -19,7 +19,7 @@ target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(tune tessera/tune/measured_test.cpp tessera/tune/predict_test.cpp tessera/tune/search_test.cpp
              tessera/tune/space_test.cpp tessera/tune/tuner_test.cpp tessera/report/two_way_table_test.cpp)
 target_link_libraries(test_tune PRIVATE nlohmann_json::nlohmann_json)
-tessera_test(report tessera/report/svg_test.cpp tessera/report/document_test.cpp
+tessera_test(report tessera/report/svg_test.cpp tessera/report/drawing_test.cpp tessera/report/document_test.cpp
              tessera/report/page_test.cpp)
 target_link_libraries(test_report PRIVATE nlohmann_json::nlohmann_json fmt::fmt)
 tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/words.cpp tessera/cli/tune_words_test.cpp

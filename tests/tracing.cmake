@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-tessera_test(counts tessera/simt/request_test.cpp)
+tessera_test(counts tessera/simt/request_test.cpp tessera/simt/shadow_test.cpp)
 if(NOT TESSERA_TRACING_ABSENT)
   # Kernels and tests in one unit, compiled as kernels are for tracing.
   tessera_test(trace tests/calibration_test.cpp tests/trace_test.cpp tests/copies_test.cpp)

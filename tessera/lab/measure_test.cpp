@@ -85,6 +85,11 @@ void draws_power(const Buffers& b) {
   b.compute();
   drew_power = true;
 }
+// Leaves what lies there when it should be timed.
+bool idle = false;
+void idles(const Buffers& b) {
+  if (!idle) b.compute();
+}
 // Computes once for each length and gives that out for ever.
 void remembers(const Buffers& b) {
   static std::map<std::int64_t, std::vector<float>> known;
@@ -199,6 +204,23 @@ TEST_P(Measured, AnOldResultDoesNotPassWithFreshInputs) {
   EXPECT_NE(rows[0].finding.find("that no timed run had seen"), std::string::npos) << rows[0].finding;
   EXPECT_EQ(rows[1].verified, Verified::ok);
   EXPECT_NE(rows[1].method.find("fresh inputs"), std::string::npos);
+}
+
+// What an earlier run has left in the output must not pass for the result of the runs that were timed.
+TEST_P(Measured, TheResultOfAnEarlierRunDoesNotPass) {
+  const auto measured_idle = [&](const std::string& phase) {
+    const auto rows = measure({idles}, {.sustained_seconds = 0.01, .progress = [&](const std::string& doing) {
+                                          idle = doing.ends_with(": " + phase);
+                                        }});
+    idle = false;
+    return rows;
+  };
+  EXPECT_EQ(measured_idle("timing")[0].verified, Verified::wrong);
+  const auto rows = measured_idle("sustained");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].verified, Verified::ok) << rows[0].finding;
+  EXPECT_EQ(rows[1].mode, Mode::sustained);
+  EXPECT_EQ(rows[1].verified, Verified::wrong);
 }
 
 TEST_P(Measured, UncheckedIsUncheckedButHarmIsNot) {
