@@ -557,6 +557,15 @@ class Tracing(Case):
         self.assertEqual(row["counters"]["barriers"], 5 * 16)
         self.assertIn("5 of 64 blocks were traced", done.stderr)
 
+    def test_a_rung_for_gpus_alone_is_told_by_its_code(self):
+        if run("code", "--kernel", "WarpTiles").returncode != 0:
+            self.skipTest("this build has no CUDA")
+        done = self.passes("trace", "matmul", "m=64", "n=64", "k=64", "--why", "vectorized", "warp_tiles")
+        for told in ("by the compiler's code alone", "registers of a thread: ", "runs on cuda, not on simt"):
+            self.assertIn(told, done.stdout)
+        self.assertRegex(done.stdout, r"gpu/warp_tiles .* \d+ +\d+ +\S.*\d\n")
+        self.passes("trace", "matmul", "m=64", "n=64", "k=64", "--variant", "warp_tiles")
+
     def test_what_cannot_be_traced(self):
         done = run("trace", "matmul", "m=8", "n=8", "k=8", "--variant", "naive")
         self.assertEqual(done.returncode, 5)
