@@ -60,7 +60,8 @@ function(tessera_write_catalogue target)
 endfunction()
 
 function(tessera_add_operations target)
-  file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*.cpp ops/*/*.cu)
+  file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*.cpp ops/*/*.cu
+       ops/*/*/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.(cpp|cu)$")
   foreach(file ${sources})
     if(file MATCHES "/[a-z]+_[0-9]" AND NOT file MATCHES "/[a-z]+_[0-9][0-9]_[a-z0-9_]+(\\.simt|\\.sm[0-9]+)?\\.(cpp|cu)$")

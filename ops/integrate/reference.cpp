@@ -5,9 +5,11 @@
 #include <map>
 #include <mutex>
 #include <vector>
+#include "asked.hpp"
 #include "bounded.hpp"
 #include "checking.hpp"
 #include "integrate.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::integrate {
@@ -109,6 +111,11 @@ Result result_of(const Problem<T>& p) {
           heights.infinite || !(largest <= std::numeric_limits<T>::max() / 2)};
 }
 
+Result result_of(const Asked& asked, Element element) {
+  const Bounded integral = rule_reference(asked, element);
+  return {static_cast<double>(integral.value), static_cast<double>(integral.error), false};
+}
+
 std::string key_of(const Arguments& arguments) {
   std::string key(name_of(arguments.element()));
   for (const auto& [name, word] : arguments.words()) key += "\n" + name + "=" + word;
@@ -125,8 +132,9 @@ Result known_result_of(const Arguments& arguments) {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
-  const Result result = arguments.element() == Element::f32 ? result_of(Problem<float>::of(arguments))
-                                                            : result_of(Problem<double>::of(arguments));
+  const Result result = asks_for_rule(arguments) ? result_of(asked_of(arguments), arguments.element())
+                        : arguments.element() == Element::f32 ? result_of(Problem<float>::of(arguments))
+                                                              : result_of(Problem<double>::of(arguments));
   const std::lock_guard lock(mutex);
   if (known.size() >= most) known.clear();
   known.emplace(key, result);

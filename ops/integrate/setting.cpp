@@ -6,17 +6,29 @@
 #include "tessera/formula/interpret.hpp"
 
 namespace tessera::integrate {
-namespace {
 
-constexpr std::int64_t usual_strips = 65536 * 256;
-
-double number_of(const std::string& text) {
+double number_of(const std::string& text, const std::string& what) {
   const formula::Tree tree = formula::parse(text);
   const double value =
       formula::interpret(formula::compile<double>(tree, {}), static_cast<const double*>(nullptr));
-  if (std::isnan(value)) throw Error("the limit " + text + " is not a number");
+  if (std::isnan(value)) throw Error(what + " " + text + " is not a number");
   return value;
 }
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) out.emplace_back();
+    else out.back() += c;
+  }
+  return out;
+}
+
+namespace {
+
+constexpr std::int64_t usual_strips = 65536 * 256;
 
 // Words are apart where a blank lies outside of brackets.
 std::vector<std::string> words_in(const std::string& text) {
@@ -36,20 +48,8 @@ std::vector<std::string> words_in(const std::string& text) {
   return out;
 }
 
-// "0,pi/2" → two formulas, at the comma that no bracket encloses.
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> out(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0) out.emplace_back();
-    else out.back() += c;
-  }
-  return out;
-}
-
 Range1 range_of(const std::string& variable, const std::string& from, const std::string& to) {
-  return {variable, number_of(from), number_of(to), from, to};
+  return {variable, number_of(from, "the limit"), number_of(to, "the limit"), from, to};
 }
 
 void read_named(const std::string& word, std::size_t equals, Limits& out) {
@@ -60,7 +60,7 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
     if (range.variable == name) throw Error("the variable " + name + " is bound twice");
   for (const Fixed& fixed : out.fixed)
     if (fixed.name == name) throw Error("the variable " + name + " is bound twice");
-  if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value)});
+  if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value, "the parameter")});
   const auto parts =
       value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
   if (parts.size() != 2) throw Error("'" + word + "' needs two limits: write " + name + "=[FROM,TO]");
@@ -98,6 +98,9 @@ Limits read_limits(const std::string& words) {
 
 Setting setting_of(const Arguments& arguments) {
   Setting out;
+  const std::string& rule = arguments.text("rule");
+  if (arguments.text("strips").empty() && rule != "auto" && rule != "trapezoid")
+    throw Error("--rule " + rule + " is for the processors: --device cpu");
   out.formula = arguments.text("FORMULA");
   out.limits = read_limits(arguments.text("LIMITS"));
   if (out.limits.ranges.size() != 1)

@@ -10,6 +10,11 @@
 
 namespace tessera::integrate {
 
+// A formula without variables, "pi/2"; `what` it is, for the message where it is no number.
+double number_of(const std::string& text, const std::string& what);
+// "0,pi/2" → two formulas, at the comma that no bracket encloses.
+std::vector<std::string> parts_of(const std::string& text);
+
 // A variable and its limits, as numbers and as they were written.
 struct Range1 {
   std::string variable;

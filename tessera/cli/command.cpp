@@ -18,6 +18,7 @@ const char* const exit_codes =
     "    4  a kernel broke the rules of memory or barriers\n"
     "    5  a device was asked for and none is usable, or everything was skipped\n"
     "    6  the program's own fault\n"
+    "    7  an answer, but without the tolerance that was asked for\n"
     "  130  interrupted\n"
     "Every flag --some-flag has an environment variable, TESSERA_SOME_FLAG.";
 

@@ -10,7 +10,7 @@ namespace tessera::cli {
 // What the program tells its caller; --help prints it.
 namespace exit_code {
 inline constexpr int passed = 0, wrong = 1, user = 2, regression = 3, memory = 4, no_device = 5, internal = 6,
-                     interrupted = 130;
+                     short_of_tolerance = 7, interrupted = 130;
 }
 
 // The words of a verb, and the whole command as it was typed.

@@ -281,6 +281,12 @@ void write_outputs(std::FILE* to, const Operation& operation, const Options& opt
   }
 }
 
+// Of operations that work to a tolerance: they tell a reason, which is "converged" where it was reached.
+bool falls_short(const Values& values) {
+  const auto reason = values.find("reason");
+  return reason != values.end() && std::get<std::string>(reason->second) != "converged";
+}
+
 }  // namespace
 
 int operate(const Operation& operation, const Command& command) {
@@ -306,6 +312,7 @@ int operate(const Operation& operation, const Command& command) {
   write_json(options.json, json_of(command, operation, arguments, outcome));
   if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
   write_outputs(to, operation, options, arguments);
+  if (falls_short(outcome.values)) return exit_code::short_of_tolerance;
   return exit_code::passed;
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of a rule, as the words of a command say it; and the rule's answer in words.
+#pragma once
+#include "ops/integrate/rules/domain.hpp"
+#include "bounded.hpp"
+#include "setting.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::integrate {
+
+// Whether the words ask for a rule that knows its error; else for the trapezoid sum of so many strips, which
+// is also meant where strips are given and no rule is named.
+bool asks_for_rule(const Arguments& arguments);
+
+struct Asked {
+  std::string rule;
+  formula::Tree formula;  // parameters have become numbers
+  std::vector<std::string> variables;
+  quadrature::Box box;
+  double scale = 1;
+  quadrature::Tolerance tolerance;
+  quadrature::Limits limits;
+  std::vector<double> points;  // known breaks
+};
+
+// Throws Error for words that make no sense, such as a tolerance below 0, or breaks where there are two
+// variables.
+Asked asked_of(const Arguments& arguments);
+
+quadrature::Answer answer_to(const Asked& asked, int threads);
+
+// The answer, scaled, by the signature's names.
+Values told_of(const quadrature::Answer& answer, double scale);
+
+// The scaled integral in long double, and how far the answer may be from it. Throws Error where that cannot
+// be told.
+Bounded rule_reference(const Asked& asked, Element element);
+
+}  // namespace tessera::integrate

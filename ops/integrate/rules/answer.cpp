@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/answer.hpp"
+#include <fmt/format.h>
+
+namespace tessera::quadrature {
+namespace {
+
+std::string at(const Answer& answer, const char* text, const char* place) {
+  if (std::isnan(answer.where)) return text;
+  return fmt::format("{} {} x = {:.17g}", text, place, answer.where);
+}
+
+}  // namespace
+
+std::string words(const Answer& answer) {
+  switch (answer.reason) {
+    case Reason::converged:
+      return "converged";
+    case Reason::evaluations:
+      return "cap reached: evaluations";
+    case Reason::time:
+      return "cap reached: time";
+    case Reason::memory:
+      return "cap reached: regions in memory";
+    case Reason::roundoff:
+      return "roundoff: rounding alone exceeds the tolerance";
+    case Reason::singular:
+      return at(answer, "endpoint singularity suspected", "at");
+    case Reason::non_finite:
+      return at(answer, "non-finite value", "at");
+    case Reason::diverges:
+      return at(answer, "diverges", "at");
+    case Reason::unresolved:
+      return "the rule's own limit was reached";
+    case Reason::doubtful:
+      return "doubtful: what was seen does not support a claim";
+  }
+  return "";
+}
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every rule gives back: the value, how far it may be off and from what cause, and why the rule
+// stopped. A rule that cannot vouch for its value says so here; none throws for a difficult integrand.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace tessera::quadrature {
+
+inline constexpr double unit = 0x1p-53;  // half a unit in the last place of 1
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+enum class Reason {
+  converged,    // the error estimate meets the tolerance
+  evaluations,  // the cap on evaluations was reached
+  time,         // the cap on time was reached
+  memory,       // the cap on regions was reached
+  roundoff,     // rounding alone exceeds the tolerance
+  singular,     // a singularity is suspected that the rule cannot resolve
+  non_finite,   // the integrand has no finite value where one is needed
+  diverges,     // the integral has no finite value, by all that was seen
+  unresolved,   // the rule's own limit was reached: another rule or break points may serve
+  doubtful,     // two rules disagree, or nothing but zeros was seen
+};
+
+struct Tolerance {
+  double relative = 1e-10;
+  double absolute = 0;
+
+  double of(double value) const { return std::fmax(absolute, relative * std::fabs(value)); }
+};
+
+struct Limits {
+  std::int64_t evaluations = 4'000'000;
+  double seconds = 10;
+  std::int64_t regions = 1 << 17;  // pieces held in memory at once
+};
+
+struct Answer {
+  double value = nothing;
+  double truncation = infinity;  // what finitely many points leave out
+  double rounding = 0;           // what finitely many digits spoil
+  double magnitude = 0;          // the integral of |f|
+  std::int64_t evaluations = 0;
+  Reason reason = Reason::unresolved;
+  double where = nothing;     // the abscissa that the reason is about, if any
+  const char* rule = "";      // the one that gave the value
+  double exponent = nothing;  // p of an error that falls as h^p, where a rule found one
+  std::string why;            // in words: the choice of the rule, and what was seen
+
+  double error() const { return truncation + rounding; }
+  bool converged() const { return reason == Reason::converged; }
+  // How much rounding of the values is magnified; 1 where f keeps its sign.
+  double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
+};
+
+// What rounded abscissae do to a sum, in units of the last place: each step of f between neighbours,
+// times |x|, is uncertain by one unit; many small ones partly cancel.
+inline double spoiled(double steps, double squares) { return std::fmin(steps, 3 * std::sqrt(squares)); }
+
+std::string words(const Answer& answer);  // the reason, as a sentence says it
+
+}  // namespace tessera::quadrature

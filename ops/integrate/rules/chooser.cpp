@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/chooser.hpp"
+#include <algorithm>
+#include <fmt/format.h>
+#include "ops/integrate/rules/equidistant.hpp"
+#include "ops/integrate/rules/tail.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr int levels = 6;  // of halving: oscillations beyond it are met by bisection
+constexpr int most_mended = 12;
+
+std::string count(std::int64_t n, const char* what) { return fmt::format("{} {}", n, what); }
+
+// α where |f| goes as the distance to the power -α on one side of x; NaN where no power fits.
+double power_near(Sampler& sampler, double x, double sign, double scale) {
+  double previous = nothing, alpha = nothing;
+  std::vector<double> slopes;
+  for (int k = 0; k < 8; ++k) {
+    const double d = scale * std::exp2(-3.0 * k);
+    const double y = std::fabs(sampler.at(x + sign * d));
+    if (!std::isfinite(y) || y == 0) return nothing;
+    if (!std::isnan(previous)) slopes.push_back(std::log2(y / previous) / 3);
+    previous = y;
+  }
+  alpha = slopes.back();
+  for (const double slope : {slopes[slopes.size() - 2], slopes[slopes.size() - 3]})
+    if (!(std::fabs(slope - alpha) < 0.1)) return nothing;
+  return alpha;
+}
+
+}  // namespace
+
+Chooser::Chooser(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                 std::span<const double> points)
+    : sampler_(f, range, limits), tolerance_(tolerance), limits_(limits) {
+  for (const double x : points)
+    if (range.lower < x && x < range.upper) points_.push_back(x);
+  if (!points_.empty()) say(count(static_cast<std::int64_t>(points_.size()), "known breaks"));
+  if (!f.features) return;
+  Features found = f.features(range);
+  if (!found.breaks.empty())
+    say(fmt::format("the formula is not smooth at {}x = {:.6g}: cut there",
+                    found.breaks.size() == 1 ? "" : "some places, such as ", found.breaks.front()));
+  points_.insert(points_.end(), found.breaks.begin(), found.breaks.end());
+  centres_ = std::move(found.centres);
+}
+
+void Chooser::say(const std::string& text) {
+  if (!why_.empty()) why_ += "; ";
+  why_ += text;
+}
+
+Answer Chooser::run() {
+  if (!look_around())
+    while (!attempt()) {
+    }
+  answer_.evaluations = sampler_.evaluations();
+  answer_.why = why_;
+  return answer_;
+}
+
+bool Chooser::give_up(Answer answer, Reason reason, double where) {
+  answer_ = std::move(answer);
+  answer_.reason = reason;
+  answer_.where = where;
+  return true;
+}
+
+bool Chooser::look_around() {
+  seen_ = look(sampler_, centres_);
+  if (seen_.x.empty()) return give_up({}, sampler_.cap(), nothing);
+  if (!std::isnan(seen_.hole)) return give_up({}, Reason::non_finite, seen_.hole);
+  if (seen_.zeros_only && points_.empty()) {
+    Answer zero;
+    zero.value = 0;
+    say(fmt::format("all {} values seen are 0: a peak may hide between them (give its place by --points)",
+                    seen_.x.size()));
+    return give_up(zero, Reason::doubtful, nothing);
+  }
+  if (!seen_.peaks.empty())
+    say(fmt::format("{} found near x = {:.6g}: cut there",
+                    seen_.peaks.size() == 1 ? "a narrow peak was" : "narrow peaks were",
+                    seen_.peaks.front()));
+  points_.insert(points_.end(), seen_.peaks.begin(), seen_.peaks.end());
+  return false;
+}
+
+// One round; false: something was mended, and the next round may do better.
+bool Chooser::attempt() {
+  const std::vector<Piece> parts = pieces();
+  const std::int64_t before = sampler_.evaluations();
+  const Answer first = double_exponential(sampler_, parts, tolerance_, levels);
+  first_points_ = sampler_.evaluations() - before;
+  if (sampler_.exhausted()) return give_up(first, sampler_.cap(), nothing);
+  if (first.reason == Reason::non_finite)
+    return !mend_hole(first.where) && give_up(first, Reason::non_finite, first.where);
+  if (first.reason == Reason::diverges) return give_up(first, Reason::diverges, first.where);
+  return by_bisection(first);
+}
+
+// Gauss-Kronrod from other points, in the variable of the double exponential rule.
+Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split, int first_cells,
+                       double tolerance_factor, Stuck* stuck) {
+  std::vector<Track> tracks;
+  for (const Piece& piece : parts) {
+    Track track = Track::transformed(piece, sampler_.range());
+    const DoubleExponential seen(sampler_, piece);
+    if (seen.trouble() == Reason::converged) {
+      track.from = -seen.cut(0);
+      track.to = seen.cut(1);
+    }
+    tracks.push_back(track);
+  }
+  constexpr std::int64_t most = 400'000;  // for one run: what it cannot do then, more will seldom do
+  const std::int64_t whole = sampler_.allow(std::min(limits_.evaluations, sampler_.evaluations() + most));
+  Tolerance tolerance{tolerance_.relative * tolerance_factor, tolerance_.absolute * tolerance_factor};
+  Answer out = adaptive(sampler_, tracks, tolerance, {pair, split, first_cells}, stuck);
+  sampler_.allow(whole);
+  if (sampler_.evaluations() < whole - 100) sampler_.resume();
+  return out;
+}
+
+// What two rules say, if they say the same.
+bool Chooser::accept(Answer answer, const Answer& other, const std::string& by) {
+  const double apart = std::fabs(answer.value - other.value), allowed = tolerance_.of(answer.value);
+  answer.truncation = std::fmax(answer.truncation, apart);
+  if (!(answer.error() <= allowed) || !(other.error() <= 8 * allowed)) return false;
+  say(by);
+  answer_ = std::move(answer);
+  answer_.reason = Reason::converged;
+  return true;
+}
+
+bool Chooser::by_bisection(const Answer& first) {
+  // Where the outermost points still count, bisection between them would overlook the same.
+  if (std::isinf(first.truncation))
+    return by_tail() || (mend_stuck(first.where) && answer_.reason == Reason::diverges) ||
+           give_up(first, first.reason, first.where);
+  if (first.reason == Reason::singular) return give_up(first, Reason::singular, first.where);
+  const std::vector<Piece> parts = pieces();
+  const std::int64_t before = sampler_.evaluations();
+  Stuck stuck;
+  const Answer second = bisect(parts, Pair::k21, 0.5, 5, 0.5, &stuck);
+  if (first.converged() &&
+      accept(first, second,
+             shape_words() + fmt::format("; Gauss-Kronrod from other points agrees to {:.1g}",
+                                         std::fabs(first.value - second.value))))
+    return true;
+  if (first.reason == Reason::roundoff) return give_up(first, Reason::roundoff, nothing);
+  if (second.reason == Reason::non_finite)
+    return !mend_hole(second.where) && give_up(second, Reason::non_finite, second.where);
+  if (second.converged()) {
+    const std::string by = fmt::format(
+        "{} evenly spread points did not converge: Gauss-Kronrod by bisection, {} points; "
+        "another one from other points agrees",
+        first_points_, second.evaluations - before);
+    if (accept(second, bisect(parts, Pair::k15, 0.4347, 7, 0.5), by)) return true;
+  }
+  if (by_tail()) return true;
+  if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.reason == Reason::diverges;
+  const bool doubt = first.converged() || second.converged();
+  const Answer& better = first.error() < second.error() ? first : second;
+  return give_up(better, doubt ? Reason::doubtful : second.reason, second.where);
+}
+
+// A value that is not finite at one abscissa alone is cut out; true: try again.
+bool Chooser::mend_hole(double x) {
+  if (++mended_ > most_mended || !(sampler_.range().lower < x && x < sampler_.range().upper)) return false;
+  if (std::find(points_.begin(), points_.end(), x) != points_.end()) return false;
+  const double scale = std::fmax(std::fabs(x), 1e-3) * 1e-7;
+  for (const double sign : {-1.0, 1.0})
+    if (!std::isfinite(sampler_.at(x + sign * scale))) return false;
+  say(fmt::format("no finite value at x = {:.6g}: cut there", x));
+  points_.push_back(x);
+  return true;
+}
+
+// Bisection ran into one abscissa: what f does there decides.
+bool Chooser::mend_stuck(double x) {
+  if (++mended_ > most_mended || !std::isfinite(x)) return false;
+  for (const double sign : {-1.0, 1.0}) {
+    const double scale = 1e-5 * std::fmax(std::fabs(x), 1e-3);
+    const double alpha = power_near(sampler_, x, sign, scale);
+    if (!(alpha > 0.995)) continue;
+    say(fmt::format("|f| grows as the distance to x = {:.6g} to the power -{:.3g}", x, alpha));
+    answer_.reason = Reason::diverges;
+    answer_.where = x;
+    answer_.value = nothing;
+    return true;
+  }
+  if (std::find(points_.begin(), points_.end(), x) != points_.end()) return false;
+  points_.push_back(x);
+  say(fmt::format("bisection ran into x = {:.6g}: cut there", x));
+  return true;
+}
+
+std::string Chooser::shape_words() const {
+  const Range& range = sampler_.range();
+  if (!range.finite())
+    return fmt::format("the range is infinite: exp-sinh or sinh-sinh, {} points on one core", first_points_);
+  Sampler quiet(sampler_.integrand(), range, {.evaluations = 200});
+  Trapezoid sums(quiet);
+  for (int i = 0; i < 8 && sums.refine(); ++i) {
+  }
+  const std::vector<double>& s = sums.sums();
+  double p = nothing;
+  if (s.size() == 8) {
+    p = exponent(s[5], s[6], s[7]);
+    if (!(std::fabs(p - exponent(s[4], s[5], s[6])) < 0.1)) p = nothing;
+  }
+  if (p < 1.9)
+    return fmt::format(
+        "endpoint error of the trapezoid sum falls as h^{:.2g}: tanh-sinh, {} points on one core", p,
+        first_points_);
+  return fmt::format("smooth: tanh-sinh, {} points on one core", first_points_);
+}
+
+// One half-infinite tail that swings for ever; `end` becomes the zero from which on it is integrated.
+bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how) {
+  const Range& range = sampler_.range();
+  double base = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
+  for (const double x : points_) base = direction < 0 ? std::fmin(base, x) : std::fmax(base, x);
+  const Tail tail = tail_of(sampler_, base, direction);
+  if (tail.zeros.empty()) return true;
+  const Answer rough = between_zeros(sampler_, tail, infinity);
+  const double allowed = tolerance_.of(rough.magnitude) / 8;
+  const Answer one = between_zeros(sampler_, tail, allowed);
+  if (one.reason == Reason::diverges) {
+    say("the tail swings and does not fade");
+    give_up(one, Reason::diverges, direction * infinity);
+    return false;
+  }
+  const bool regular = !std::isnan(tail.gap);
+  const Answer other =
+      regular ? ooura_mori(sampler_, tail, allowed) : between_middles(sampler_, tail, allowed);
+  sum.value += one.value;
+  sum.truncation += std::fmax(one.truncation, std::fabs(one.value - other.value));
+  sum.rounding += one.rounding;
+  sum.magnitude += one.magnitude;
+  end = tail.start;
+  how = regular ? fmt::format(
+                      "its zeros are {:.6g} apart: the epsilon algorithm from zero to zero, and Ooura-Mori",
+                      tail.gap)
+                : "its zeros draw near or apart: the epsilon algorithm from zero to zero, and between their "
+                  "middles";
+  return true;
+}
+
+// What lies before the tails is finite, or does not swing.
+Answer Chooser::before_tails(const Range& rest) {
+  const Range& range = sampler_.range();
+  Integrand inner = sampler_.integrand();
+  inner.features = {};
+  inner.values = [&](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
+    double told[256];
+    for (std::size_t done = 0; done < x.size(); done += 256) {
+      const std::size_t n = std::min<std::size_t>(256, x.size() - done);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double d = distance[done + i];  // exact where an end is still the old one
+        const bool exact = d >= 0 ? rest.lower == range.lower : rest.upper == range.upper;
+        told[i] = exact ? d : range.distance(x[done + i]);
+      }
+      if (!sampler_(x.subspan(done, n), {told, n}, y.subspan(done, n)))
+        std::fill(y.begin(), y.end(), nothing);
+    }
+  };
+  Limits limits = limits_;
+  limits.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler_.evaluations());
+  return Chooser(inner, rest, {tolerance_.relative / 4, tolerance_.absolute / 4}, limits, points_).run();
+}
+
+bool Chooser::by_tail() {
+  const Range& range = sampler_.range();
+  if (range.finite()) return false;
+  Answer sum;
+  sum.value = sum.truncation = 0;
+  double from = range.lower, to = range.upper;
+  std::string how;
+  if (std::isinf(from) && !add_tail(-1, from, sum, how)) return true;
+  if (std::isinf(to) && !add_tail(1, to, sum, how)) return true;
+  if (how.empty() || !(from < to)) return false;
+  const Answer head = before_tails({from, to});
+  sum.value += head.value;
+  sum.truncation += head.truncation;
+  sum.rounding += head.rounding;
+  sum.magnitude += head.magnitude;
+  sum.rule = "epsilon";
+  const double allowed = tolerance_.of(sum.value);
+  Reason reason = Reason::converged;
+  if (!(sum.error() <= allowed))
+    reason =
+        head.converged() ? sum.rounding > allowed / 2 ? Reason::roundoff : Reason::doubtful : head.reason;
+  say("the tail swings; " + how + "; before it: " + head.why);
+  return give_up(sum, reason, head.where);
+}
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of `automatic`.
+#pragma once
+#include <string>
+#include <vector>
+#include "ops/integrate/rules/double_exponential.hpp"
+#include "ops/integrate/rules/gauss_kronrod.hpp"
+#include "ops/integrate/rules/probe.hpp"
+
+namespace tessera::quadrature {
+
+class Chooser {
+ public:
+  Chooser(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+          std::span<const double> points);
+
+  Answer run();
+
+ private:
+  // True: `answer_` is final.
+  bool look_around();
+  bool attempt();
+  bool by_double_exponential();
+  bool by_bisection(const Answer& first);
+  bool mend_hole(double x);
+  bool mend_stuck(double x);
+  bool by_tail();
+  bool add_tail(int direction, double& end, Answer& sum, std::string& how);
+  Answer before_tails(const Range& rest);
+
+  Answer bisect(const std::vector<Piece>& pieces, Pair pair, double split, int first_cells,
+                double tolerance_factor, Stuck* stuck = nullptr);
+  std::vector<Piece> pieces() const { return cut(sampler_.range(), points_); }
+  bool accept(Answer answer, const Answer& check, const std::string& by);
+  bool give_up(Answer answer, Reason reason, double where);
+  void say(const std::string& text);
+  std::string shape_words() const;
+
+  Sampler sampler_;
+  Tolerance tolerance_;
+  Limits limits_;
+  std::vector<double> points_, centres_;
+  Look seen_;
+  Answer answer_;
+  std::string why_;
+  int mended_ = 0;
+  std::int64_t first_points_ = 0;
+};
+
+}  // namespace tessera::quadrature

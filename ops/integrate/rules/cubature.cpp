@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/cubature.hpp"
+#include <fmt/format.h>
+#include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/product.hpp"
+#include "ops/integrate/rules/quasi_random.hpp"
+#include "ops/integrate/rules/sobol.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+class Choice {
+ public:
+  Choice(const ManyValues& f, const Tolerance& tolerance, const Limits& limits, int threads)
+      : f_(f),
+        tolerance_(tolerance),
+        limits_(limits),
+        threads_(threads),
+        start_(std::chrono::steady_clock::now()) {}
+
+  Answer run(const Box& box);
+
+ private:
+  Cube cube(double share) const;
+  Answer counted(Answer answer) {
+    spent_ += answer.evaluations;
+    return answer;
+  }
+  void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
+  Answer by_regions();
+  bool settles(Answer answer);
+  const Answer& check();
+  Answer finished(Answer answer) const;
+
+  const ManyValues& f_;
+  Tolerance tolerance_;
+  Limits limits_;
+  int threads_;
+  std::chrono::steady_clock::time_point start_;
+  std::int64_t spent_ = 0;
+  Explored seen_;
+  Answer check_;
+  bool checked_ = false;
+  std::string why_;
+};
+
+// What is left of the caps, or a share of it.
+Cube Choice::cube(double share) const {
+  Limits limits = limits_;
+  const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  limits.evaluations = static_cast<std::int64_t>(share * static_cast<double>(limits_.evaluations - spent_));
+  limits.seconds = std::fmax(0, share * (limits_.seconds - gone));
+  return {f_, seen_.axes, limits};
+}
+
+// Quasi-random points know nothing of the others': what these missed, they may have met.
+const Answer& Choice::check() {
+  if (checked_) return check_;
+  checked_ = true;
+  Cube points = cube(0.3);
+  check_ = counted(quasi_random(
+      points, {.relative = std::fmax(tolerance_.relative, 1e-4), .absolute = tolerance_.absolute},
+      {.seed = 3, .threads = threads_}));
+  return check_;
+}
+
+// Two runs from different regions: at a jump the rule's own error can be too small.
+Answer Choice::by_regions() {
+  Cube points = cube(0.4);
+  Answer out = counted(genz_malik(points, tolerance_, threads_));
+  if (!out.converged()) return out;
+  Cube others = cube(0.4);
+  const Answer other = counted(genz_malik(others, tolerance_, threads_, 0.4619));
+  out.evaluations += other.evaluations;
+  out.truncation = std::fmax(out.truncation, std::fabs(out.value - other.value));
+  if (!other.converged()) out.reason = other.reason;
+  else if (!(out.error() <= tolerance_.of(out.value))) out.reason = Reason::doubtful;
+  return out;
+}
+
+bool Choice::settles(Answer answer) {
+  if (!answer.converged()) return false;
+  const Answer& other = check();
+  const double apart = std::fabs(answer.value - other.value);
+  // The scatter must be small enough to tell something.
+  const bool telling = other.truncation <= 0.1 * std::fmax(std::fabs(answer.value), other.magnitude * 1e-2);
+  return telling && apart <= 1.5 * other.error() + tolerance_.of(answer.value);
+}
+
+Answer Choice::finished(Answer answer) const {
+  answer.evaluations = spent_;
+  answer.why = why_;
+  return answer;
+}
+
+Answer Choice::run(const Box& box) {
+  seen_ = explore(f_, box, spent_);
+  if (!seen_.words.empty()) say(seen_.words);
+  Answer out;
+  if (seen_.zeros_only) {
+    say(fmt::format("all {} values seen are 0: a peak may hide between them", spent_));
+    out.value = 0;
+    out.reason = Reason::doubtful;
+    return finished(out);
+  }
+  const int d = box.dimensions();
+  Answer best;
+  const auto consider = [&](Answer answer, const std::string& words) {
+    const bool settled = settles(answer);
+    if (settled)
+      say(fmt::format("{}, {} points; quasi-random points agree to {:.1g}", words, answer.evaluations,
+                      std::fabs(answer.value - check_.value)));
+    else if (answer.converged()) answer.reason = Reason::doubtful;
+    if (settled || !(best.error() <= answer.error())) best = answer;
+    return settled;
+  };
+  if (d <= most_product_dimensions) {
+    Cube points = cube(0.25);
+    if (consider(counted(product_rule(points, tolerance_, threads_)),
+                 fmt::format("{} variables: tanh-sinh on each axis", d)))
+      return finished(best);
+  }
+  if (d <= most_cubature_dimensions &&
+      consider(by_regions(), fmt::format("{} variables: Genz-Malik by regions, twice", d)))
+    return finished(best);
+  Cube points = cube(0.9);
+  out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));
+  if (out.converged() && checked_ &&
+      std::fabs(out.value - check_.value) > 1.5 * (out.error() + check_.error()))
+    out.reason = Reason::doubtful;
+  if (out.converged() || out.error() < best.error()) {
+    say(fmt::format("{} variables: quasi-random points, {} in 16 repetitions", d, out.evaluations));
+    best = out;
+  }
+  return finished(best);
+}
+
+}  // namespace
+
+Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& tolerance,
+                          const Limits& limits, int threads) {
+  if (box.axes.empty()) throw Error("an integral needs a variable with limits");
+  if (box.dimensions() > most_sobol_dimensions)
+    throw Error(fmt::format("{} variables are too many: {} can be integrated over", box.dimensions(),
+                            most_sobol_dimensions));
+  Box upwards = box;
+  double sign = 1;
+  for (Range& range : upwards.axes) {
+    quadrature::check(range, tolerance, limits);
+    if (range.lower > range.upper) {
+      std::swap(range.lower, range.upper);
+      sign = -sign;
+    }
+    if (range.lower != range.upper) continue;
+    Answer nothing_to_do;
+    nothing_to_do.value = nothing_to_do.truncation = 0;
+    nothing_to_do.reason = Reason::converged;
+    nothing_to_do.why = "two limits are the same";
+    return nothing_to_do;
+  }
+  Answer out = Choice(f, tolerance, limits, threads).run(upwards);
+  out.value *= sign;
+  return out;
+}
+
+}  // namespace tessera::quadrature

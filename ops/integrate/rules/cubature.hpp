@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrals over several variables: the choice of the rule, and the check by another.
+#pragma once
+#include "ops/integrate/rules/domain.hpp"
+
+namespace tessera::quadrature {
+
+inline constexpr Tolerance usual_cubature_tolerance{.relative = 1e-6, .absolute = 0};
+inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .seconds = 20, .regions = 1 << 20};
+
+// Finds the largest |f|, and draws the axes together around it where it is narrow.
+struct Explored {
+  std::vector<Axis> axes;
+  bool zeros_only = false;
+  std::string words;
+};
+Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations);
+
+// Throws Error for a box without axes or with more than 21, for limits that are no numbers, and for
+// tolerances below 0. An axis whose limits are exchanged counts negatively.
+Answer automatic_cubature(const ManyValues& f, const Box& box,
+                          const Tolerance& tolerance = usual_cubature_tolerance,
+                          const Limits& limits = usual_cubature_limits, int threads = 0);
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/domain.hpp"
+
+namespace tessera::quadrature {
+
+Axis Axis::of(const Range& range) { return {.range = range}; }
+
+Axis Axis::around(const Range& range, double centre, double width) {
+  Axis out{.range = range, .centre = centre, .width = width};
+  if (!range.finite()) return out;
+  out.from = std::asinh((range.lower - centre) / width);
+  out.to = std::asinh((range.upper - centre) / width);
+  return out;
+}
+
+void Axis::map(double u, double& x, double& slope) const {
+  const double scale = width > 0 ? width : 1;
+  if (range.finite()) {
+    if (width == 0) {
+      x = range.lower + (range.upper - range.lower) * u;
+      slope = range.upper - range.lower;
+      return;
+    }
+    const double v = from + (to - from) * u;
+    x = centre + width * std::sinh(v);
+    slope = width * std::cosh(v) * (to - from);
+  } else if (std::isfinite(range.lower) || std::isfinite(range.upper)) {
+    const double away = scale * u / (1 - u);
+    x = std::isfinite(range.lower) ? range.lower + away : range.upper - away;
+    slope = scale / ((1 - u) * (1 - u));
+  } else {
+    const double t = 2 * u - 1, square = (1 - t) * (1 + t);
+    x = centre + scale * t / square;
+    slope = 2 * scale * (1 + t * t) / (square * square);
+  }
+}
+
+Cube::Cube(ManyValues f, std::vector<Axis> axes, const Limits& limits)
+    : f_(std::move(f)), axes_(std::move(axes)), limits_(limits), start_(std::chrono::steady_clock::now()) {}
+
+void Cube::values(std::span<const double> u, std::size_t count, std::span<double> y) const {
+  thread_local std::vector<double> x, weight;
+  x.resize(u.size());
+  weight.assign(count, 1);
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (std::size_t i = 0; i < count; ++i) {
+      double slope = 0;
+      axes_[axis].map(u[axis * count + i], x[axis * count + i], slope);
+      weight[i] *= slope;
+    }
+  f_(x, count, y);
+  for (std::size_t i = 0; i < count; ++i) {
+    y[i] *= weight[i];
+    if (std::isfinite(y[i])) continue;
+    y[i] = 0;
+    holes_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+double Cube::seconds_left() const {
+  return limits_.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool Cube::allows(std::int64_t more) const { return evaluations_ + more <= limits_.evaluations && !late(); }
+
+}  // namespace tessera::quadrature

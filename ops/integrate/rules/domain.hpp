@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrals over several variables: the integrand for many points at once, and the box they lie in.
+//
+// Rules work on the unit cube. Each axis has a map from there: as it is, from an infinite range, or
+// drawn together around a peak.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+#include "ops/integrate/rules/answer.hpp"
+#include "ops/integrate/rules/integrand.hpp"
+
+namespace tessera::quadrature {
+
+inline constexpr int most_dimensions = 32;
+
+// points[axis·count + i] is one coordinate of point i. Called from several threads at once.
+using ManyValues =
+    std::function<void(std::span<const double> points, std::size_t count, std::span<double> y)>;
+
+struct Box {
+  std::vector<Range> axes;
+  int dimensions() const { return static_cast<int>(axes.size()); }
+};
+
+// One axis: u in (0, 1) to x, and dx/du.
+struct Axis {
+  Range range;
+  double centre = 0, width = 0;  // of a peak; width 0: none
+  double from = 0, to = 1;       // of the variable before it is drawn together
+
+  static Axis of(const Range& range);  // no peak; infinite ranges around 0 or the limit
+  static Axis around(const Range& range, double centre, double width);
+  void map(double u, double& x, double& slope) const;
+};
+
+// Evaluates on the cube, counts, and keeps to the caps.
+class Cube {
+ public:
+  Cube(ManyValues f, std::vector<Axis> axes, const Limits& limits);
+
+  int dimensions() const { return static_cast<int>(axes_.size()); }
+  std::vector<Axis>& axes() { return axes_; }
+  // values of f·dx/du; where f is not finite, 0 is given and the point remembered. May be called by several
+  // threads.
+  void values(std::span<const double> u, std::size_t count, std::span<double> y) const;
+  // Whether so many more evaluations are allowed now.
+  bool allows(std::int64_t more) const;
+  double seconds_left() const;
+  Reason cap() const { return late() ? Reason::time : Reason::evaluations; }
+  void count(std::int64_t evaluations) { evaluations_ += evaluations; }
+  std::int64_t evaluations() const { return evaluations_; }
+  std::int64_t holes() const { return holes_; }
+  const Limits& limits() const { return limits_; }
+
+ private:
+  bool late() const { return !(seconds_left() > 0); }
+
+  ManyValues f_;
+  std::vector<Axis> axes_;
+  Limits limits_;
+  std::chrono::steady_clock::time_point start_;
+  std::int64_t evaluations_ = 0;
+  mutable std::atomic<std::int64_t> holes_{0};
+};
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/double_exponential.hpp"
+#include <algorithm>
+#include <numbers>
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr std::size_t chunk = 256;
+constexpr double negligible = 1e-2 * unit;  // of the integral of |f|: a term that no sum would notice
+
+struct Sums {
+  double value = 0, magnitude = 0;
+};
+
+// Four sums side by side: one long chain of additions would wait for each.
+Sums weigh(std::span<const double> weight, std::span<const double> y) {
+  double s[4] = {0, 0, 0, 0}, a[4] = {0, 0, 0, 0};
+  std::size_t i = 0;
+  for (; i + 4 <= y.size(); i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      const double term = weight[i + lane] * y[i + lane];
+      s[lane] += term;
+      a[lane] += std::fabs(term);
+    }
+  for (; i < y.size(); ++i) {
+    s[0] += weight[i] * y[i];
+    a[0] += std::fabs(weight[i] * y[i]);
+  }
+  return {(s[0] + s[1]) + (s[2] + s[3]), (a[0] + a[1]) + (a[2] + a[3])};
+}
+
+}  // namespace
+
+DoubleExponential::DoubleExponential(Sampler& sampler, const Piece& piece, int levels)
+    : sampler_(sampler), variable_(piece, sampler.range()), levels_(std::min(levels, deepest_level)) {
+  first_pass();
+}
+
+bool DoubleExponential::blind_matters(int side) const {
+  return !(sampler_.integrand().knows[side] && variable_.is_end(side)) && variable_.blind(side) > 0;
+}
+
+double DoubleExponential::rounding() const {
+  return 2 * unit * magnitude() + unit * spoiled(variation_, squares_);
+}
+
+// Both sides at the first step, one behind the other, and the middle last.
+struct DoubleExponential::First {
+  static constexpr std::size_t most = 64;
+  double x[most], distance[most], weight[most], y[most], term[most];
+  double own[most];  // the distance to the piece's end, not the range's
+  std::size_t from[2], size[2], middle;
+};
+
+void DoubleExponential::gather(First& first) const {
+  std::size_t count = 0;
+  const double length = variable_.length();
+  for (int side = 0; side < 2; ++side) {
+    const Nodes& nodes = ladder(variable_.shape(), side)[0];
+    const double blind = blind_matters(side) ? variable_.blind(side) / length : 0;
+    const std::size_t from = first.from[side] = count;
+    std::size_t size = nodes.distance.size();
+    while (size > 0 && !(nodes.distance[size - 1] > blind)) --size;
+    for (std::size_t j = 0; j < size; ++j) {
+      first.distance[from + j] = nodes.distance[j];
+      first.own[from + j] = nodes.distance[j] * length;
+      first.weight[from + j] = nodes.weight[j] * length;
+    }
+    first.size[side] = size;
+    count += size;
+    variable_.place(side, {first.distance + from, size}, {first.x + from, size});
+  }
+  first.middle = count;
+  first.distance[count] = middle_distance(variable_.shape());
+  first.weight[count] = middle_weight(variable_.shape()) * length;
+  variable_.place(0, {first.distance + count, 1}, {first.x + count, 1});
+  first.own[count] = std::fabs(first.x[count]);
+}
+
+void DoubleExponential::first_pass() {
+  First first;
+  gather(first);
+  const std::size_t all = first.middle + 1;
+  if (!sampler_({first.x, all}, {first.distance, all}, {first.y, all})) {
+    trouble_ = sampler_.cap();
+    return;
+  }
+  if (!std::isfinite(first.y[first.middle])) {
+    trouble_ = Reason::non_finite;
+    where_ = first.x[first.middle];
+    return;
+  }
+  for (std::size_t i = 0; i < all; ++i) first.term[i] = first.weight[i] * first.y[i];
+  for (std::size_t i = 0; i < all; ++i)
+    if (std::isfinite(first.term[i])) sum_abs_ += std::fabs(first.term[i]);
+  sum_ = first.term[first.middle];
+  double coarse = sum_;  // with every second point
+  for (int side = 0; side < 2; ++side) {
+    vary(side, first);
+    settle(side, first);
+    const double* term = first.term + first.from[side];
+    for (std::size_t j = 0; j < first.size[side] && first_step * double(j + 1) <= cut_[side]; ++j)
+      if (std::isfinite(term[j])) {
+        sum_ += term[j];
+        if (j % 2 == 1) coarse += term[j];
+      }
+  }
+  change_ = std::fabs(step_ * sum_ - 2 * step_ * coarse);
+}
+
+// What f does from point to point, against the rounding of the points.
+void DoubleExponential::vary(int side, const First& first) {
+  const bool exact = sampler_.integrand().knows[side] && variable_.is_end(side);
+  const double* place = exact ? first.own : first.x;
+  const std::size_t end = first.from[side] + first.size[side];
+  for (std::size_t i = first.from[side], before = first.middle; i < end; before = i++) {
+    const double here = std::fabs(place[i]), there = std::fabs(place[before]);
+    const double moved = std::fabs(first.y[i] - first.y[before]) * (here < there ? here : there);
+    if (!(moved < infinity)) return;
+    variation_ += moved;
+    squares_ += moved * moved;
+  }
+}
+
+// Finds how far out a side counts.
+void DoubleExponential::settle(int side, const First& first) {
+  const double* term = first.term + first.from[side];
+  const std::size_t size = first.size[side];
+  const auto counts = [&](std::size_t j) {
+    return std::isfinite(term[j]) && std::fabs(term[j]) > negligible * sum_abs_;
+  };
+  std::size_t last = size;  // one past the outermost term that counts
+  while (last > 0 && !counts(last - 1)) --last;
+  for (std::size_t j = 0; j + 1 < last; ++j)
+    if (!std::isfinite(term[j])) {
+      trouble_ = Reason::non_finite;
+      where_ = first.x[first.from[side] + j];
+      return;
+    }
+  const bool to_the_end = last == size || !std::isfinite(term[last]);
+  const double reach = blind_matters(side) ? blind_reach(side) : variable_.reach();
+  if (last == size) cut_[side] = reach;
+  else cut_[side] = std::min(reach, first_step * double(to_the_end ? last : last + 1));
+  if (to_the_end && last > 1)
+    find_beyond(side, {first.own + first.from[side], size}, {first.y + first.from[side], size}, last - 1);
+}
+
+// The |t| where x is no longer told from the end.
+double DoubleExponential::blind_reach(int side) const {
+  const double ratio = variable_.blind(side) / variable_.length();
+  if (!(ratio < 0.25)) return first_step;
+  const double u =
+      -std::log(ratio) / (variable_.shape() == Shape::between ? std::numbers::pi : std::numbers::pi / 2);
+  return std::min(variable_.reach(), std::asinh(u));
+}
+
+// Beyond the outermost point f goes on as the power of the distance that the last points show.
+void DoubleExponential::find_beyond(int side, std::span<const double> distance, std::span<const double> y,
+                                    std::size_t last) {
+  const double d1 = std::fabs(distance[last]), d0 = std::fabs(distance[last - 1]);
+  const double f1 = std::fabs(y[last]), f0 = std::fabs(y[last - 1]);
+  if (f1 == 0 || f0 == 0) return;
+  const bool outwards = d1 > d0, blind = blind_matters(side);
+  for (std::size_t j = last / 2; j < last; ++j)
+    if ((y[j] < 0) != (y[last] < 0)) {  // it swings: its size says nothing about its integral
+      trouble_ = Reason::unresolved;
+      where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
+      beyond_[side] = infinity;
+      return;
+    }
+  const double power = std::log(f1 / f0) / std::log(d1 / d0);  // f ~ d^power
+  exponent_[side] = -power;
+  const double margin = outwards ? -(power + 1) : power + 1;  // > 0: integrable
+  if (margin < (blind ? 4e-3 : 1e-4)) {
+    trouble_ = Reason::diverges;
+    where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
+    beyond_[side] = infinity;
+    return;
+  }
+  const double missed = blind ? std::pow(std::fmin(1, variable_.blind(side) / d1), margin) : 1;
+  beyond_[side] = (margin < 0.2 ? 4 : 1) * f1 * d1 * missed / margin;
+}
+
+// Points from … from + count of this level on one side.
+std::size_t DoubleExponential::prepare(int side, std::size_t from, std::size_t count, double* x,
+                                       double* distance, double* weight) const {
+  const Nodes& nodes = ladder(variable_.shape(), side)[static_cast<std::size_t>(level_)];
+  for (std::size_t i = 0; i < count; ++i) {
+    distance[i] = nodes.distance[from + i];
+    weight[i] = nodes.weight[from + i] * variable_.length();
+  }
+  variable_.place(side, {distance, count}, {x, count});
+  return count;
+}
+
+bool DoubleExponential::add(std::span<const double> x, std::span<const double> distance,
+                            std::span<const double> weight) {
+  double y[chunk];
+  const std::size_t n = x.size();
+  if (!sampler_(x, distance, {y, n})) {
+    trouble_ = sampler_.cap();
+    return false;
+  }
+  const Sums sums = weigh(weight, {y, n});
+  if (std::isfinite(sums.value)) {
+    sum_ += sums.value;
+    sum_abs_ += sums.magnitude;
+    return true;
+  }
+  trouble_ = Reason::diverges;
+  for (std::size_t i = 0; i < n; ++i)
+    if (!std::isfinite(weight[i] * y[i])) {
+      trouble_ = Reason::non_finite;
+      where_ = x[i];
+    }
+  return false;
+}
+
+bool DoubleExponential::add_level(int side, std::size_t from, std::size_t count) {
+  double x[chunk], distance[chunk], weight[chunk];
+  for (std::size_t done = from; done < count; done += chunk) {
+    const std::size_t n = prepare(side, done, std::min(chunk, count - done), x, distance, weight);
+    if (!add({x, n}, {distance, n}, {weight, n})) return false;
+  }
+  return true;
+}
+
+bool DoubleExponential::refine() {
+  if (trouble_ != Reason::converged) return false;
+  if (level_ >= levels_) return false;
+  const double before = value();
+  ++level_;
+  std::size_t count[2];
+  for (int side = 0; side < 2; ++side) {
+    const Nodes& nodes = ladder(variable_.shape(), side)[static_cast<std::size_t>(level_)];
+    count[side] = std::min(
+        nodes.distance.size(),
+        static_cast<std::size_t>(std::ceil(std::ldexp(cut_[side] / (2 * first_step), level_) - 0.5)));
+  }
+  if (count[0] + count[1] <= chunk) {  // one call for both sides
+    double x[chunk], distance[chunk], weight[chunk];
+    const std::size_t n = prepare(0, 0, count[0], x, distance, weight);
+    prepare(1, 0, count[1], x + n, distance + n, weight + n);
+    const std::size_t all = count[0] + count[1];
+    if (!add({x, all}, {distance, all}, {weight, all})) return false;
+  } else if (!add_level(0, 0, count[0]) || !add_level(1, 0, count[1])) {
+    return false;
+  }
+  step_ /= 2;
+  change_before_ = change_;
+  change_ = std::fabs(value() - before);
+  return true;
+}
+
+namespace {
+
+struct Total {
+  double value = 0, change = 0, truncation = 0, rounding = 0, magnitude = 0;
+  const DoubleExponential* trouble = nullptr;
+  DoubleExponential* worst = nullptr;  // of those that a smaller step may mend
+};
+
+Total total(std::span<DoubleExponential> parts, int levels) {
+  Total out;
+  double largest = -1;
+  for (DoubleExponential& part : parts) {
+    out.value += part.value();
+    out.change += part.change();
+    out.truncation += part.truncation();
+    out.rounding += part.rounding();
+    out.magnitude += part.magnitude();
+    if (part.trouble() != Reason::converged && out.trouble == nullptr) out.trouble = &part;
+    const bool settled = part.change() <= 4 * unit * part.magnitude();
+    if (part.level() >= levels || settled || part.change() <= largest) continue;
+    largest = part.change();
+    out.worst = &part;
+  }
+  return out;
+}
+
+// Why no smaller step is tried.
+void explain(Answer& answer, std::span<DoubleExponential> parts, const Total& sum,
+             const Tolerance& tolerance) {
+  const double allowed = tolerance.of(sum.value);
+  if (answer.error() <= allowed) {
+    answer.reason = Reason::converged;
+  } else if (answer.error() <= 64 * unit * sum.magnitude) {
+    answer.reason = Reason::roundoff;
+  } else if (sum.trouble != nullptr) {
+    answer.reason = sum.trouble->trouble();
+    answer.where = sum.trouble->where();
+  } else if (const double beyond = sum.truncation - sum.change;
+             beyond > allowed / 2 && beyond > sum.rounding) {
+    answer.reason = Reason::singular;
+    for (const DoubleExponential& part : parts)
+      for (int side = 0; side < 2; ++side)
+        if (part.beyond(side) > allowed / 8) answer.where = part.end_of(side);
+  } else {
+    answer.reason =
+        sum.rounding > allowed / 2 || sum.worst == nullptr ? Reason::roundoff : Reason::unresolved;
+    for (const DoubleExponential& part : parts)
+      if (part.level() >= part.limit() && part.change() > allowed / 4) answer.reason = Reason::unresolved;
+  }
+}
+
+}  // namespace
+
+Answer double_exponential(Sampler& sampler, std::span<const Piece> pieces, const Tolerance& tolerance,
+                          int levels) {
+  constexpr int fewest_levels = 1;  // below it two sums may agree by chance
+  std::vector<DoubleExponential> parts;
+  parts.reserve(pieces.size());
+  for (const Piece& piece : pieces) parts.emplace_back(sampler, piece, levels);
+  for (DoubleExponential& part : parts)
+    while (part.level() < fewest_levels && part.refine()) {
+    }
+  Total sum = total(parts, levels);
+  while (sum.trouble == nullptr && sum.worst != nullptr &&
+         !(sum.truncation + sum.rounding <= tolerance.of(sum.value)) &&
+         sum.change > 0.1 * (sum.truncation - sum.change)) {
+    sum.worst->refine();
+    sum = total(parts, levels);
+  }
+  Answer out;
+  out.value = sum.value;
+  out.truncation = sum.truncation;
+  out.rounding = sum.rounding;
+  out.magnitude = sum.magnitude;
+  out.evaluations = sampler.evaluations();
+  out.rule = "tanh-sinh";
+  explain(out, parts, sum, tolerance);
+  return out;
+}
+
+Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                 std::span<const double> points) {
+  Sampler sampler(f, range, limits);
+  const Piece whole{range.lower, range.upper};
+  std::vector<Piece> several;
+  if (!points.empty()) several = cut(range, points);
+  const std::span<const Piece> pieces = several.empty() ? std::span<const Piece>(&whole, 1) : several;
+  Answer out = double_exponential(sampler, pieces, tolerance, deepest_level);
+  if (!range.finite()) out.rule = whole.shape() == Shape::everywhere ? "sinh-sinh" : "exp-sinh";
+  return out;
+}
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trapezoid rule in the double exponential variable: where f is analytic inside the piece, each
+// halving of the step doubles the number of right digits.
+#pragma once
+#include "ops/integrate/rules/variable.hpp"
+
+namespace tessera::quadrature {
+
+// One piece, refined from outside so that several pieces can share a tolerance.
+class DoubleExponential {
+ public:
+  DoubleExponential(Sampler& sampler, const Piece& piece, int levels = deepest_level);
+
+  bool refine();  // halves the step; false where that cannot be done
+  double value() const { return step_ * sum_; }
+  double magnitude() const { return step_ * sum_abs_; }
+  // What the last halving changed, and what lies beyond the outermost points.
+  double truncation() const { return change() + beyond_[0] + beyond_[1]; }
+  // What the next halving would change at most: ten times what it would if each halving gained only as much
+  // as the last one did.
+  double change() const { return change_ * std::fmin(1, std::fmax(1e-3, 10 * change_ / change_before_)); }
+  double rounding() const;
+  int level() const { return level_; }
+  int limit() const { return levels_; }
+  double beyond(int side) const { return beyond_[side]; }
+  double end_of(int side) const { return side == 0 ? variable_.piece().lower : variable_.piece().upper; }
+  // Trouble that no smaller step mends, or `converged` where there is none.
+  Reason trouble() const { return trouble_; }
+  double where() const { return where_; }
+  double cut(int side) const { return cut_[side]; }            // |t| beyond which nothing counts
+  double exponent(int side) const { return exponent_[side]; }  // α of f ~ d^-α near that end
+
+ private:
+  struct First;
+  void first_pass();
+  void gather(First& first) const;
+  void vary(int side, const First& first);
+  void settle(int side, const First& first);
+  void find_beyond(int side, std::span<const double> distance, std::span<const double> y, std::size_t last);
+  std::size_t prepare(int side, std::size_t from, std::size_t count, double* x, double* distance,
+                      double* weight) const;
+  bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight);
+  bool add_level(int side, std::size_t from, std::size_t count);
+  double blind_reach(int side) const;
+  bool blind_matters(int side) const;
+
+  Sampler& sampler_;
+  Variable variable_;
+  double step_ = first_step, sum_ = 0, sum_abs_ = 0, change_ = infinity, change_before_ = infinity,
+         variation_ = 0, squares_ = 0;
+  double cut_[2] = {0, 0}, beyond_[2] = {0, 0}, exponent_[2] = {nothing, nothing};
+  int level_ = 0, levels_;
+  Reason trouble_ = Reason::converged;
+  double where_ = nothing;
+};
+
+// The whole range, cut at `points`, by this rule alone.
+Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
+                 const Limits& limits = {}, std::span<const double> points = {});
+// Pieces that share a tolerance, with what the sampler has left.
+Answer double_exponential(Sampler& sampler, std::span<const Piece> pieces, const Tolerance& tolerance,
+                          int levels);
+
+}  // namespace tessera::quadrature

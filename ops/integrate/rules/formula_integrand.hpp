@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A formula as an integrand: many points at a time, near the ends from the distance where the formula
+// allows it, and with what its text tells about breaks and peaks.
+#pragma once
+#include <string>
+#include "ops/integrate/rules/domain.hpp"
+#include "ops/integrate/rules/integrand.hpp"
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::quadrature {
+
+// Of one variable. Throws Error where the tree holds another.
+Integrand integrand_of(const formula::Tree& tree, const std::string& variable, const Range& range);
+
+// Of several, in their order.
+ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+
+// Where parts of the formula change sign, or jump, inside the range.
+Features features_of(const formula::Tree& tree, const std::string& variable, const Range& range);
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/gauss_kronrod.hpp"
+#include <algorithm>
+#include "ops/integrate/rules/kronrod_nodes.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+struct Cell {
+  std::size_t track = 0;
+  double from = 0, to = 0;
+  double value = 0, error = 0, magnitude = 0, variation = 0, squares = 0;
+  double edge[2] = {0, 0};  // the values that the points lead to expect at both ends
+  bool operator<(const Cell& other) const { return error < other.error; }
+};
+
+constexpr double settled = 25 * unit;  // of a cell's magnitude: a smaller error is rounding
+
+void map(const Track& track, const Variable& variable, const Range& range, std::span<const double> t,
+         std::span<double> x, std::span<double> distance, std::span<double> weight) {
+  if (track.through == Through::double_exponential) return variable.map(t, x, distance, weight);
+  const Shape shape = track.piece.shape();
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const double away = (1 - t[i]) / t[i], square = (1 - t[i]) * (1 + t[i]);
+    switch (shape) {
+      case Shape::between:
+        x[i] = t[i];
+        break;
+      case Shape::above:
+        x[i] = track.piece.lower + away;
+        break;
+      case Shape::below:
+        x[i] = track.piece.upper - away;
+        break;
+      case Shape::everywhere:
+        x[i] = t[i] / square;
+        break;
+    }
+    weight[i] = shape == Shape::between      ? 1
+                : shape == Shape::everywhere ? (1 + t[i] * t[i]) / (square * square)
+                                             : 1 / (t[i] * t[i]);
+    distance[i] = range.distance(x[i]);
+  }
+}
+
+class Adaption {
+ public:
+  Adaption(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance, const Adaptive& how)
+      : sampler_(sampler), tracks_(tracks), tolerance_(tolerance), how_(how) {
+    for (const Track& track : tracks) variables_.emplace_back(track.piece, sampler.range());
+  }
+
+  Answer run(Stuck* stuck);
+
+ private:
+  bool start();
+  bool measure(Cell& cell);
+  template <std::size_t half>
+  bool apply(const KronrodNodes<half>& nodes, Cell& cell);
+  bool split();
+  bool indivisible(const Cell& cell) const;
+  bool seams_hold();
+  double gap(const Cell& cell) const;
+  void add_up();
+  Answer conclude(Stuck* stuck);
+  double middle_x(const Cell& cell) const;
+
+  Sampler& sampler_;
+  std::span<const Track> tracks_;
+  Tolerance tolerance_;
+  Adaptive how_;
+  std::vector<Variable> variables_;
+  std::vector<Cell> cells_;  // a heap, the largest error first
+  double value_ = 0, error_ = 0, magnitude_ = 0, variation_ = 0, squares_ = 0;
+  Reason reason_ = Reason::converged;
+  double where_ = nothing;
+};
+
+template <std::size_t half>
+bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
+  constexpr std::size_t count = 2 * half - 1;
+  double t[count], x[count], distance[count], weight[count], y[count];
+  const double middle = 0.5 * (cell.from + cell.to), radius = 0.5 * (cell.to - cell.from);
+  for (std::size_t i = 0; i < half; ++i) {
+    t[i] = middle - radius * nodes.x[i];
+    t[count - 1 - i] = middle + radius * nodes.x[i];
+  }
+  map(tracks_[cell.track], variables_[cell.track], sampler_.range(), t, x, distance, weight);
+  if (!sampler_({x, count}, {distance, count}, {y, count})) return false;
+  double kronrod = 0, gauss = 0, magnitude = 0;
+  const std::array<double, edge_nodes> outwards = edge_weights(nodes);
+  cell.variation = cell.squares = cell.edge[0] = cell.edge[1] = 0;
+  const bool* knows = sampler_.integrand().knows;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t k = std::min(i, count - 1 - i);
+    const double term = y[i] * weight[i];
+    if (!std::isfinite(term)) {
+      reason_ = Reason::non_finite;
+      where_ = x[i];
+      return false;
+    }
+    kronrod += nodes.kronrod[k] * term;
+    magnitude += nodes.kronrod[k] * std::fabs(term);
+    if (k % 2 == 1) gauss += nodes.gauss[k / 2] * term;
+    if (k < edge_nodes) cell.edge[i == k ? 0 : 1] += outwards[k] * term;
+    if (i == 0) continue;
+    double place = std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
+    if (knows[distance[i] < 0 ? 1 : 0])
+      place = std::min({place, std::fabs(distance[i]), std::fabs(distance[i - 1])});
+    const double moved = std::fabs(y[i] - y[i - 1]) * place;
+    cell.variation += moved;
+    cell.squares += moved * moved;
+  }
+  cell.value = radius * kronrod;
+  cell.magnitude = radius * magnitude;
+  cell.error = radius * std::fabs(kronrod - gauss);
+  return true;
+}
+
+bool Adaption::measure(Cell& cell) {
+  return how_.pair == Pair::k15 ? apply(kronrod15, cell) : apply(kronrod21, cell);
+}
+
+bool Adaption::start() {
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    const double from = tracks_[i].from, width = tracks_[i].to - from;
+    for (int k = 0; k < how_.first_cells; ++k) {
+      Cell cell;
+      cell.track = i;
+      cell.from = from + width * k / how_.first_cells;
+      cell.to = k + 1 == how_.first_cells ? tracks_[i].to : from + width * (k + 1) / how_.first_cells;
+      if (!measure(cell)) return false;
+      cells_.push_back(cell);
+    }
+  }
+  std::make_heap(cells_.begin(), cells_.end());
+  add_up();
+  return true;
+}
+
+void Adaption::add_up() {
+  value_ = error_ = magnitude_ = variation_ = squares_ = 0;
+  for (const Cell& cell : cells_) {
+    value_ += cell.value;
+    error_ += cell.error;
+    magnitude_ += cell.magnitude;
+    variation_ += cell.variation;
+    squares_ += cell.squares;
+  }
+}
+
+bool Adaption::indivisible(const Cell& cell) const {
+  const double width = cell.to - cell.from;
+  return width <= 64 * unit * std::fmax(std::fabs(cell.from), std::fabs(cell.to)) || width < 1e-300;
+}
+
+// Splits the worst cell; false when that cannot help.
+bool Adaption::split() {
+  const Cell parent = cells_.front();
+  if (parent.error <= settled * parent.magnitude) {
+    reason_ = Reason::roundoff;
+    return false;
+  }
+  if (indivisible(parent)) {
+    reason_ = Reason::singular;
+    where_ = middle_x(parent);
+    return false;
+  }
+  if (static_cast<std::int64_t>(cells_.size()) >= sampler_.limits().regions) {
+    reason_ = Reason::memory;
+    return false;
+  }
+  Cell left = parent, right = parent;
+  left.to = right.from = parent.from + how_.split * (parent.to - parent.from);
+  if (!measure(left) || !measure(right)) return false;
+  // A sum that moved further than the parent's error shows that the estimate cannot be trusted here.
+  const double moved = std::fabs(parent.value - (left.value + right.value));
+  if (moved > parent.error && moved > settled * parent.magnitude) {
+    left.error = std::fmax(left.error, moved / 2);
+    right.error = std::fmax(right.error, moved / 2);
+  }
+  std::pop_heap(cells_.begin(), cells_.end());
+  cells_.back() = left;
+  std::push_heap(cells_.begin(), cells_.end());
+  cells_.push_back(right);
+  std::push_heap(cells_.begin(), cells_.end());
+  value_ += left.value + right.value - parent.value;
+  error_ += left.error + right.error - parent.error;
+  return true;
+}
+
+// The part of a cell that lies beyond its outermost points, on one side.
+double Adaption::gap(const Cell& cell) const {
+  const double outermost = how_.pair == Pair::k15 ? kronrod15.x[0] : kronrod21.x[0];
+  return 0.5 * (cell.to - cell.from) * (1 - outermost);
+}
+
+// Charges cells that expect different values where they meet; true: the tolerance is met all the same.
+bool Adaption::seams_hold() {
+  std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) {
+    return a.track != b.track ? a.track < b.track : a.from < b.from;
+  });
+  for (std::size_t i = 1; i < cells_.size(); ++i) {
+    Cell &left = cells_[i - 1], &right = cells_[i];
+    if (left.track != right.track) continue;
+    const double apart = std::fabs(left.edge[1] - right.edge[0]);
+    if (apart <= 1e3 * unit * std::fmax(std::fabs(left.edge[1]), std::fabs(right.edge[0]))) continue;
+    left.error = std::fmax(left.error, apart * gap(left));
+    right.error = std::fmax(right.error, apart * gap(right));
+  }
+  std::make_heap(cells_.begin(), cells_.end());
+  add_up();
+  return error_ <= tolerance_.of(value_);
+}
+
+Answer Adaption::run(Stuck* stuck) {
+  bool going = start();
+  for (std::int64_t splits = 1; going; ++splits) {
+    if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
+    if (error_ <= tolerance_.of(value_)) {
+      add_up();
+      if (error_ <= tolerance_.of(value_) && seams_hold()) break;
+    }
+    going = split();
+  }
+  add_up();
+  if (!going && reason_ == Reason::converged) reason_ = sampler_.cap();
+  return conclude(stuck);
+}
+
+double Adaption::middle_x(const Cell& cell) const {
+  const double t = 0.5 * (cell.from + cell.to);
+  double x = 0, distance = 0, weight = 0;
+  map(tracks_[cell.track], variables_[cell.track], sampler_.range(), {&t, 1}, {&x, 1}, {&distance, 1},
+      {&weight, 1});
+  return x;
+}
+
+Answer Adaption::conclude(Stuck* stuck) {
+  Answer out;
+  out.value = value_;
+  out.truncation = cells_.empty() ? infinity : error_;
+  out.rounding = 2 * unit * magnitude_ + unit * spoiled(variation_, squares_);
+  out.magnitude = magnitude_;
+  out.evaluations = sampler_.evaluations();
+  out.reason = reason_;
+  out.where = where_;
+  out.rule = "gauss-kronrod";
+  if (reason_ == Reason::converged && !(out.error() <= tolerance_.of(value_))) out.reason = Reason::roundoff;
+  if (stuck != nullptr && !cells_.empty()) {
+    stuck->x = middle_x(cells_.front());
+    stuck->share = error_ > 0 ? cells_.front().error / error_ : 0;
+  }
+  return out;
+}
+
+}  // namespace
+
+Track Track::direct(const Piece& piece) {
+  switch (piece.shape()) {
+    case Shape::between:
+      return {piece, Through::directly, piece.lower, piece.upper};
+    case Shape::everywhere:
+      return {piece, Through::directly, -1, 1};
+    default:
+      return {piece, Through::directly, 0, 1};
+  }
+}
+
+Track Track::transformed(const Piece& piece, const Range& range) {
+  const double reach = Variable(piece, range).reach();
+  return {piece, Through::double_exponential, -reach, reach};
+}
+
+Answer adaptive(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance,
+                const Adaptive& how, Stuck* stuck) {
+  return Adaption(sampler, tracks, tolerance, how).run(stuck);
+}
+
+Answer gauss_kronrod(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                     const Adaptive& how, std::span<const double> points) {
+  Sampler sampler(f, range, limits);
+  std::vector<Track> tracks;
+  for (const Piece& piece : cut(range, points)) tracks.push_back(Track::direct(piece));
+  return adaptive(sampler, tracks, tolerance, how);
+}
+
+}  // namespace tessera::quadrature

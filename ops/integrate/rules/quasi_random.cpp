@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/quasi_random.hpp"
+#include <algorithm>
+#include <thread>
+#include "ops/integrate/rules/sobol.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/parallel.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr int repetitions = 16;
+constexpr std::uint32_t chunk = 512;  // points that one thread does at a time
+constexpr double student = 4.1;       // of 16 repetitions: one in a thousand is further off
+constexpr int bins = 96;
+
+// v in (0, 1) to u, piece by piece; each piece is hit equally often.
+class Grid {
+ public:
+  Grid() {
+    for (int i = 0; i <= bins; ++i) edge_[i] = static_cast<double>(i) / bins;
+  }
+
+  int bin(double v) const { return std::min(bins - 1, static_cast<int>(v * bins)); }
+  double map(double v, double& slope) const {
+    const int i = bin(v);
+    const double width = edge_[i + 1] - edge_[i];
+    slope = width * bins;
+    return edge_[i] + width * (v * bins - i);
+  }
+
+  // Moves the edges until all pieces weigh the same; `weights`: sums of squares that fell on each piece.
+  void refine(const double* weights) {
+    double smooth[bins], total = 0;
+    for (int i = 0; i < bins; ++i) {
+      smooth[i] = (weights[std::max(0, i - 1)] + 6 * weights[i] + weights[std::min(bins - 1, i + 1)]) / 8;
+      total += smooth[i];
+    }
+    if (!(total > 0) || !std::isfinite(total)) return;
+    double sum = 0;
+    for (double& w : smooth) {
+      const double share = std::fmax(w / total, 1e-30);
+      w = share >= 1 ? 1
+                     : std::pow((share - 1) / std::log(share), 0.75) +
+                           1e-3 / bins;  // slower than the shares ask: they are noisy
+      sum += w;
+    }
+    double next[bins + 1] = {0}, in_hand = 0;
+    int from = 0;
+    for (int i = 1; i < bins; ++i) {
+      while (in_hand < sum / bins * i && from < bins) in_hand += smooth[from++];
+      const double over = (in_hand - sum / bins * i) / smooth[from - 1];
+      next[i] = edge_[from] - over * (edge_[from] - edge_[from - 1]);
+    }
+    next[bins] = 1;
+    std::copy(next, next + bins + 1, edge_);
+  }
+
+ private:
+  double edge_[bins + 1];
+};
+
+struct Sums {
+  double value = 0, magnitude = 0;
+};
+
+class Sampling {
+ public:
+  Sampling(Cube& cube, const Tolerance& tolerance, const QuasiRandom& how)
+      : cube_(cube),
+        tolerance_(tolerance),
+        how_(how),
+        grids_(static_cast<std::size_t>(cube.dimensions())),
+        threads_(how.threads > 0 ? how.threads
+                                 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+
+  Answer run();
+
+ private:
+  // Points first … first + count of one repetition; squares along the axes go to `weights`, if given.
+  Sums sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count, double* weights) const;
+  void learn();
+  bool extend(std::uint32_t to);
+  Answer answer() const;
+  void each(std::size_t parts, const std::function<void(std::size_t)>& work) const;
+
+  Cube& cube_;
+  Tolerance tolerance_;
+  QuasiRandom how_;
+  std::vector<Grid> grids_;
+  int threads_;
+  std::uint32_t points_ = 0;  // of each repetition
+  double pace_ = 0;           // seconds for a point
+  Sums sums_[repetitions];
+  Reason reason_ = Reason::converged;
+};
+
+Sums Sampling::sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count, double* weights) const {
+  const std::size_t d = grids_.size();
+  thread_local std::vector<double> u, y, slope;
+  thread_local std::vector<int> bin;
+  u.resize(d * count);
+  bin.resize(d * count);
+  y.resize(count);
+  slope.assign(count, 1);
+  for (std::size_t axis = 0; axis < d; ++axis)
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const double v = sobol(first + i, static_cast<int>(axis), seed);
+      double s = 0;
+      u[axis * count + i] = grids_[axis].map(v, s);
+      bin[axis * count + i] = grids_[axis].bin(v);
+      slope[i] *= s;
+    }
+  cube_.values(u, count, y);
+  Sums out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const double term = y[i] * slope[i];
+    out.value += term;
+    out.magnitude += std::fabs(term);
+    if (weights == nullptr) continue;
+    for (std::size_t axis = 0; axis < d; ++axis)
+      weights[axis * bins + static_cast<std::size_t>(bin[axis * count + i])] += term * term;
+  }
+  return out;
+}
+
+void Sampling::each(std::size_t parts, const std::function<void(std::size_t)>& work) const {
+  std::atomic<std::size_t> next{0};
+  parallel(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), parts)), [&](int) {
+    for (std::size_t k = next++; k < parts; k = next++) work(k);
+  });
+}
+
+void Sampling::learn() {
+  constexpr int rounds = 10;
+  constexpr std::size_t parts = 32;
+  const std::size_t size = grids_.size() * bins;
+  for (int round = 0; round < rounds; ++round) {
+    if (!cube_.allows(8 * parts * chunk)) return;  // most is left for the sum itself
+    std::vector<double> weights(parts * size, 0);
+    each(parts, [&](std::size_t k) {
+      sample(how_.seed * 1000 + 500 + static_cast<std::uint64_t>(round),
+             static_cast<std::uint32_t>(k) * chunk, chunk, &weights[k * size]);
+    });
+    cube_.count(static_cast<std::int64_t>(parts * chunk));
+    for (std::size_t axis = 0; axis < grids_.size(); ++axis) {
+      double along[bins] = {};
+      for (std::size_t k = 0; k < parts; ++k)
+        for (int i = 0; i < bins; ++i)
+          along[i] += weights[k * size + axis * bins + static_cast<std::size_t>(i)];
+      grids_[axis].refine(along);
+    }
+  }
+}
+
+// More points of each repetition; every chunk's sum has its place, whoever computed it.
+bool Sampling::extend(std::uint32_t to) {
+  const std::size_t chunks = (to - points_) / chunk;
+  const auto more = static_cast<std::int64_t>(repetitions * chunks * chunk);
+  const auto begin = std::chrono::steady_clock::now();
+  // What takes too long is not begun: seconds of each evaluation so far.
+  if (!cube_.allows(more) || static_cast<double>(more) * pace_ > cube_.seconds_left()) {
+    reason_ = cube_.allows(more) ? Reason::time : cube_.cap();
+    return false;
+  }
+  std::vector<Sums> parts(repetitions * chunks);
+  each(parts.size(), [&](std::size_t k) {
+    const std::size_t repetition = k / chunks, at = k % chunks;
+    parts[k] = sample(how_.seed * 1000 + repetition, points_ + static_cast<std::uint32_t>(at) * chunk, chunk,
+                      nullptr);
+  });
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    sums_[k / chunks].value += parts[k].value;
+    sums_[k / chunks].magnitude += parts[k].magnitude;
+  }
+  points_ = to;
+  cube_.count(more);
+  pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
+          static_cast<double>(more);
+  return true;
+}
+
+Answer Sampling::answer() const {
+  Answer out;
+  out.rule = "quasi-random";
+  out.evaluations = cube_.evaluations();
+  if (points_ == 0) return out;
+  double mean = 0, magnitude = 0, squares = 0;
+  for (const Sums& sum : sums_) {
+    mean += sum.value / points_ / repetitions;
+    magnitude += sum.magnitude / points_ / repetitions;
+  }
+  for (const Sums& sum : sums_) squares += (sum.value / points_ - mean) * (sum.value / points_ - mean);
+  out.value = mean;
+  out.magnitude = magnitude;
+  out.truncation = student * std::sqrt(squares / (repetitions - 1) / repetitions);
+  out.rounding = 16 * unit * magnitude;
+  return out;
+}
+
+Answer Sampling::run() {
+  constexpr std::uint32_t most = 1u << 28;
+  if (how_.importance) learn();
+  Answer out;
+  for (std::uint32_t to = 4 * chunk; to <= most && extend(to); to *= 2) {
+    out = answer();
+    if (out.error() <= tolerance_.of(out.value)) {
+      out.reason = Reason::converged;
+      return out;
+    }
+  }
+  out = answer();
+  out.reason = reason_ == Reason::converged ? Reason::unresolved : reason_;
+  return out;
+}
+
+}  // namespace
+
+Answer quasi_random(Cube& cube, const Tolerance& tolerance, const QuasiRandom& how) {
+  if (cube.dimensions() > most_sobol_dimensions)
+    throw Error("quasi-random integration takes up to 21 variables");
+  return Sampling(cube, tolerance, how).run();
+}
+
+}  // namespace tessera::quadrature
