@@ -14,6 +14,7 @@ constexpr Real infinite = std::numeric_limits<Real>::infinity(), pi = 3.14159265
 // The shorter type: half a unit of its last place, and its smallest number.
 struct Short {
   Real u, least;
+  Real root;  // what its square roots may be off, in u
 };
 
 // The value, with the error that its operands bring and `roundings` halves of a unit of its own. What the
@@ -106,7 +107,7 @@ Bounded one_operand(Op op, Bounded a, Short t) {
     case Op::abs:
       return {std::fabs(a.value), a.error};
     case Op::sqrt:
-      return plain([](Real x) { return std::sqrt(x); }, 1, 0);
+      return plain([](Real x) { return std::sqrt(x); }, t.root, 0);
     case Op::floor:
       return steps([](Real x) { return std::floor(x); }, a);
     case Op::ceil:
@@ -240,8 +241,9 @@ Bounded result_of(Op op, Bounded a, Bounded b, Bounded c, Short t) {
 }  // namespace
 
 template <class T>
-Bounded bounded(const formula::Program<T>& program, Bounded x) {
-  constexpr Short type{std::numeric_limits<T>::epsilon() / 2, std::numeric_limits<T>::denorm_min()};
+Bounded bounded(const formula::Program<T>& program, Bounded x, int root) {
+  const Short type{std::numeric_limits<T>::epsilon() / 2, std::numeric_limits<T>::denorm_min(),
+                   static_cast<Real>(root)};
   Bounded registers[formula::most_registers];
   const auto value = [&](std::uint8_t operand) -> Bounded {
     if (operand < formula::first_input) return registers[operand];
@@ -255,7 +257,7 @@ Bounded bounded(const formula::Program<T>& program, Bounded x) {
   return value(program.result);
 }
 
-template Bounded bounded(const formula::Program<float>&, Bounded);
-template Bounded bounded(const formula::Program<double>&, Bounded);
+template Bounded bounded(const formula::Program<float>&, Bounded, int);
+template Bounded bounded(const formula::Program<double>&, Bounded, int);
 
 }  // namespace tessera::integrate

@@ -9,11 +9,12 @@ struct Bounded {
   long double value = 0, error = 0;  // infinite where nothing can be said
 };
 
-// At x ± error of x. The bound follows each operator: what its operands' errors become, and its own rounding.
+// At x ± error of x. The bound follows each operator: what its operands' errors become, and its own rounding;
+// `root`: what a square root may be off, in halves of a unit of the last place.
 template <class T>
-Bounded bounded(const formula::Program<T>& program, Bounded x);
+Bounded bounded(const formula::Program<T>& program, Bounded x, int root = 1);
 
-extern template Bounded bounded(const formula::Program<float>&, Bounded);
-extern template Bounded bounded(const formula::Program<double>&, Bounded);
+extern template Bounded bounded(const formula::Program<float>&, Bounded, int);
+extern template Bounded bounded(const formula::Program<double>&, Bounded, int);
 
 }  // namespace tessera::integrate

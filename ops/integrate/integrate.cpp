@@ -36,6 +36,8 @@ Signature signature() {
       choice("abscissa", {"index", "accumulated"},
              "x from the strip's number, or by adding the width again and again"),
       choice("scale-at", {"end", "term"}, "multiply the sum by a strip's width, or each height"),
+      choice("roots", {"ieee", "fast"},
+             "fast: also variants whose square roots are within 5 units of the last place"),
       output("integral", {}, "the integral"),
       value("error", "how far the integral may be off: the next two together"),
       value("truncation", "what finitely many points leave out"),
@@ -80,6 +82,7 @@ std::vector<Case> cases() {
       tried("1/(1+t^4)", "t=[2,-1]", "1023"),
       tried("exp(x)", "1 1", "7"),
       tried("1/sqrt(x)", "0 1", "5"),
+      tried(circle, "0 1", "20000", {{"roots", "fast"}}),
       tried("x^3-2*x", "0 1", "4097", {{"scale-at", "term"}}),
       tried(circle, "0 1", "3000", {{"abscissa", "accumulated"}}),
       tried(circle, "0 1", "3000", {{"sum", "plain"}, {"abscissa", "accumulated"}, {"scale-at", "term"}})};

@@ -60,6 +60,19 @@ std::vector<Request> everybody() {
   return out;
 }
 
+// Some take no exact sums, or only blocks of whole warps.
+bool refused(const Request& request, const Arguments& arguments) {
+  const Device device = find_device(request.device);
+  for (const Variant* variant : ladder_of("integrate")) {
+    if (variant->where != device.where || variant->name != *request.variant) continue;
+    Plan plan{variant, &variant->choices[0], variant->choices[0].defaults(), device};
+    if (request.tuning)
+      for (const auto& [name, value] : *request.tuning) plan.tuning.set(name, value);
+    return refuses(plan, arguments).has_value();
+  }
+  return true;
+}
+
 TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
   for (const char* sum : {"pairwise", "double_float", "exact"})
     for (const char* formula : {"sqrt(1-x^2)", "exp(sin(9*x))-x"})
@@ -67,12 +80,16 @@ TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
         const Arguments::Words words{{"FORMULA", formula}, {"strips", "20011"}, {"sum", sum}, {"scale", "4"}};
         const double first = result_of(words, element, everybody().front());
         EXPECT_TRUE(std::isfinite(first));
+        int others = 0;
         for (const Request& request : everybody()) {
+          if (refused(request, arguments_of(words, element))) continue;
+          ++others;
           const double other = result_of(words, element, request);
           EXPECT_EQ(std::bit_cast<std::uint64_t>(first), std::bit_cast<std::uint64_t>(other))
               << formula << " " << sum << " " << name_of(element) << " by " << *request.variant << " on "
               << request.device << " " << (request.tuning ? to_string(*request.tuning) : "");
         }
+        EXPECT_GE(others, 54);
       }
 }
 

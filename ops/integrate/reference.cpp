@@ -52,7 +52,7 @@ Bounded abscissa(const Problem<T>& p, std::int64_t strip) {
 }
 
 template <class T>
-Heights heights_of(const Problem<T>& p) {
+Heights heights_of(const Problem<T>& p, int root) {
   constexpr std::int64_t worth_a_thread = 4096;
   constexpr Real most = std::numeric_limits<T>::max();
   const auto parts = static_cast<int>(std::clamp<std::int64_t>(p.strips / worth_a_thread, 1, host_threads()));
@@ -62,12 +62,12 @@ Heights heights_of(const Problem<T>& p) {
     const std::int64_t each = p.strips / parts, rest = p.strips % parts;
     const std::int64_t first = part * each + std::min<std::int64_t>(part, rest),
                        last = first + each + (part < rest);
-    for (std::int64_t i = first; i < last; ++i) mine.add(bounded(p.integrand, abscissa(p, i)), 1, most);
+    for (std::int64_t i = first; i < last; ++i) mine.add(bounded(p.integrand, abscissa(p, i), root), 1, most);
   });
   Heights out;
   for (const Heights& piece : pieces) out.add(piece);
-  out.add(bounded(p.integrand, {p.a, 0}), -0.5L, most);
-  out.add(bounded(p.integrand, {p.b, 0}), 0.5L, most);
+  out.add(bounded(p.integrand, {p.a, 0}, root), -0.5L, most);
+  out.add(bounded(p.integrand, {p.b, 0}, root), 0.5L, most);
   return out;
 }
 
@@ -95,9 +95,9 @@ struct Result {
 };
 
 template <class T>
-Result result_of(const Problem<T>& p) {
+Result result_of(const Problem<T>& p, int root) {
   constexpr Real u = std::numeric_limits<T>::epsilon() / 2, least = std::numeric_limits<T>::denorm_min();
-  const Heights heights = heights_of(p);
+  const Heights heights = heights_of(p, root);
   const Real factor = std::fabs((Real(p.b) - Real(p.a)) / Real(p.strips) * Real(p.scale));
   const Real sum = heights.sum.high + heights.sum.low, n = Real(p.strips) + 2;
   // The width, and two products; where each height is multiplied, also one product each, which may underflow.
@@ -132,9 +132,11 @@ Result known_result_of(const Arguments& arguments) {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
+  const int root = arguments.text("roots") == "fast" ? 10 : 1;  // 5 units of the last place, or half of one
   const Result result = asks_for_rule(arguments) ? result_of(asked_of(arguments), arguments.element())
-                        : arguments.element() == Element::f32 ? result_of(Problem<float>::of(arguments))
-                                                              : result_of(Problem<double>::of(arguments));
+                        : arguments.element() == Element::f32
+                            ? result_of(Problem<float>::of(arguments), root)
+                            : result_of(Problem<double>::of(arguments), root);
   const std::lock_guard lock(mutex);
   if (known.size() >= most) known.clear();
   known.emplace(key, result);

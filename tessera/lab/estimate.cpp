@@ -22,17 +22,34 @@ double seconds_of(const Plan& plan, const Inputs& inputs, double limit) {
   return best;
 }
 
+// What makes a problem large: its dimensions, and the whole numbers that it was given.
+Dims sizes_of(const Operation& operation, const Case& problem) {
+  Dims out = problem.dims;
+  for (const Parameter* p : operation.signature.of(Parameter::Kind::integer))
+    if (const auto word = problem.words.find(p->name); word != problem.words.end() && !word->second.empty())
+      out[p->name] = evaluate(word->second);
+  return out;
+}
+
+Case smaller(const Case& problem, const Dims& sizes, std::int64_t side) {
+  Case out = problem;
+  for (const auto& [name, size] : sizes)
+    if (out.dims.contains(name)) out.dims[name] = std::min(size, side);
+    else out.words[name] = std::to_string(std::min(size, side));
+  return out;
+}
+
 }  // namespace
 
 std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem,
                                        const Plan& plan, double full_flops, double limit) {
-  if (!(full_flops > 0) || problem.dims.empty()) return std::nullopt;
+  const Dims sizes = sizes_of(operation, problem);
+  if (!(full_flops > 0) || sizes.empty()) return std::nullopt;
   const std::int64_t largest =
-      std::ranges::max_element(problem.dims, {}, [](const auto& d) { return d.second; })->second;
+      std::ranges::max_element(sizes, {}, [](const auto& d) { return d.second; })->second;
   std::optional<double> estimate;
   for (std::int64_t side = 64; side < largest; side *= 2) {
-    Case small = problem;
-    for (auto& [name, size] : small.dims) size = std::min(size, side);
+    const Case small = smaller(problem, sizes, side);
     // Guarded, for what a rung does to memory must be found where it is measured, not end the program here.
     const Inputs inputs(operation, element, small, 1, {.guard_bytes = guard_bytes});
     if (refuses(plan, inputs.arguments())) continue;

@@ -69,5 +69,29 @@ TEST(Estimate, AHopelessOneIsNotRunTwice) {
   EXPECT_EQ(runs, 1);
 }
 
+// A sum over a counted range has no array that says how large it is.
+TEST(Estimate, WholeNumbersAreSizesToo) {
+  Operation operation;
+  operation.signature.parameters = {parameter::optional_integer("n", 1, std::int64_t{1} << 40, ""),
+                                    parameter::output("sum", {}, "")};
+  operation.elements = {Element::f64};
+  operation.flops = [](const Arguments& arguments) { return static_cast<double>(arguments.integer("n")); };
+  std::int64_t largest = 0;
+  Choice choice;
+  choice.run[Element::f64] = [&largest](const Arguments& arguments, const Tuning&, tessera::Run& run) {
+    largest = std::max(largest, arguments.integer("n"));
+    run.own_seconds = 1e-6 * static_cast<double>(arguments.integer("n"));
+  };
+  Variant variant;
+  variant.name = "counted";
+  variant.choices = {choice};
+  const Plan plan{&variant, &variant.choices[0], {}, host_device(Where::cpu)};
+  const auto estimate =
+      estimate_seconds(operation, Element::f64, {.dims = {}, .words = {{"n", "1024*1024"}}}, plan, full, 0.1);
+  ASSERT_TRUE(estimate);
+  EXPECT_NEAR(*estimate, 1e-6 * full, 1e-6);
+  EXPECT_LE(largest, 1 << 15);
+}
+
 }  // namespace
 }  // namespace tessera::lab

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 6: the formula compiled when it is typed.
+//
+// What the interpreter looks up for every strip, the compiler settles once: operators become instructions,
+// intermediate results registers, and several strips overlap. The text goes to NVRTC, and what comes back is
+// kept on disk, for compiling takes as long as thousands of launches. The same operations in the same order:
+// the same bits. What limits it now is the root, which IEEE arithmetic rounds correctly.
+#include "compiled.cuh"
+
+namespace tessera::integrate {
+namespace {
+
+const Rung rung(compiled_variant("the formula compiled when it is typed, one launch",
+                                 compiled_choice("formula::root",
+                                                 [](const Arguments&) -> Reason { return std::nullopt; })));
+
+}  // namespace
+}  // namespace tessera::integrate
