@@ -93,6 +93,30 @@ void expect_all_seen(std::index_sequence<i...>) {
 
 TEST(Copies, AreSeenHoweverTheyAreSpelled) { expect_all_seen(std::make_index_sequence<std::size(copies)>()); }
 
+// What the compiler computes is no access, and a function that it may compute stays one.
+constexpr unsigned first_of(const unsigned (&from)[2], bool by_bytes) {
+  unsigned out = 0;
+  if (by_bytes) __builtin_memcpy(&out, from, sizeof out);
+  return by_bytes ? out : from[0];
+}
+static_assert(first_of({7, 8}, false) == 7);
+
+struct Computes {
+  using Shared = NoShared;
+  SIMT void operator()(Thread t, NoShared&, const Rows& p) const {
+    const unsigned pair[] = {static_cast<unsigned>(t.rank()), 1};
+    p.out[t.rank()].value[0] = static_cast<float>(first_of(pair, true));
+  }
+};
+
+TEST(Copies, OfRegistersAreNoAccesses) {
+  Traced<Computes> traced(true);
+  EXPECT_EQ(traced.out.data()[63].value[0], 63);
+  EXPECT_EQ(traced.tracer.total(Space::global, Act::write).accesses, 64u);
+  EXPECT_EQ(traced.tracer.total(Space::global, Act::read).accesses, 0u);
+  EXPECT_EQ(traced.tracer.total(Space::shared, Act::read).accesses, 0u);
+}
+
 // Two threads clear what is one thread's: a race, and the bytes are counted.
 template <bool builtin>
 struct Clears {

@@ -19,7 +19,10 @@ void* memcpy(void* to, const void* from, std::size_t bytes) noexcept __asm__("te
 void* memmove(void* to, const void* from, std::size_t bytes) noexcept __asm__("tessera_traced_memmove");
 void* memset(void* to, int byte, std::size_t bytes) noexcept __asm__("tessera_traced_memset");
 }
-#define __builtin_memcpy tessera_traced_memcpy
-#define __builtin_memmove tessera_traced_memmove
-#define __builtin_memset tessera_traced_memset
+// A macro does not expand itself: what the compiler computes stays its own.
+#define TESSERA_TRACED_COPY(builtin, traced, ...) \
+  (__builtin_is_constant_evaluated() ? builtin(__VA_ARGS__) : traced(__VA_ARGS__))
+#define __builtin_memcpy(...) TESSERA_TRACED_COPY(__builtin_memcpy, tessera_traced_memcpy, __VA_ARGS__)
+#define __builtin_memmove(...) TESSERA_TRACED_COPY(__builtin_memmove, tessera_traced_memmove, __VA_ARGS__)
+#define __builtin_memset(...) TESSERA_TRACED_COPY(__builtin_memset, tessera_traced_memset, __VA_ARGS__)
 #endif
