@@ -31,6 +31,7 @@ tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.
              ops/integrate/compiled_source_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/cubature_test.cpp
              ops/integrate/automatic_test.cpp)
+target_link_libraries(test_quadrature PRIVATE fmt::fmt)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu)

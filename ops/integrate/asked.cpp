@@ -95,8 +95,18 @@ Answer of_several(const Asked& asked, int threads) {
 }  // namespace
 
 bool asks_for_rule(const Arguments& arguments) {
+  if (has_samples(arguments)) return true;
   const std::string& rule = arguments.text("rule");
   return rule == "auto" ? arguments.text("strips").empty() : rule != "trapezoid";
+}
+
+quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable) {
+  quadrature::Tolerance out = one_variable ? quadrature::Tolerance{} : quadrature::usual_cubature_tolerance;
+  out.absolute = number_or(arguments, "absolute", out.absolute);
+  // It is the scaled integral's.
+  if (const double scale = arguments.real("scale"); scale != 0) out.absolute /= std::fabs(scale);
+  out.relative = number_or(arguments, "relative", out.relative);
+  return out;
 }
 
 Asked asked_of(const Arguments& arguments) {
@@ -111,12 +121,9 @@ Asked asked_of(const Arguments& arguments) {
     out.box.axes.push_back({range.from, range.to});
   }
   const bool one = out.variables.size() == 1;
-  const quadrature::Tolerance usual = one ? quadrature::Tolerance{} : quadrature::usual_cubature_tolerance;
   out.limits = one ? quadrature::Limits{} : quadrature::usual_cubature_limits;
   out.scale = arguments.real("scale");
-  out.tolerance.absolute = number_or(arguments, "absolute", usual.absolute);
-  if (out.scale != 0) out.tolerance.absolute /= std::fabs(out.scale);  // it is the scaled integral's
-  out.tolerance.relative = number_or(arguments, "relative", usual.relative);
+  out.tolerance = tolerance_of(arguments, one);
   out.limits.evaluations = count_or(arguments, "most-evaluations", out.limits.evaluations);
   out.limits.seconds = number_or(arguments, "most-seconds", out.limits.seconds);
   out.points = points_of(arguments.text("points"));

@@ -24,11 +24,19 @@ struct Asked {
   std::vector<double> points;  // known breaks
 };
 
+quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable);
+
+// Whether tables of samples were given, of which the formula is to be taken.
+bool has_samples(const Arguments& arguments);
+
 // Throws Error for words that make no sense, such as a tolerance below 0, or breaks where there are two
 // variables.
 Asked asked_of(const Arguments& arguments);
 
 quadrature::Answer answer_to(const Asked& asked, int threads);
+
+// The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
+quadrature::Answer answer_from_samples(const Arguments& arguments);
 
 // The answer, scaled, by the signature's names.
 Values told_of(const quadrature::Answer& answer, double scale);

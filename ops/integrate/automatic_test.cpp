@@ -111,6 +111,30 @@ TEST(AskedRule, KnownBreaks) {
   EXPECT_FALSE(out.falls_short());
 }
 
+TEST(AskedRule, TablesOfSamples) {
+  constexpr std::int64_t n = 101;
+  Array x(Element::f64, {n}), y(Element::f64, {n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double at = std::pow(static_cast<double>(i) / (n - 1), 1.5);
+    static_cast<double*>(x.view().data)[i] = at;
+    static_cast<double*>(y.view().data)[i] = std::exp(at);
+  }
+  const auto asked = [&](const std::string& formula, const std::string& rule, double exact, double within) {
+    Arguments arguments(operation().signature, Element::f64, {{"X", x.view()}, {"Y", y.view()}},
+                        {{"FORMULA", formula}, {"LIMITS", "k=2"}, {"rule", rule}, {"relative", "1e-3"}});
+    const Outcome outcome = run(operation(), arguments, {.device = "cpu", .cached = false});
+    const double value = load_as_double(Element::f64, arguments.array("integral").data);
+    EXPECT_NEAR(value, exact, within) << formula << " " << rule;
+    EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "converged") << rule;
+  };
+  asked("y", "auto", std::exp(1.0) - 1, 1e-6);
+  asked("y", "simpson", std::exp(1.0) - 1, 1e-6);
+  asked("y", "trapezoid", std::exp(1.0) - 1, 1e-3);
+  asked("k*x*y", "auto", 2, 1e-5);
+  Arguments lonely(operation().signature, Element::f64, {{"X", x.view()}}, {{"FORMULA", "x"}});
+  EXPECT_THROW(run(operation(), lonely, {.device = "cpu", .cached = false}), Error);
+}
+
 TEST(AskedRule, RefusesWhatMakesNoSense) {
   for (const Arguments::Words& words : {Arguments::Words{{"relative", "-1"}},
                                         {{"absolute", "0/0"}},

@@ -13,10 +13,12 @@ namespace {
 
 template <class T>
 void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
-  const Asked asked = asked_of(arguments);
-  const quadrature::Answer answer = answer_to(asked, run.device->threads);
-  *static_cast<T*>(arguments.array("integral").data) = static_cast<T>(answer.value * asked.scale);
-  run.values = told_of(answer, asked.scale);
+  const double scale = arguments.real("scale");
+  const quadrature::Answer answer = has_samples(arguments)
+                                        ? answer_from_samples(arguments)
+                                        : answer_to(asked_of(arguments), run.device->threads);
+  *static_cast<T*>(arguments.array("integral").data) = static_cast<T>(answer.value * scale);
+  run.values = told_of(answer, scale);
 }
 
 Choice choice() {

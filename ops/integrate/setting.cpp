@@ -98,6 +98,7 @@ Limits read_limits(const std::string& words) {
 
 Setting setting_of(const Arguments& arguments) {
   Setting out;
+  if (arguments.has("X") || arguments.has("Y")) throw Error("samples are for the processors: --device cpu");
   const std::string& rule = arguments.text("rule");
   if (arguments.text("strips").empty() && rule != "auto" && rule != "trapezoid")
     throw Error("--rule " + rule + " is for the processors: --device cpu");

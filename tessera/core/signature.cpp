@@ -166,8 +166,10 @@ std::vector<std::string> Signature::dimensions() const {
   // An output's order is the one that people name: m and n before k.
   for (const Parameter* p : of(Kind::output))
     for (const auto& extent : p->extents) add(extent);
+  // An optional array brings the sizes that are its own.
   for (const Parameter* p : of(Kind::input))
-    for (const auto& extent : p->extents) add(extent);
+    for (const auto& extent : p->extents)
+      if (!p->optional) add(extent);
   std::erase_if(out, [this](const std::string& name) { return find(name) != nullptr; });
   return out;
 }

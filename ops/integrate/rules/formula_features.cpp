@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A needle between two probes is invisible, but x - 0.7123 inside of it changes its sign there. So every
-// part of the formula is computed at the probes, and where one changes sign the place is found by halving.
+// A needle between two probes is invisible, but x - 0.7123 inside of it changes its sign there, and the sum
+// inside exp(-1e9*(x^2-x+1/4)) is smallest there. So every part of the formula is computed at the probes:
+// where one changes sign the place is found by halving, where a sum is largest or smallest by the golden
+// section.
 #include <algorithm>
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "ops/integrate/rules/probe.hpp"
@@ -11,6 +13,8 @@ namespace {
 
 using formula::Node;
 using formula::Op;
+
+constexpr std::size_t most_work = 4'000'000, most_breaks = 64, most_centres = 4;  // more: it swings
 
 enum class Kind {
   none,
@@ -80,6 +84,9 @@ class Finder {
   void compute(double x, std::vector<double>& values) const;
   double value(const Watched& w, const std::vector<double>& values) const;
   double locate(const Watched& w, double from, double to, double before) const;
+  double turn(const Watched& w, double from, double to, bool largest) const;
+  void find_turns(const std::vector<double>& x, const std::vector<double>& seen, const Watched& w,
+                  Features& out) const;
 
   const std::vector<Node>& nodes_;
   const formula::Tree& tree_;
@@ -123,20 +130,51 @@ double Finder::locate(const Watched& w, double from, double to, double before) c
   return to;
 }
 
+// Where the watched value is largest, or smallest, between two abscissae.
+double Finder::turn(const Watched& w, double from, double to, bool largest) const {
+  constexpr double golden = 0.6180339887498949;
+  std::vector<double> values;
+  const auto height = [&](double x) {
+    compute(x, values);
+    return largest ? value(w, values) : -value(w, values);
+  };
+  for (int i = 0; i < 80; ++i) {
+    const double left = to - golden * (to - from), right = from + golden * (to - from);
+    if (!(from < left && left < right && right < to)) break;
+    (height(left) > height(right) ? to : from) = height(left) > height(right) ? right : left;
+  }
+  return from + (to - from) / 2;
+}
+
+void Finder::find_turns(const std::vector<double>& x, const std::vector<double>& seen, const Watched& w,
+                        Features& out) const {
+  std::vector<double> turns;
+  for (std::size_t i = 1; i + 1 < seen.size(); ++i) {
+    const double before = seen[i] - seen[i - 1], after = seen[i] - seen[i + 1],
+                 noise = 1e-12 * std::fabs(seen[i]);
+    const bool largest = before > noise && after > noise, smallest = before < -noise && after < -noise;
+    if (!largest && !smallest) continue;
+    if (turns.size() == most_centres) return;  // it swings
+    turns.push_back(turn(w, x[i - 1], x[i + 1], largest));
+  }
+  out.centres.insert(out.centres.end(), turns.begin(), turns.end());
+}
+
 Features Finder::run(const Range& range) {
-  constexpr std::size_t most_work = 4'000'000, most_breaks = 64, most_centres = 4;  // more: it swings
   Features out;
   const std::vector<double> x = probe_places(range, {.even = 1001, .per_decade = 6, .dense = 40});
   if (watched_.empty() || x.size() * nodes_.size() > most_work) return out;
   std::vector<std::vector<std::pair<std::size_t, double>>> changes(
       watched_.size());  // before which probe, and from what
   std::vector<double> values, last(watched_.size(), nothing);
+  std::vector<std::vector<double>> sums(watched_.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     compute(x[i], values);
     for (std::size_t k = 0; k < watched_.size(); ++k) {
       const double now = value(watched_[k], values);
       if (i > 0 && differ(watched_[k].kind, last[k], now)) changes[k].emplace_back(i, last[k]);
       last[k] = now;
+      if (watched_[k].kind == Kind::centre) sums[k].push_back(now);
     }
   }
   for (std::size_t k = 0; k < watched_.size(); ++k) {
@@ -147,6 +185,7 @@ Features Finder::run(const Range& range) {
       (centre ? out.centres : out.breaks).push_back(place);
     }
   }
+  for (std::size_t k = 0; k < watched_.size(); ++k) find_turns(x, sums[k], watched_[k], out);
   for (std::vector<double>* list : {&out.breaks, &out.centres}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());

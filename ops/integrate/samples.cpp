@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrals of tables: the formula is taken at every sample, and nothing can be asked for in between.
+#include "asked.hpp"
+#include "ops/integrate/rules/equidistant.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/formula/evaluate.hpp"
+
+namespace tessera::integrate {
+namespace {
+
+std::vector<double> column(const Arguments& arguments, const std::string& name) {
+  std::vector<double> out;
+  const auto read = [&](auto type) {
+    const auto view = arguments.view<const decltype(type), 1>(name);
+    for (std::int64_t i = 0; i < view.extent[0]; ++i)
+      out.push_back(static_cast<double>(view.data[i * view.stride[0]]));
+  };
+  if (arguments.element() == Element::f32) read(float());
+  else read(double());
+  return out;
+}
+
+}  // namespace
+
+bool has_samples(const Arguments& arguments) { return arguments.has("X") || arguments.has("Y"); }
+
+quadrature::Answer answer_from_samples(const Arguments& arguments) {
+  if (!arguments.has("X") || !arguments.has("Y"))
+    throw Error("samples come as two files: --x FILE and --y FILE");
+  const std::string& rule = arguments.text("rule");
+  if (rule != "auto" && rule != "trapezoid" && rule != "simpson")
+    throw Error("samples are integrated by --rule trapezoid or simpson");
+  const Limits limits =
+      arguments.text("LIMITS").empty() ? Limits{} : read_limits("x=[0,0] " + arguments.text("LIMITS"));
+  if (limits.ranges.size() > 1) throw Error("samples bring their own limits: the first and the last x");
+  formula::Tree tree = formula::parse(arguments.text("FORMULA"));
+  for (const Fixed& fixed : limits.fixed) tree = formula::substitute(tree, fixed.name, fixed.value);
+  const auto program = formula::compile<double>(tree, {"x", "y"});
+  const std::vector<double> x = column(arguments, "X"), y = column(arguments, "Y");
+  std::vector<double> heights(x.size());
+  const formula::Input<double> inputs[2] = {{x.data()}, {y.data()}};
+  formula::evaluate_many<double>(program, inputs, x.size(), heights.data());
+  quadrature::Answer out = quadrature::trapezoid_of(x, heights);
+  if (rule == "simpson") out = quadrature::simpson_of(x, heights);
+  if (rule == "auto")
+    if (const quadrature::Answer other = quadrature::simpson_of(x, heights); other.error() < out.error())
+      out = other;
+  out.why = "samples: the error is what leaving out every second one changes";
+  const quadrature::Tolerance tolerance = tolerance_of(arguments, true);
+  if (out.reason == quadrature::Reason::unresolved && out.error() <= tolerance.of(out.value))
+    out.reason = quadrature::Reason::converged;
+  return out;
+}
+
+}  // namespace tessera::integrate
