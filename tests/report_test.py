@@ -96,6 +96,8 @@ class Files(Case):
         tracked = sorted((ROOT / "results").glob("*/*.json"))
         self.assertTrue(tracked)
         run("report", *tracked, "-o", self.here / "all.html")
+        apart = [ROOT / "results/nvidia-h200" / name for name in ("matmul-apart.json", "matmul-apart-2.json")]
+        self.assertRegex(run("compare", *apart).stdout, r"(?m)^8 same$", "one program, two machines, an hour and a half apart")
         for measured in ROOT.glob("results/*/matmul.json"):
             self.assertRegex(run("report", measured, "--svg", "roofline", "-o", "-").stdout, "<svg", measured)
 

@@ -99,8 +99,11 @@ class Tune {
     note_interrupts();
     warn(lab::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
-      for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) tune(points_[i], subjects_[s]);
-    write_json(options_->json, json());
+      for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) {
+        tune(points_[i], subjects_[s]);
+        if (options_->json != "-") write_json(options_->json, json());
+      }
+    if (options_->json == "-") write_json("-", json());
     if (!journal_.failure().empty()) warn({"what was found could not be kept: " + journal_.failure()});
     return exit();
   }
