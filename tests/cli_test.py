@@ -519,6 +519,12 @@ class Tracing(Case):
             self.assertEqual(done.returncode, 5)
             self.skipTest(done.stdout)
 
+    def test_of_no_block_nothing_is_known(self):
+        done = self.passes("trace", "matmul", "m=0", "n=8", "k=8", "--variant", "per_element", "--json", "-")
+        row = json.loads(done.stdout)["rows"][0]
+        self.assertEqual((row["blocks"], row["occupancy"], row["counters"]["occupancy"]), (0, None, None))
+        self.assertNotIn("0 %", done.stderr)
+
     def test_known_counts(self):
         done = self.passes("trace", "matmul", "m=256", "n=256", "k=256", "--element", "f32", "--variant",
                            "uncoalesced,per_element", "--tuning", "x=32,y=32", "--json", "-")

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <fstream>
+#include <tuple>
 #include <nlohmann/json.hpp>
 #include "tessera/lab/trace.hpp"
 #include "tessera/tune/rank.hpp"
@@ -92,6 +93,20 @@ TEST(Counting, FitsTheMeasuredOrderOfOneRungsTunings) {
   const Fits fit = fits(known, 512);
   EXPECT_GT(*fit.counted.kendall, 0.8);
   EXPECT_LT(*fit.uncounted.kendall, 0.3);
+}
+
+// Some of their shapes starve the GPU so much that occupancy tells something, too.
+TEST(Counting, FitsTheMeasuredOrderOfSweepAndSearches) {
+  for (const auto& [file, n, fewest] : {std::tuple("matmul-tune.json", 1024, 200u),
+                                        {"matmul-tune.json", 4096, 40u},
+                                        {"matmul-sweep.json", 1024, 60u}}) {
+    const Recorded known = recorded(file, n);
+    ASSERT_GE(known.configs.size(), fewest);
+    const Fits fit = fits(known, n);
+    EXPECT_EQ(fit.counted.count, known.configs.size());
+    EXPECT_GT(*fit.counted.kendall, 0.8) << file << " " << n;
+    EXPECT_LT(*fit.uncounted.kendall, 0.5) << file << " " << n;
+  }
 }
 
 // Blocks that occupancy cannot tell apart.

@@ -101,6 +101,14 @@ class Files(Case):
         for measured in ROOT.glob("results/*/matmul.json"):
             self.assertRegex(run("report", measured, "--svg", "roofline", "-o", "-").stdout, "<svg", measured)
 
+    def test_cold_caches_are_told_where_the_times_are(self):
+        for caches in ("hot", "cold"):
+            made = self.here / f"{caches}.json"
+            made.write_text(json.dumps({**report_samples.bench(), "caches": caches}))
+            run("report", made, "-o", self.here / "caches.html")
+            lede = re.search(r'<p class="lede">(.*?)</p>', (self.here / "caches.html").read_text(), re.S)[1]
+            self.assertEqual("The caches were flushed before each sample." in lede, caches == "cold", lede)
+
     def test_damage_is_named(self):
         bad = self.here / "bad.json"
         for content, reason in (("", "parse error"), ("{", "parse error"), ("[1]", "not an object"), ("{}", "schema"),
@@ -204,6 +212,23 @@ class Page(Case):
             }})""")
             self.assertEqual(found, [], f"at {width} pixels")
 
+    def test_the_ladders_table_fits_or_shows_that_it_scrolls(self):
+        table, shown = "document.querySelector('#ladder table').parentNode", self.here / "measured.html"
+        run("report", ROOT / "results/nvidia-h200/matmul.json", "-o", shown)
+
+        def at(width):
+            self.browser.view(width, 844, False)
+            self.browser.open(shown)
+            return self.browser
+        page = at(1200)
+        self.assertLessEqual(page.run(table + ".scrollWidth - " + table + ".clientWidth"), 0, "the last column is cut off")
+        page = at(375)
+        edge = page.run(table + ".getBoundingClientRect().right")
+        seen = page.run("[...document.querySelector('#ladder table').tHead.rows[0].cells].filter(c => "
+                        f"c.getBoundingClientRect().right <= {edge}).length")
+        self.assertGreaterEqual(seen, 3, "columns before one must scroll")
+        self.assertIn("linear-gradient", page.run(f"getComputedStyle({table}).backgroundImage"), "more to the right shows")
+
     def test_nothing_from_a_file_becomes_markup(self):
         page = self.opened()
         self.assertIsNone(page.run("window.broken === undefined ? null : window.broken"))
@@ -213,8 +238,8 @@ class Page(Case):
 
     def test_sorting(self):
         page = self.opened()
-        head = "document.querySelector('#ladder table').tHead.rows[0].cells[2]"
-        values = ("[...document.querySelector('#ladder table').tBodies[0].rows].map(r => r.cells[2])"
+        head = "document.querySelector('#ladder table').tHead.rows[0].cells[1]"
+        values = ("[...document.querySelector('#ladder table').tBodies[0].rows].map(r => r.cells[1])"
                   ".map(c => c.classList.contains('none') ? null : Number(c.dataset.value))")
         page.run(head + ".scrollIntoView({block: 'center', behavior: 'instant'})")
         for direction in ("ascending", "descending"):

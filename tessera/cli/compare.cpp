@@ -86,6 +86,11 @@ void warn_of_builds(const lab::Document& before, const lab::Document& now) {
   if (before.compiler != now.compiler)
     warn({"the compilers differ: " + before.compiler + ", " + now.compiler});
   if (before.flags != now.flags) warn({"the flags differ: " + before.flags + ", " + now.flags});
+  if (before.cuda_compiler.empty() || now.cuda_compiler.empty()) return;
+  if (before.cuda_compiler != now.cuda_compiler)
+    warn({"the compilers for GPUs differ: " + before.cuda_compiler + ", " + now.cuda_compiler});
+  if (before.cuda_flags != now.cuda_flags)
+    warn({"the flags for GPUs differ: " + before.cuda_flags + ", " + now.cuda_flags});
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ void read_budget(const std::string& word, tune::Means& means) {
 std::string build_key() {
   const lab::Build build = lab::this_build();
   std::string out = build.git + " " + build.compiler + " " + build.flags;
+  out += " " + build.cuda_compiler + " " + build.cuda_architectures + " " + build.cuda_flags;
   if (!build.git.empty() && build.git.find("-dirty") == std::string::npos) return out;
   std::error_code none;
   const auto written = std::filesystem::last_write_time("/proc/self/exe", none);

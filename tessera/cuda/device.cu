@@ -45,6 +45,12 @@ Device describe(int index) {
 
 }  // namespace
 
+std::string pci_bus_of(int index) {
+  char text[32] = {};
+  check(cudaDeviceGetPCIBusId(text, sizeof text, index));
+  return text;
+}
+
 Found find_devices() {
   Found found;
   int count = 0;

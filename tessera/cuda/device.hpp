@@ -25,6 +25,8 @@ class OnDevice {
   int index_, before_ = 0;
 };
 
+std::string pci_bus_of(int index);
+
 // What the driver offers. Where that is nothing, `devices` is empty and `unusable` says why.
 struct Found {
   std::vector<Device> devices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's management library tells of a GPU: power and energy. Loaded when it is first
+// What the driver's management library tells of a GPU: power, energy, what it is. Loaded when it is first
 // asked, through declarations of our own, so that neither the build nor the start of the program needs it.
 #pragma once
 #include <optional>
@@ -12,9 +12,12 @@ class Nvml {
  public:
   explicit Nvml(const std::string& pci_bus);
 
+  std::string driver_version() const;                      // of the driver; "" where the library is not there
+  std::string uuid() const;                                // likewise
   const std::string& silence() const { return silence_; }  // why it tells nothing; "" when it does
   std::optional<double> clock_mhz() const;                 // of the multiprocessors, now
-  std::optional<double> power_w() const;  // now; where the driver is too old for that, a mean of a second
+  // A mean of a window, renewed some ten times a second; where the driver is old, the window is a second.
+  std::optional<double> power_w() const;
   std::optional<double> joules() const;   // since the driver was loaded; its last step may be 0.1 s old
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/probe.hpp"
 #include <vector>
+#include "tessera/cuda/device.hpp"
 #include "tessera/cuda/ptx/special.cuh"
 
 namespace tessera::cuda {
@@ -52,12 +53,6 @@ void take_notes(cudaStream_t stream, Note* notes, const Note* earlier, int proce
   check(cudaGetLastError());
 }
 
-std::string pci_bus_of(int index) {
-  char text[32] = {};
-  check(cudaDeviceGetPCIBusId(text, sizeof text, index));
-  return text;
-}
-
 // Opens the gate when it goes, too, so that no exception leaves the device waiting.
 class Hold {
  public:
@@ -98,8 +93,8 @@ Reading Probe::read(cudaStream_t stream, const std::function<void()>& work, bool
     end_.record(stream);
     take_notes(stream, notes + processors_, notes, processors_);
     held.release();
-    out.power_w = nvml_.power_w();  // while it runs
     check(cudaStreamSynchronize(stream));
+    out.power_w = nvml_.power_w();  // the window that it tells of may reach back before the work
   }
   out.gave_up = gate->expired != 0;
   out.seconds = end_.seconds_since(begin_);

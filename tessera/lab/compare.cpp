@@ -135,14 +135,17 @@ std::optional<std::string> incomparable(const Document& before, const Document& 
   if (before.operation != now.operation) return differ("the operation", before.operation, now.operation);
   if (before.processor != now.processor)
     return differ("the machine's processor", before.processor, now.processor);
-  const std::map<std::string, std::string> drivers(before.drivers.begin(), before.drivers.end());
   bool any = before.drivers.empty() || now.drivers.empty();
-  for (const auto& [name, driver] : now.drivers) {
-    const auto found = drivers.find(name);
-    any = any || found != drivers.end();
-    if (found != drivers.end() && found->second != driver) return differ("the driver", found->second, driver);
+  for (const Driver& driver : now.drivers) {
+    const auto old = std::ranges::find(before.drivers, driver.device_name, &Driver::device_name);
+    if (old == before.drivers.end()) continue;
+    any = true;
+    if (old->cuda != driver.cuda) return differ("the driver", old->cuda, driver.cuda);
+    // Older files do not tell it.
+    if (!old->version.empty() && !driver.version.empty() && old->version != driver.version)
+      return differ("the driver", old->version, driver.version);
   }
-  if (!any) return differ("the device", before.drivers.front().first, now.drivers.front().first);
+  if (!any) return differ("the device", before.drivers.front().device_name, now.drivers.front().device_name);
   if (before.caches != now.caches) return differ("the caches' state", before.caches, now.caches);
   if (before.distribution != now.distribution)
     return differ("the data's distribution", before.distribution, now.distribution);

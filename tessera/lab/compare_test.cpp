@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include "tessera/core/error.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
 
 namespace tessera::lab {
 namespace {
@@ -30,7 +32,7 @@ Document document(std::vector<Record> records) {
   Document out;
   out.operation = "toy";
   out.processor = "a processor";
-  out.drivers = {{"a GPU", "1"}};
+  out.drivers = {{"a GPU", "1", ""}};
   out.records = std::move(records);
   return out;
 }
@@ -120,10 +122,10 @@ TEST(Compare, RefusesOtherMachinesAndOtherData) {
   for (auto change :
        {+[](Document& d) { d.processor = "b processor"; }, +[](Document& d) { d.operation = "b"; },
         +[](Document& d) {
-          d.drivers = {{"a GPU", "2"}};
+          d.drivers = {{"a GPU", "2", ""}};
         },
         +[](Document& d) {
-          d.drivers = {{"b GPU", "1"}};
+          d.drivers = {{"b GPU", "1", ""}};
         },
         +[](Document& d) { d.caches = "cold"; }, +[](Document& d) { d.distribution = "zeros"; }}) {
     Document other = one;
@@ -132,6 +134,40 @@ TEST(Compare, RefusesOtherMachinesAndOtherData) {
     ASSERT_TRUE(why);
     EXPECT_NE(why->find("differs"), std::string::npos);
   }
+}
+
+TEST(Compare, ADriversOwnVersionCountsWhereBothTellIt) {
+  Document old = document({record(1)}), one = old, two = old;
+  one.drivers[0].version = "580.1";
+  two.drivers[0].version = "580.2";
+  EXPECT_FALSE(incomparable(old, one)) << "an older file does not tell it";
+  EXPECT_FALSE(incomparable(one, old));
+  EXPECT_FALSE(incomparable(one, one));
+  EXPECT_EQ(incomparable(one, two), "the driver differs: 580.1 then, 580.2 now");
+}
+
+TEST(Documents, TellWhatBuiltTheKernelsAndWhichGpuRanThem) {
+  Session session;
+  Row row;
+  const Variant variant;
+  row.variant = &variant;
+  row.device.where = Where::cuda;
+  row.device.name = "a GPU";
+  row.device.driver = "driver for CUDA 13.0, runtime 13.0";
+  session.rows = {row};
+  Json json = to_json(session);
+  ASSERT_TRUE(json.contains("cuda"));
+  EXPECT_EQ(json["cuda"].is_null(), this_build().cuda_compiler.empty());
+  json["devices"][0]["driver_version"] = "580.1";
+  json["cuda"] = {{"compiler", "nvcc 13.0"}, {"architectures", "90a-real"}, {"flags", "-fmad=false"}};
+  Document document = read_document(json, "it");
+  EXPECT_EQ(document.drivers[0].version, "580.1");
+  EXPECT_EQ(document.cuda_compiler, "nvcc 13.0");
+  EXPECT_EQ(document.cuda_flags, "-fmad=false for 90a-real");
+  json.erase("cuda");
+  json["devices"][0].erase("driver_version");
+  document = read_document(json, "an older one");
+  EXPECT_EQ(document.drivers[0].version + document.cuda_compiler + document.cuda_flags, "");
 }
 
 TEST(Documents, AreReadBackAndRefusedWhenTheyAreNone) {

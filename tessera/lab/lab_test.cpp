@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include "tessera/core/error.hpp"
+#include "tessera/lab/power.hpp"
 #include "tessera/lab/result.hpp"
 #include "tessera/lab/sample.hpp"
 #include "tessera/lab/statistics.hpp"
@@ -82,6 +85,46 @@ TEST(Sampling, GoesOnWhileTheSpreadMoves) {
 TEST(Sampling, ClocksAreAsManyAsSamplesOrNone) {
   EXPECT_EQ(clocks_of({{1, 1000.0}, {1, 1001.0}}), (std::vector<double>{1000, 1001}));
   EXPECT_TRUE(clocks_of({{1, 1000.0}, {1}}).empty());
+}
+
+// Renewed every 0.1 s, in turns of 0.01 s.
+TEST(Power, AReadingOfOthersIsNobodys) {
+  PowerMeter meter;
+  double now = 0;
+  for (int turn = 0; turn < 200; ++turn) {
+    meter.begin(now);
+    now += 0.01;
+    EXPECT_FALSE(meter.read(300 + std::floor(now / 0.1), now)) << turn;
+  }
+}
+
+TEST(Power, IsKnownOnceTheMeterHasSeenNobodyElse) {
+  PowerMeter meter;
+  meter.begin(0);
+  EXPECT_FALSE(meter.read(100, 0.05));
+  meter.begin(1);
+  EXPECT_FALSE(meter.read(100, 1.05)) << "the one from before";
+  EXPECT_FALSE(meter.read(200, 1.15)) << "of a window that began before";
+  EXPECT_EQ(meter.read(250, 1.25), 250);
+  EXPECT_EQ(meter.read(250, 1.26), 250) << "not renewed since, and still its own";
+  meter.begin(2);
+  EXPECT_FALSE(meter.read(250, 9)) << "a meter that stands still tells nothing";
+  EXPECT_FALSE(meter.read(std::nullopt, 9.5));
+  EXPECT_EQ(meter.read(260, 9.6), 260);
+}
+
+TEST(Power, OfShortSamplesInTurnIsUnknownOfLongOnesIsNot) {
+  double watts = 100;
+  const auto runs = [&watts](double seconds) {
+    return Contestant{[&watts, seconds] {
+                        std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+                        return Sample{.seconds = seconds, .power_w = ++watts};
+                      },
+                      {}};
+  };
+  const auto taken = interleave({runs(0.001), runs(0.21)}, {.seconds = 100, .samples = 2});
+  EXPECT_TRUE(powers_of(taken[0].samples).empty());
+  EXPECT_EQ(powers_of(taken[1].samples), (std::vector<std::optional<double>>{102, 104}));
 }
 
 class Ratios : public testing::Test {

@@ -15,6 +15,11 @@
 #ifndef TESSERA_FLAGS
 #define TESSERA_FLAGS ""
 #endif
+#ifndef TESSERA_CUDA_COMPILER
+#define TESSERA_CUDA_COMPILER ""
+#define TESSERA_CUDA_TARGETS ""
+#define TESSERA_CUDA_FLAGS ""
+#endif
 
 namespace tessera::lab {
 
@@ -37,7 +42,14 @@ Build this_build() {
 #else
   constexpr bool optimised = false;
 #endif
-  return {TESSERA_VERSION, TESSERA_GIT, compiler, TESSERA_FLAGS, optimised};
+  return {.version = TESSERA_VERSION,
+          .git = TESSERA_GIT,
+          .compiler = compiler,
+          .flags = TESSERA_FLAGS,
+          .cuda_compiler = TESSERA_CUDA_COMPILER,
+          .cuda_architectures = TESSERA_CUDA_TARGETS,
+          .cuda_flags = TESSERA_CUDA_FLAGS,
+          .optimised = optimised};
 }
 
 std::string now_utc() {

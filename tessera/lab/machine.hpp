@@ -14,6 +14,7 @@ struct Machine {
 
 struct Build {
   std::string version, git, compiler, flags;  // empty: not known
+  std::string cuda_compiler, cuda_architectures, cuda_flags;  // empty: a build without CUDA
   bool optimised = false;
 };
 

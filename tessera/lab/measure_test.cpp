@@ -113,7 +113,7 @@ class FakeGpu final : public HostBackend {
     return seconds_of_a_run * (runs - before);
   }
   Reading read(const Run& run, const std::function<void()>& work, bool hide_launches) override {
-    Reading out{.seconds = seconds(run, work), .clock_mhz = 1980, .power_w = 300};
+    Reading out{.seconds = seconds(run, work), .clock_mhz = 1980, .power_w = power ? power() : 300};
     out.gave_up = hide_launches && waits;
     hidden += hide_launches;
     joules_ += 300 * out.seconds;
@@ -125,7 +125,7 @@ class FakeGpu final : public HostBackend {
   double seconds_of_a_run = 1e-3;
   bool waits = false;
   int hidden = 0;
-  std::function<double()> clock;
+  std::function<double()> clock, power;
 
  private:
   static Device made_up() {
@@ -148,7 +148,7 @@ class Measured : public testing::TestWithParam<Where> {
     gpu_->seconds_of_a_run = 1e-3;
     gpu_->waits = false;
     gpu_->hidden = 0;
-    gpu_->clock = nullptr;
+    gpu_->clock = gpu_->power = nullptr;
   }
 
   std::vector<Row> measure(std::vector<Body> bodies, Measuring measuring = {}) {
@@ -288,6 +288,8 @@ TEST_P(MeasuredOnGpu, AProfilerSeesPlainLaunches) {
 
 TEST_P(MeasuredOnGpu, SustainedIsARowOfItsOwnWithTheEnergyOfOneRun) {
   gpu_->seconds_of_a_run = 2e-4;
+  int readings = 0;
+  gpu_->power = [&] { return ++readings < 20 ? 120.0 + readings : 300.0; };
   const auto rows = measure({good, good}, {.sustained_seconds = 1.05});
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].mode, Mode::burst);
@@ -299,6 +301,19 @@ TEST_P(MeasuredOnGpu, SustainedIsARowOfItsOwnWithTheEnergyOfOneRun) {
   EXPECT_NEAR(*rows[2].picojoules_per_flop(), 300 * 2e-4 / 100 * 1e12, 1e3);
   EXPECT_DOUBLE_EQ(rows[2].median(), 2e-4);
   EXPECT_EQ(rows[2].power_w(), 300);
+  EXPECT_FALSE(rows[0].power_w()) << "the meter was not renewed within a sample";
+  EXPECT_FALSE(rows[3].power_w()) << "it showed the same as before";
+  EXPECT_TRUE(to_json(rows[0])["power_w"].is_null());
+}
+
+TEST_P(MeasuredOnGpu, PowersThatAreNotKnownAreNull) {
+  Row row = measure({good})[0];
+  EXPECT_TRUE(row.powers_w.empty());
+  row.powers_w = {std::nullopt, 200.0, 210.0, 220.0, std::nullopt, std::nullopt};
+  const auto json = to_json(row);
+  EXPECT_EQ(json["powers_w"].dump(), "[null,200.0,210.0,220.0,null,null]");
+  EXPECT_EQ(json["power_w"], 210);
+  EXPECT_EQ(recalled(json, row).powers_w, row.powers_w);
 }
 
 TEST_P(MeasuredOnGpu, WhatAnEarlierSessionMeasuredIsKept) {

@@ -78,12 +78,16 @@ Document read_document(const Json& json, const std::string& name, const std::str
     out.git = text(json, "git");
     out.compiler = text(json, "compiler");
     out.flags = text(json, "flags");
+    if (const Json cuda = json.value("cuda", Json()); cuda.is_object()) {
+      out.cuda_compiler = text(cuda, "compiler");
+      out.cuda_flags = text(cuda, "flags") + " for " + text(cuda, "architectures");
+    }
     out.seed = text(json, "seed");
     if (json.contains("machine")) out.processor = text(json["machine"], "processor");
     std::map<std::string, std::string> names;
     for (const Json& device : json.value("devices", Json::array())) {
       names[text(device, "label")] = text(device, "name");
-      out.drivers.emplace_back(text(device, "name"), text(device, "driver"));
+      out.drivers.push_back({text(device, "name"), text(device, "driver"), text(device, "driver_version")});
     }
     for (const Json& row : json["rows"]) out.records.push_back(record_of(row, names));
     return out;

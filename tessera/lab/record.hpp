@@ -22,11 +22,16 @@ struct Record {
   std::string key() const;
 };
 
+struct Driver {
+  std::string device_name, cuda, version;  // "": not known; `version` is the driver's own
+};
+
 struct Document {
   std::string operation, caches, distribution, date, git, compiler, flags;
+  std::string cuda_compiler, cuda_flags;  // with its architectures; "": not known, or a build without CUDA
   std::string processor;  // of the machine that measured
   std::string seed;
-  std::vector<std::pair<std::string, std::string>> drivers;  // of each device's name
+  std::vector<Driver> drivers;  // of each device
   std::vector<Record> records;
 };
 

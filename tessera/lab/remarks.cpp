@@ -100,9 +100,15 @@ void warn_of_clock(const Row& row, std::vector<std::string>& out) {
                     who(row), 100 * clock.spread(), clock.median));
 }
 
-void warn_of(const Row& row, std::vector<std::string>& out) {
+// One of these is enough.
+bool has_yardstick(const std::vector<Row>& rows, Where where) {
+  return std::ranges::any_of(
+      rows, [where](const Row& r) { return r.variant->yardstick && r.counts() && r.device.where == where; });
+}
+
+void warn_of(const Row& row, bool has_yardstick, std::vector<std::string>& out) {
   if (row.seconds.empty()) {
-    if (row.variant->yardstick && row.reason)
+    if (row.variant->yardstick && row.reason && !has_yardstick)
       out.push_back(fmt::format("{}: no yardstick: {}; make yardsticks installs libraries that are missing",
                                 who(row), *row.reason));
     return;
@@ -174,7 +180,7 @@ std::vector<std::string> warnings(const std::vector<Row>& rows) {
   std::vector<std::string> out;
   warn_of_silence(rows, out);
   warn_of_earlier(rows, out);
-  for (const Row& row : rows) warn_of(row, out);
+  for (const Row& row : rows) warn_of(row, has_yardstick(rows, row.device.where), out);
   warn_of_spread(rows, out);
   warn_of_few(rows, out);
   return out;

@@ -53,7 +53,10 @@ std::optional<double> Row::clock_mhz() const {
   return clocks_mhz.empty() ? std::nullopt : std::optional(summarize(clocks_mhz).median);
 }
 std::optional<double> Row::power_w() const {
-  return powers_w.empty() ? std::nullopt : std::optional(summarize(powers_w).median);
+  std::vector<double> known;
+  for (const auto& power : powers_w)
+    if (power) known.push_back(*power);
+  return known.empty() ? std::nullopt : std::optional(summarize(known).median);
 }
 
 std::optional<double> Row::picojoules_per_flop() const {

@@ -41,7 +41,8 @@ struct Row {
 
   std::vector<double> seconds;               // of the variant's run; empty: not measured, see reason
   std::vector<double> fma_rates;             // flop/s that a loop of multiply-adds reached beside each sample
-  std::vector<double> clocks_mhz, powers_w;  // beside each sample; empty: the device does not tell
+  std::vector<double> clocks_mhz;            // beside each sample; empty: the device does not tell
+  std::vector<std::optional<double>> powers_w;  // likewise; missing where the meter told of others, too
   int launches = 1;                          // in a sample, whose time is divided by them
   bool exposed = false;                      // its launches could not be hidden
   std::size_t throttled = 0;                 // samples dropped because the clock had fallen
@@ -64,7 +65,7 @@ struct Row {
   double median() const { return summarize(seconds).median; }
   std::optional<double> gflops() const, gbps() const;
   std::optional<Roofline> roofline() const;
-  std::optional<double> clock_mhz() const, power_w() const;  // medians
+  std::optional<double> clock_mhz() const, power_w() const;  // medians of what is known
   std::optional<double> picojoules_per_flop() const;
   std::optional<double> fma_fraction() const;  // of what that loop reached
 };

@@ -16,7 +16,22 @@ constexpr std::size_t most_samples = 1000;
 Json number(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
+Json numbers(const std::vector<std::optional<double>>& values) {
+  std::vector<double> all;
+  for (const auto& value : values) all.push_back(value.value_or(std::nan("")));
+  Json out = Json::array();
+  for (const double value : thinned(all, most_samples)) out.push_back(number(value));
+  return out;
+}
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
+
+// What built the kernels for GPUs; nothing: this build has none.
+Json cuda_of(const Build& build) {
+  if (build.cuda_compiler.empty()) return nullptr;
+  return {{"compiler", build.cuda_compiler},
+          {"architectures", build.cuda_architectures},
+          {"flags", build.cuda_flags}};
+}
 
 const char* word_for(Verified verified) {
   switch (verified) {
@@ -56,7 +71,7 @@ Json to_json(const Row& row) {
     out["minimum"] = summary.minimum;
   }
   if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
-  if (!row.powers_w.empty()) out["powers_w"] = thinned(row.powers_w, most_samples);
+  if (!row.powers_w.empty()) out["powers_w"] = numbers(row.powers_w);
   out["launches"] = row.launches;
   out["throttled"] = row.throttled;
   out["clock_mhz"] = number(row.clock_mhz());
@@ -114,6 +129,7 @@ Json provenance(const std::vector<std::string>& argv, const std::string& date) {
           {"git", text(build.git)},
           {"compiler", build.compiler},
           {"flags", text(build.flags)},
+          {"cuda", cuda_of(build)},
           {"machine",
            {{"processor", machine.processor},
             {"system", machine.system},

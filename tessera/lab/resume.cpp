@@ -49,7 +49,9 @@ std::map<std::string, std::string> names_of(const Json& document) {
 Row recalled(const Json& json, Row row) {
   row.seconds = numbers(json, "seconds");
   row.clocks_mhz = numbers(json, "clocks_mhz");
-  row.powers_w = numbers(json, "powers_w");
+  row.powers_w.clear();
+  for (const Json& power : json.value("powers_w", Json::array()))
+    row.powers_w.push_back(power.is_number() ? std::optional(power.get<double>()) : std::nullopt);
   row.throttled = json.value("throttled", std::size_t{0});
   row.launches = json.value("launches", 1);
   row.joules = number(json, "joules");
@@ -75,7 +77,7 @@ Earlier::Earlier(Json json, const std::string& name, const Session& now, const s
   empty.rows.clear();
   const Json mine = to_json(empty);
   for (const char* what :
-       {"operation", "machine", "git", "compiler", "flags", "seed", "distribution", "caches"})
+       {"operation", "machine", "git", "compiler", "flags", "cuda", "seed", "distribution", "caches"})
     check_same(what, json_, mine, name);
   const auto names = names_of(json_);
   for (const Json& row : json_.at("rows")) rows_[record_of(row, names).key()] = &row;

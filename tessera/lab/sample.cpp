@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include "tessera/lab/clock.hpp"
+#include "tessera/lab/power.hpp"
 #include "tessera/lab/statistics.hpp"
 
 namespace tessera::lab {
 namespace {
 
-// The highest clock that each device has shown.
-using Highest = std::map<int, double>;
+// What each device has shown.
+struct Shown {
+  double highest_clock = 0;
+  PowerMeter power;
+};
+using Devices = std::map<int, Shown>;
 
 bool throttled(const Sample& sample, double highest, const Effort& effort) {
   return sample.clock_mhz && *sample.clock_mhz < effort.least_clock * highest;
@@ -28,15 +33,17 @@ struct Track {
     return samples.size() < effort.most && (spent < effort.enough_seconds || !settled(samples, effort));
   }
 
-  void take(const Contestant& from, Highest& highest, const Effort& effort) {
+  // `all`: since before the first sample of all.
+  void take(const Contestant& from, Shown& shown, const Effort& effort, const Stopwatch& all) {
     const Stopwatch watch;
-    const Sample sample = from.sample();
+    shown.power.begin(all.seconds());
+    Sample sample = from.sample();
+    sample.power_w = shown.power.read(sample.power_w, all.seconds());
     const double took = watch.seconds();
     spent += took;
     longest = std::max(longest, took);
-    double& most = highest[from.device];
-    most = std::max(most, sample.clock_mhz.value_or(0));
-    if (throttled(sample, most, effort)) ++dropped;
+    shown.highest_clock = std::max(shown.highest_clock, sample.clock_mhz.value_or(0));
+    if (throttled(sample, shown.highest_clock, effort)) ++dropped;
     else samples.push_back(sample);
   }
 
@@ -47,14 +54,6 @@ struct Track {
     return {std::move(samples), dropped + more};
   }
 };
-
-std::vector<double> told(const std::vector<Sample>& samples, std::optional<double> Sample::*what) {
-  std::vector<double> out;
-  for (const Sample& sample : samples)
-    if (sample.*what) out.push_back(*(sample.*what));
-  if (out.size() != samples.size()) out.clear();
-  return out;
-}
 
 }  // namespace
 
@@ -72,11 +71,12 @@ bool settled(const std::vector<Sample>& samples, const Effort& effort) {
 std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
                               const std::function<bool()>& interrupted) {
   std::vector<Track> tracks(contestants.size());
-  Highest highest;
+  Devices devices;
+  const Stopwatch all;
   const auto finished = [&] {
     std::vector<Taken> out;
     for (std::size_t i = 0; i < tracks.size(); ++i)
-      out.push_back(tracks[i].taken(highest[contestants[i].device], effort));
+      out.push_back(tracks[i].taken(devices[contestants[i].device].highest_clock, effort));
     return out;
   };
   for (bool again = true; again;) {
@@ -84,7 +84,7 @@ std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const 
     for (std::size_t i = 0; i < contestants.size(); ++i) {
       if (!tracks[i].wants_another(effort)) continue;
       if (interrupted && interrupted()) return finished();
-      tracks[i].take(contestants[i], highest, effort);
+      tracks[i].take(contestants[i], devices[contestants[i].device], effort, all);
       again = true;
       if (contestants[i].finished && !tracks[i].wants_another(effort)) contestants[i].finished();
     }
@@ -99,8 +99,18 @@ std::vector<double> seconds_of(const std::vector<Sample>& samples) {
 }
 
 std::vector<double> clocks_of(const std::vector<Sample>& samples) {
-  return told(samples, &Sample::clock_mhz);
+  std::vector<double> out;
+  for (const Sample& sample : samples)
+    if (sample.clock_mhz) out.push_back(*sample.clock_mhz);
+  if (out.size() != samples.size()) out.clear();
+  return out;
 }
-std::vector<double> powers_of(const std::vector<Sample>& samples) { return told(samples, &Sample::power_w); }
+
+std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples) {
+  std::vector<std::optional<double>> out;
+  for (const Sample& sample : samples) out.push_back(sample.power_w);
+  if (std::ranges::none_of(out, [](const auto& power) { return power.has_value(); })) out.clear();
+  return out;
+}
 
 }  // namespace tessera::lab

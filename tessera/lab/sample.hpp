@@ -12,7 +12,7 @@ namespace tessera::lab {
 
 struct Sample {
   double seconds = 0;
-  std::optional<double> clock_mhz = {}, power_w = {};
+  std::optional<double> clock_mhz = {}, power_w = {};  // what the device's meter shows behind it
 };
 
 struct Effort {
@@ -42,13 +42,14 @@ bool settled(const std::vector<Sample>& samples, const Effort& effort);
 
 // Each one's samples, in rounds. A contestant leaves the rounds when its next sample would exceed
 // effort.seconds, but has at least one, dropped or not. `interrupted` is asked before every sample; once
-// it says so, what has been measured is returned.
+// it says so, what has been measured is returned. Of the powers those are left that are the contestant's own.
 std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
                               const std::function<bool()>& interrupted = {});
 
 std::vector<double> seconds_of(const std::vector<Sample>& samples);
 // As many as there are samples, or none: a clock that is known now and then says nothing of the rest.
 std::vector<double> clocks_of(const std::vector<Sample>& samples);
-std::vector<double> powers_of(const std::vector<Sample>& samples);
+// As many as there are samples, or none where none is known.
+std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples);
 
 }  // namespace tessera::lab

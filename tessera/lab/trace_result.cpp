@@ -13,6 +13,11 @@ using simt::Space;
 
 std::optional<double> ratio(double a, double b) { return b > 0 ? std::optional(a / b) : std::nullopt; }
 
+// Of a kernel of which no block ran nothing is known.
+std::optional<double> occupancy_of(const Traced& row) {
+  return row.threads_per_block > 0 ? std::optional(row.occupancy.fraction) : std::nullopt;
+}
+
 // Counts as whole numbers, ratios as they are, what has no meaning as null.
 Json number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
@@ -56,8 +61,9 @@ Json row_json(const Traced& row) {
   out["blocks"] = row.blocks;
   out["blocks_traced"] = row.blocks_run;
   out["schedules"] = row.schedules;
-  out["occupancy"] = row.occupancy.fraction;
-  out["occupancy_limit"] = row.occupancy.limit;
+  const auto occupancy = occupancy_of(row);
+  out["occupancy"] = occupancy ? Json(*occupancy) : Json(nullptr);
+  out["occupancy_limit"] = occupancy ? Json(row.occupancy.limit) : Json(nullptr);
   out["registers_known"] = row.registers_known;
   out["code"] = row.code ? to_json(*row.code) : Json(nullptr);
   out["counters"] = to_json(counters_of(row));
@@ -127,7 +133,7 @@ Counters counters_of(const Traced& traced) {
   out.emplace_back("intensity", ratio(traced.flops, 32 * value(global.sectors)));
   out.emplace_back("intensity_asked", ratio(traced.flops, value(global.bytes)));
   out.emplace_back("intensity_ideal", ratio(traced.flops, traced.bytes));
-  out.emplace_back("occupancy", traced.occupancy.fraction);
+  out.emplace_back("occupancy", occupancy_of(traced));
   return out;
 }
 

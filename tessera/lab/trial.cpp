@@ -4,6 +4,7 @@
 #include <cmath>
 #include "tessera/lab/clock.hpp"
 #include "tessera/lab/peak.hpp"
+#include "tessera/lab/power.hpp"
 
 namespace tessera::lab {
 namespace {
@@ -151,9 +152,12 @@ Row Trial::sustain(double seconds) {
   std::vector<Sample> samples;
   placed_.poison();
   const auto joules_before = backend_->joules(row_->device);
+  PowerMeter power;
   const Stopwatch watch;
-  do samples.push_back(timed(launches));
-  while (watch.seconds() < seconds && !(measuring_->interrupted && measuring_->interrupted()));
+  do {
+    samples.push_back(timed(launches));
+    samples.back().power_w = power.read(samples.back().power_w, watch.seconds());
+  } while (watch.seconds() < seconds && !(measuring_->interrupted && measuring_->interrupted()));
   const double lasted = watch.seconds();
   const auto joules_behind = backend_->joules(row_->device);
   if (joules_before && joules_behind && lasted >= energy_seconds)

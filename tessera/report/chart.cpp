@@ -24,10 +24,12 @@ std::string cell_html(const Cell& cell, bool head, bool left) {
   if (cell.text.empty()) classes += " none";
   if (classes.starts_with(' ')) classes.erase(0, 1);
   const bool sorts = cell.value && std::isfinite(*cell.value);
-  return fmt::format("<{0}{1}{2}{3}>{4}</{5}>", head ? "th scope=\"row\"" : "td",
+  return fmt::format("<{0}{1}{2}>{3}{4}</{5}>", head ? "th scope=\"row\"" : "td",
                      classes.empty() ? "" : " class=\"" + classes + "\"",
-                     sorts ? fmt::format(" data-value=\"{}\"", *cell.value) : "", "",
-                     cell.text.empty() ? "n/a" : escaped(cell.text), head ? "th" : "td");
+                     sorts ? fmt::format(" data-value=\"{}\"", *cell.value) : "",
+                     cell.text.empty() ? "n/a" : escaped(cell.text),
+                     cell.under.empty() ? "" : " <small class=\"under\">" + escaped(cell.under) + "</small>",
+                     head ? "th" : "td");
 }
 
 std::string drawing(const Chart& chart, double width) {

@@ -123,6 +123,10 @@ Entry entry_of(const std::string& file, const Fields& fields) {
 
 DeviceFacts device_of(const std::string& file, const Fields& fields) {
   DeviceFacts out{fields.needed_text("label"), fields.text("name"), fields.text("driver"), {}, {}};
+  if (const std::string version = fields.text("driver_version"); !version.empty())
+    out.driver = "driver " + version + ", " + out.driver;
+  if (const std::string uuid = fields.text("uuid"); !uuid.empty())
+    out.driver += (out.driver.empty() ? "" : ", ") + uuid;
   if (const Json* json = fields.object("ceilings")) {
     const Fields ceilings(file, fields.place("ceilings"), *json);
     out.memory_gbps = ceilings.number("memory_gbps");
@@ -154,6 +158,11 @@ void read_provenance(const std::string& file, const Fields& fields, Document& ou
   add("Tessera", version);
   add("compiler", fields.text("compiler"));
   add("flags", fields.text("flags"));
+  if (const Json* json = fields.object("cuda")) {
+    const Fields cuda(file, "cuda", *json);
+    add("compiler for GPUs", cuda.text("compiler") + " for " + cuda.text("architectures"));
+    add("flags for GPUs", cuda.text("flags"));
+  }
   for (const DeviceFacts& device : out.devices)
     add(device.label.c_str(), device.name + (device.driver.empty() ? "" : ", " + device.driver));
   if (const Json* json = fields.object("machine")) {
@@ -164,7 +173,8 @@ void read_provenance(const std::string& file, const Fields& fields, Document& ou
   }
   add("inputs", fields.text("distribution"));
   if (const Number seed = fields.number("seed")) add("seed", fmt::format("{:.0f}", *seed));
-  add("caches", fields.text("caches"));
+  out.caches = fields.text("caches");
+  add("caches", out.caches);
 }
 
 Cell cell_of(const Json& value) {

@@ -19,6 +19,7 @@ struct Cell {
   std::string text;  // empty: n/a
   Number value;
   std::string classes;  // "code", "words"
+  std::string under;    // beneath it, smaller
   Cell(std::string t = {}, Number v = {}, std::string c = {})
       : text(std::move(t)), value(v), classes(std::move(c)) {}
 };
@@ -74,7 +75,7 @@ struct DeviceFacts {
 };
 
 struct Document {
-  std::string path, kind, operation;
+  std::string path, kind, operation, caches;
   std::vector<std::pair<std::string, std::string>> provenance;  // what is known, in reading order
   std::vector<DeviceFacts> devices;
   std::vector<Entry> rows;

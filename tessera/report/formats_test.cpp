@@ -153,6 +153,18 @@ TEST_F(Formats, WarningsNameWhatToDo) {
     EXPECT_NE(told[i++].find(remedy), std::string::npos) << remedy;
 }
 
+TEST_F(Formats, OneYardstickIsEnough) {
+  Variant other = library_;
+  other.name = "other";
+  session_.rows.push_back(row(other, {}));
+  session_.rows.back().reason = "not installed";
+  session_.rows.back().verified = lab::Verified::unchecked;
+  EXPECT_TRUE(lab::warnings(session_.rows).empty());
+  session_.rows.back().device.where = Where::simt;
+  ASSERT_EQ(lab::warnings(session_.rows).size(), 1u) << "of another device";
+  EXPECT_NE(lab::warnings(session_.rows)[0].find("no yardstick: not installed"), std::string::npos);
+}
+
 TEST_F(Formats, TheRooflineIsTheCeilingThatBinds) {
   lab::Row& row = session_.rows[2];  // 4 s
   EXPECT_FALSE(row.roofline());

@@ -36,7 +36,6 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
   DataTable out;
   out.caption = caption;
   out.columns = {{"rung", true},
-                 {"tuning", true, true},
                  {metric.unit},
                  {"time"},
                  {"±", false, true},
@@ -46,15 +45,15 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
                  {"energy", false, true},
                  {"error/bound", false, true},
                  {"verified", true, true}};
-  const bool tuned = std::ranges::any_of(rungs, [](const Entry* row) { return !row->tuning.empty(); });
   for (const Entry* row : rungs) {
     const Number value = metric.of(*row);
-    std::string tuning = tessera::to_string(row->tuning);
-    std::ranges::replace(tuning, ',', ' ');
+    // Beneath the name: a column of its own would push the last ones off the page.
+    Cell rung(row->rung());
+    rung.under = tessera::to_string(row->tuning);
+    std::ranges::replace(rung.under, ',', ' ');
     out.lines.push_back(
-        {{Cell(row->rung()), Cell(tuning.empty() && tuned ? "–" : tuning, {}, "code"), number_cell(value),
-          seconds_cell(row->median), percent_cell(row->spread()), number_cell(row->ratio_previous),
-          number_cell(row->ratio_yardstick), percent_cell(row->roofline),
+        {{std::move(rung), number_cell(value), seconds_cell(row->median), percent_cell(row->spread()),
+          number_cell(row->ratio_previous), number_cell(row->ratio_yardstick), percent_cell(row->roofline),
           row->joules ? Cell(figure(*row->joules) + " J", row->joules) : Cell(),
           number_cell(row->error_over_bound), Cell(row->verified)},
          row->wrong()  ? "wrong"

@@ -82,6 +82,8 @@ void add_measured(Section& out, const Group& group) {
     out.lede = sentence(rungs, choices_of(rows, *best), *best, metric);
     add_facts(out, group, *best, metric);
   }
+  if (group.document->caches == "cold")
+    out.lede += (out.lede.empty() ? "" : " ") + std::string("The caches were flushed before each sample.");
   if (group.executor()) out.lede += executor_note;
   if (group.document->kind == "tune") out.charts.push_back(search_chart(group, problem));
   if (is_ladder(rows)) out.charts.push_back(ladder_chart(group, problem));

@@ -122,6 +122,9 @@ main>section{margin:3.5rem 0 0}
 figure{margin:1.5rem 0 0;padding:1.4rem 1.5rem 1.1rem;background:$paper;border:1px solid $rule;border-radius:10px}
 figcaption p{margin:0 0 .9rem;color:$muted;font-size:.9rem}
 .scroll{overflow-x:auto}
+.scroll:has(table){--under:$page;background:linear-gradient(270deg,var(--under) 30%,transparent) right/2.5rem 100% no-repeat local,
+ linear-gradient(270deg,$rule,transparent) right/1.4rem 100% no-repeat scroll}
+figure .scroll{--under:$paper}
 svg.chart{display:block;height:auto}
 svg.wide{max-width:100%}
 svg.narrow{display:none}
@@ -139,6 +142,7 @@ th:last-child,td:last-child{padding-right:.2rem}
 th{font-weight:600;color:$muted;font-size:.8125rem;vertical-align:bottom}
 thead th{white-space:normal;min-width:3.4rem;line-height:1.3}
 tbody th{color:$ink;font-size:.875rem;vertical-align:baseline}
+.under{display:block;max-width:11rem;color:$muted;font-size:.75rem;font-weight:400;white-space:normal}
 .scroll th:first-child{position:sticky;left:0;background:$page}
 figure .scroll th:first-child{background:$paper}
 .left{text-align:left}
@@ -190,6 +194,7 @@ svg.chart .mark:hover{filter:brightness(1.08)}
  .half svg.narrow{display:block}
  figure{border:0;padding:0;break-inside:avoid}
  .scroll{overflow:visible}
+ .scroll:has(table){background:none}
  table{font-size:8pt}
  th,td{padding-right:.6rem}
  tr,.advice li{break-inside:avoid}

@@ -33,6 +33,8 @@ std::optional<Finding> finding_of(const std::string& line) {
     Finding out;
     out.key = {json.at("operation"), json.at("element"), json.at("shape"), json.at("device"),
                json.at("sizes")};
+    if (const auto version = json.find("driver_version"); version != json.end() && version->is_string())
+      out.key.driver_version = *version;
     out.ladder = json.at("ladder");
     out.variant = json.at("variant");
     for (const auto& [name, value] : json.at("tuning").items()) out.tuning.set(name, value.get<int>());
@@ -109,6 +111,9 @@ const char* magnitude(std::int64_t size, std::int64_t largest) {
   return size >= largest / near ? "large" : size >= largest / far ? "middle" : "small";
 }
 
+// Older findings do not tell it.
+bool may_be_same(const std::string& a, const std::string& b) { return a.empty() || b.empty() || a == b; }
+
 std::string device_key(const Device& device) {
   std::string out = std::string(name_of(device.where)) + " " + device.name;
   if (device.where == Where::cuda)
@@ -151,7 +156,7 @@ std::optional<Plan> tuned_plan(const std::string& file, const Device& device, co
   for (const Finding& finding : *findings) {
     const TunedFor& key = finding.key;
     if (key.operation != wanted.operation || key.element != wanted.element || key.shape != wanted.shape ||
-        key.device != wanted.device)
+        key.device != wanted.device || !may_be_same(key.driver_version, wanted.driver_version))
       continue;
     if (const auto apart = distance(key, wanted)) near.emplace_back(*apart, &finding);
   }

@@ -19,6 +19,7 @@ struct TunedFor {
       shape;  // "k=large m=large n=small op-a=none": each size against the largest, and what was chosen
   std::string device;  // "cuda NVIDIA H200 9.0 driver 13.0", "cpu A processor, 2 threads"
   std::map<std::string, std::int64_t> sizes;
+  std::string driver_version = {};  // the driver's own; "": not known, which fits any
 };
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device);
 

@@ -27,11 +27,16 @@ std::string sentence(const Rows& rows) {
   }
   if (best == nullptr) return who + ": no configuration could be measured.";
   if (best == plain) return fmt::format("{}: its default {} is the fastest.", who, to_string(best->tuning));
-  std::string out = fmt::format("{}: {} is the fastest", who, to_string(best->tuning));
-  if (plain == nullptr) return out + ".";
+  std::string out = fmt::format("{}: {} ", who, to_string(best->tuning));
+  if (plain == nullptr) return out + "is the fastest.";
+  const std::size_t fewest = std::min(best->seconds.size(), plain->seconds.size());
   const lab::Ratio ratio = lab::ratio_of(lab::summarize(best->seconds), lab::summarize(plain->seconds));
-  return fmt::format("{}, {:.2f} ± {:.2f} times faster than its default {}.", out, ratio.value, ratio.error,
-                     to_string(defaults));
+  const std::string than = " times faster than its default " + to_string(defaults);
+  if (fewest < 2)  // no spread is known
+    return fmt::format("{}ran {:.2f}{}; one sample does not settle it.", out, ratio.value, than);
+  const bool settled = ratio.value - ratio.error > 1;
+  return fmt::format("{}{} {:.2f} ± {:.2f}{}{}.", out, settled ? "is the fastest," : "ran", ratio.value,
+                     ratio.error, than, settled ? "" : "; that does not settle it");
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ void Journal::decide(const TunedFor& key, const lab::Row& winner, const lab::Row
   line["shape"] = key.shape;
   line["sizes"] = key.sizes;
   line["device"] = key.device;
+  line["driver_version"] = key.driver_version.empty() ? Json(nullptr) : Json(key.driver_version);
   line.update(choice_of(winner));
   line["verified"] = winner.verified == lab::Verified::ok ? "ok" : "unchecked";
   line["method"] = winner.method;

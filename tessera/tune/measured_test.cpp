@@ -61,6 +61,15 @@ TEST(Conclusion, ComparesWithTheDefault) {
       conclusion(rows),
       (std::vector<std::string>{
           "gpu/shaped on cuda:0: x=8 is the fastest, 2.00 ± 0.00 times faster than its default x=16."}));
+  rows[0].seconds = {1, 8, 12, 15, 22};
+  EXPECT_EQ(conclusion(rows)[0],
+            "gpu/shaped on cuda:0: x=8 ran 1.33 ± 0.39 times faster than its default x=16; that does not "
+            "settle it.")
+      << "the interval holds 1";
+  rows[0].seconds = {8};
+  EXPECT_EQ(conclusion(rows)[0],
+            "gpu/shaped on cuda:0: x=8 ran 2.00 times faster than its default x=16; one sample does not "
+            "settle it.");
   rows[0].verified = lab::Verified::wrong;
   EXPECT_EQ(conclusion(rows),
             (std::vector<std::string>{"gpu/shaped on cuda:0: its default x=16 is the fastest."}));
