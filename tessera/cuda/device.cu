@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/device.hpp"
+#include "tessera/core/driver.hpp"
+#include "tessera/cuda/nvml.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -8,11 +10,12 @@ std::string version_text(int version) {  // 13000 is 13.0
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string driver_text() {
+std::string driver_words(int index) {
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver));
   check(cudaRuntimeGetVersion(&runtime));
-  return "driver for CUDA " + version_text(driver) + ", runtime " + version_text(runtime);
+  return tessera::driver_text({"driver for CUDA " + version_text(driver) + ", runtime " + version_text(runtime),
+                              Nvml(pci_bus_of(index)).driver_version()});
 }
 
 std::string why_unusable(cudaError_t status) {
@@ -39,7 +42,7 @@ Device describe(int index) {
   d.cache_bytes = properties.l2CacheSize;
   d.max_threads_per_block = properties.maxThreadsPerBlock;
   d.max_shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
-  d.driver = driver_text();
+  d.driver = driver_words(index);
   return d;
 }
 

@@ -29,7 +29,6 @@ struct Library {
   int (*energy)(void*, unsigned long long*) = nullptr;
   int (*fields)(void*, int, Field*) = nullptr;
   int (*version)(char*, unsigned) = nullptr;
-  int (*uuid)(void*, char*, unsigned) = nullptr;
   const char* (*text)(int) = nullptr;
 
   Library() {
@@ -44,7 +43,6 @@ struct Library {
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(fields, "nvmlDeviceGetFieldValues");
     find(version, "nvmlSystemGetDriverVersion");
-    find(uuid, "nvmlDeviceGetUUID");
     find(text, "nvmlErrorString");
     if (init == nullptr || device_at == nullptr) why = "libnvidia-ml.so.1 is too old";
     else if (const int status = init(); status != success) why = "libnvidia-ml.so.1: " + words(status);
@@ -80,14 +78,6 @@ Nvml::Nvml(const std::string& pci_bus) : silence_(library().why) {
 std::string Nvml::driver_version() const {
   char text[96] = {};
   if (device_ == nullptr || library().version == nullptr || library().version(text, sizeof text) != success)
-    return {};
-  return text;
-}
-
-std::string Nvml::uuid() const {
-  char text[96] = {};
-  if (device_ == nullptr || library().uuid == nullptr ||
-      library().uuid(device_, text, sizeof text) != success)
     return {};
   return text;
 }

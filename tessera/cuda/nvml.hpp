@@ -13,7 +13,6 @@ class Nvml {
   explicit Nvml(const std::string& pci_bus);
 
   std::string driver_version() const;                      // of the driver; "" where the library is not there
-  std::string uuid() const;                                // likewise
   const std::string& silence() const { return silence_; }  // why it tells nothing; "" when it does
   std::optional<double> clock_mhz() const;                 // of the multiprocessors, now
   // A mean of a window, renewed some ten times a second; where the driver is old, the window is a second.

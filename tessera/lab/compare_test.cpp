@@ -3,6 +3,7 @@
 #include "tessera/lab/compare.hpp"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include "tessera/core/driver.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
@@ -153,20 +154,22 @@ TEST(Documents, TellWhatBuiltTheKernelsAndWhichGpuRanThem) {
   row.variant = &variant;
   row.device.where = Where::cuda;
   row.device.name = "a GPU";
-  row.device.driver = "driver for CUDA 13.0, runtime 13.0";
+  row.device.driver = "driver 580.1 for CUDA 13.0, runtime 13.0";
   session.rows = {row};
   Json json = to_json(session);
   ASSERT_TRUE(json.contains("cuda"));
   EXPECT_EQ(json["cuda"].is_null(), this_build().cuda_compiler.empty());
-  json["devices"][0]["driver_version"] = "580.1";
   json["cuda"] = {{"compiler", "nvcc 13.0"}, {"architectures", "90a-real"}, {"flags", "-fmad=false"}};
   Document document = read_document(json, "it");
   EXPECT_EQ(document.drivers[0].version, "580.1");
+  EXPECT_EQ(document.drivers[0].cuda, "driver for CUDA 13.0, runtime 13.0");
+  EXPECT_EQ(driver_text({document.drivers[0].cuda, "580.1"}), row.device.driver);
   EXPECT_EQ(document.cuda_compiler, "nvcc 13.0");
   EXPECT_EQ(document.cuda_flags, "-fmad=false for 90a-real");
   json.erase("cuda");
-  json["devices"][0].erase("driver_version");
+  json["devices"][0]["driver"] = "driver for CUDA 13.0, runtime 13.0";
   document = read_document(json, "an older one");
+  EXPECT_EQ(document.drivers[0].cuda, "driver for CUDA 13.0, runtime 13.0");
   EXPECT_EQ(document.drivers[0].version + document.cuda_compiler + document.cuda_flags, "");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/record.hpp"
 #include <nlohmann/json.hpp>
+#include "tessera/core/driver.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::lab {
@@ -87,7 +88,8 @@ Document read_document(const Json& json, const std::string& name, const std::str
     std::map<std::string, std::string> names;
     for (const Json& device : json.value("devices", Json::array())) {
       names[text(device, "label")] = text(device, "name");
-      out.drivers.push_back({text(device, "name"), text(device, "driver"), text(device, "driver_version")});
+      const tessera::Driver driver = driver_of(text(device, "driver"));
+      out.drivers.push_back({text(device, "name"), driver.cuda, driver.version});
     }
     for (const Json& row : json["rows"]) out.records.push_back(record_of(row, names));
     return out;

@@ -123,10 +123,6 @@ Entry entry_of(const std::string& file, const Fields& fields) {
 
 DeviceFacts device_of(const std::string& file, const Fields& fields) {
   DeviceFacts out{fields.needed_text("label"), fields.text("name"), fields.text("driver"), {}, {}};
-  if (const std::string version = fields.text("driver_version"); !version.empty())
-    out.driver = "driver " + version + ", " + out.driver;
-  if (const std::string uuid = fields.text("uuid"); !uuid.empty())
-    out.driver += (out.driver.empty() ? "" : ", ") + uuid;
   if (const Json* json = fields.object("ceilings")) {
     const Fields ceilings(file, fields.place("ceilings"), *json);
     out.memory_gbps = ceilings.number("memory_gbps");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+#include "tessera/core/driver.hpp"
 #include "tessera/io/cache_folder.hpp"
 
 namespace tessera {
@@ -118,7 +119,7 @@ std::string device_key(const Device& device) {
   std::string out = std::string(name_of(device.where)) + " " + device.name;
   if (device.where == Where::cuda)
     return out + " " + std::to_string(device.compute_capability / 10) + "." +
-           std::to_string(device.compute_capability % 10) + " driver " + device.driver;
+           std::to_string(device.compute_capability % 10) + " driver " + driver_of(device.driver).cuda;
   return out + ", " + std::to_string(device.threads) + " threads";
 }
 
@@ -133,6 +134,7 @@ std::string tuning_file() {
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device) {
   TunedFor out{
       operation.name, std::string(name_of(arguments.element())), {}, device_key(device), arguments.dims()};
+  out.driver_version = driver_of(device.driver).version;
   std::int64_t largest = 0;
   for (const auto& [name, size] : out.sizes) largest = std::max(largest, size);
   for (const auto& [name, size] : out.sizes)

@@ -149,6 +149,20 @@ TEST_F(TunerTest, AFindingServesWhatIsLikeIt) {
   EXPECT_FALSE(chosen(64).tuned);
 }
 
+TEST_F(TunerTest, AnotherDriverIsAnotherDeviceWhereItIsKnown) {
+  device_.driver = "driver 580.1 for CUDA 13.0, runtime 13.0";
+  (void)tune();
+  EXPECT_TRUE(chosen(64).tuned);
+  device_.driver = "driver 580.2 for CUDA 13.0, runtime 13.0";
+  EXPECT_FALSE(chosen(64).tuned);
+  device_.driver = "driver for CUDA 13.0, runtime 13.0";
+  EXPECT_TRUE(chosen(64).tuned);
+  std::filesystem::remove(file_);
+  (void)tune();  // as an older program did, which did not tell it
+  device_.driver = "driver 580.2 for CUDA 13.0, runtime 13.0";
+  EXPECT_TRUE(chosen(64).tuned);
+}
+
 TEST_F(TunerTest, TheNearestAndThenTheLatestFindingServes) {
   (void)tune();
   problem_.dims = {{"m", 128}, {"n", 128}};
