@@ -50,6 +50,8 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
     out.why = "the limits are the same";
     return out;
   }
+  if (range.finite() && !std::isfinite(range.upper - range.lower))
+    throw Error("the range is longer than the largest number: infinite limits may be meant");
   if (f.constant) return of_constant(*f.constant, range);
   if (range.lower > range.upper)
     return negated(automatic(f, {range.upper, range.lower}, tolerance, limits, points));

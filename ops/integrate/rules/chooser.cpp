@@ -127,6 +127,8 @@ bool Chooser::accept(Answer answer, const Answer& other, const std::string& by) 
   const double apart = std::fabs(answer.value - other.value), allowed = tolerance_.of(answer.value);
   answer.truncation = std::fmax(answer.truncation, apart);
   if (!(answer.error() <= allowed) || !(other.error() <= 8 * allowed)) return false;
+  // Both rules may have overlooked what the first look saw: a range too wide for their points, say.
+  if (answer.magnitude < 0.5 * least_magnitude(seen_)) return false;
   say(by);
   answer_ = std::move(answer);
   answer_.reason = Reason::converged;

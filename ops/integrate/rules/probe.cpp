@@ -21,7 +21,9 @@ void spread(const Range& range, int count, std::vector<double>& out) {
 void ring(double centre, double sign, double nearest, double furthest, int per_decade,
           std::vector<double>& out) {
   const double factor = std::pow(10.0, 1.0 / per_decade);
-  for (double d = nearest * (1 + 0.1 * golden); d < furthest; d *= factor) out.push_back(centre + sign * d);
+  // Among the smallest numbers a factor may change nothing.
+  for (double d = std::fmax(nearest, 1e-300) * (1 + 0.1 * golden); d < furthest; d *= factor)
+    out.push_back(centre + sign * d);
 }
 
 }  // namespace
@@ -129,7 +131,9 @@ std::vector<Peak> tops(const Sampler& sampler, const Look& seen) {
   return out;
 }
 
-double total(const Look& seen) {
+}  // namespace
+
+double least_magnitude(const Look& seen) {
   double sum = 0;
   for (std::size_t i = 1; i < seen.x.size(); ++i) {
     const double term =
@@ -138,6 +142,8 @@ double total(const Look& seen) {
   }
   return sum;
 }
+
+namespace {
 
 void find_peaks(Sampler& sampler, Look& seen) {
   constexpr std::size_t most = 24;  // beyond it f swings, and a list of peaks helps no rule
@@ -153,7 +159,7 @@ void find_peaks(Sampler& sampler, Look& seen) {
               [&](const Peak& a, const Peak& b) { return prominence(a) < prominence(b); });
     peaks.resize(most);
   }
-  double sum = total(seen);
+  double sum = least_magnitude(seen);
   for (Peak& peak : peaks) {
     climb(sampler, peak);
     peak.width = half_width(sampler, peak);

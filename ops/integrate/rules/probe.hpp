@@ -28,4 +28,8 @@ std::vector<double> probe_places(const Range& range, const Scales& scales = {},
 
 Look look(Sampler& sampler, std::span<const double> centres = {}, const Scales& scales = {});
 
+// What the integral of |f| is at least, by what was seen: where |f| is large at two neighbours it is taken to
+// be so between them.
+double least_magnitude(const Look& seen);
+
 }  // namespace tessera::quadrature

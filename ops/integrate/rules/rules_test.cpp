@@ -193,6 +193,19 @@ TEST(Automatic, NeverExceedsItsCaps) {
   EXPECT_FALSE(brief.converged());
 }
 
+TEST(Automatic, RangesOfAnyLength) {
+  const Integrand bell = plain([](double x) { return std::exp(-x * x); });
+  for (const double end : {1e3, 1e9, 1e100, 1e250, 1e290, 1e300, 8e307}) {
+    const Answer answer = automatic(bell, {-end, end});
+    EXPECT_TRUE(!answer.converged() || near(answer.value, std::sqrt(pi), 1e-10))
+        << end << ": " << answer.value;
+    EXPECT_TRUE(answer.converged() || end > 1e200) << end << ": " << words(answer);
+  }
+  EXPECT_THROW(automatic(bell, {-1e308, 1e308}), Error);
+  const Answer tiny = automatic(plain([](double) { return 1e300; }), {1e-320, 1e-310}, {}, {.seconds = 1});
+  EXPECT_TRUE(!tiny.converged() || near(tiny.value, 1e300 * (1e-310 - 1e-320), 1e-10));
+}
+
 TEST(Automatic, UsesKnownBreaks) {
   const Integrand f = plain([](double x) { return std::fabs(x - 1 / pi); });
   const double breaks[] = {1 / pi, 7};
