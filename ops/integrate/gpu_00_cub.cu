@@ -51,7 +51,7 @@ void add(const Problem<T>& p, const Run& run) {
 
 Variant cub_reduction() {
   Variant out;
-  out.idea = "CUB's reduction over counted strips, with its own tuning and order";
+  out.idea = "CUB's reduction over counted strips, with its own tuning and order; the formula is interpreted";
   out.where = Where::cuda;
   out.yardstick = true;
   Choice choice =
