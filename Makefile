@@ -25,7 +25,7 @@ test:
 	@tools/setup program tests
 	@cmake --preset ci
 	@cmake --build build
-	@ctest --test-dir build --output-on-failure
+	@ctest --test-dir build --output-on-failure --parallel $$(nproc)
 
 yardsticks:
 	@tools/setup yardsticks

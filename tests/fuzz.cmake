@@ -22,4 +22,4 @@ function(tessera_fuzzer name seconds)
 endfunction()
 
 tessera_fuzzer(npy 20 io/npy_fuzz.cpp io/npy.cpp io/npy_dict.cpp io/npy_header.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
-tessera_fuzzer(formula 6 formula/formula_fuzz.cpp formula/parse.cpp formula/polynomial.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)
+tessera_fuzzer(formula 6 formula/formula_fuzz.cpp formula/parse.cpp core/nearest.cpp formula/polynomial.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)

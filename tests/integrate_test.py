@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -108,6 +109,31 @@ class Integrals(unittest.TestCase):
         self.assertEqual(len(tables), 2)
         self.assertEqual([c for c in tables[1]["columns"]][:3], ["block", "thread", "threads"])
         self.assertTrue(any("latency" in remark for remark in tables[1]["remarks"]))
+
+    def test_a_study_says_of_the_circle_only_what_holds_for_it(self):
+        for formula, said in (("sqrt(1-x^2)", True), ("exp(x)", False)):
+            done = self.passes("integrate", formula, "0", "1", "--strips", "65536", "--device", "cpu", "--study", "precision", "--json", "-")
+            remarks = " ".join(json.loads(done.stdout)["tables"][0]["remarks"])
+            self.assertEqual("2√3" in remarks, said, formula)
+
+    def test_tune_searches_launches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.passes("tune", "integrate", "x^2", "0", "1", "--strips", "4096", "--device", "simt", "--variant", "grid_stride",
+                               "--over", "block=1,4", "--over", "thread=32,64", "--cache", os.path.join(folder, "t.jsonl"), "--time", "1")
+        self.assertIn("4 of 4 configurations kept", done.stdout)
+
+    def test_a_rule_in_single_precision_tells_what_that_loses(self):
+        for formula, right in (("exp(x)", math.e - 1), ("x/3", 1 / 6)):
+            values = json.loads(self.passes("integrate", formula, "0", "1", "--element", "f32", "--json", "-").stdout)["values"]
+            self.assertLessEqual(abs(values["integral"] - right), values["error"], formula)
+            self.assertLess(values["error"], 1e-6)
+
+    def test_the_condition_of_a_positive_integrand_is_one(self):
+        values = json.loads(self.passes("integrate", "x*y*z", "x=[0,1]", "y=[0,1]", "z=[0,1]", "--rule", "genz_malik", "--json", "-").stdout)["values"]
+        self.assertAlmostEqual(values["condition"], 1, delta=1e-9)
+
+    def test_help_keeps_names_and_words_apart(self):
+        self.assertRegex(self.passes("integrate", "--help").stdout, r"(?m)^  integral +the integral")
 
 
 if __name__ == "__main__":

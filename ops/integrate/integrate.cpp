@@ -19,8 +19,8 @@ Signature signature() {
       choice("rule",
              {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "genz_malik",
               "quasi_random"},
-             "how to integrate; auto chooses a rule and has another check it; with --strips always the "
-             "trapezoid sum"),
+             "how to integrate; auto chooses a rule and has another check it, or is the trapezoid sum where "
+             "--strips are given; the other rules do not heed --strips"),
       text("relative", "",
            "the error that is allowed, as a share of the integral; 1e-10, for several variables 1e-6"),
       text("absolute", "", "the error that is allowed in any case; 0"),

@@ -94,21 +94,27 @@ std::string theory_of(const FallingError& falling, double scale, const Setting& 
   return out;
 }
 
-std::vector<std::string> words_on_floats() {
-  return {
+std::vector<std::string> words_on_floats(const Setting& setting) {
+  std::vector<std::string> out = {
       "Why one float accumulator drifts: neighbouring heights are almost equal, so each is rounded the same "
       "way as the one before; "
       "these errors add up one by one, in one direction, where errors of chance would cancel. The height "
       "times h shrinks as 1/N "
-      "while the sum's last place stays, so each doubling of N makes the drift up to four times as large.",
+      "while the sum's last place stays, so in the long run each doubling of N makes the drift some four times "
+      "as large."};
+  const bool quarter_circle = setting.formula == "sqrt(1-x^2)" && setting.a == 0 && setting.b == 1;
+  if (quarter_circle)
+    out.emplace_back(
       "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's share: "
       "heights above 1/2 count "
       "as one unit, those below as none. The sum then counts strips up to where y = 1/2, and 4 times the "
       "area is 4·√3/2 = 2√3 = 3.4641016, "
-      "not π.",
+      "not π.");
+  out.emplace_back(
       "What cures it: pairwise sums and Kahan's keep the float result at its last place, without a single "
       "double; many short partial sums, as "
-      "threads make them, do almost as well."};
+      "threads make them, do almost as well.");
+  return out;
 }
 
 StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
@@ -140,7 +146,7 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
   out.remarks.push_back(falling ? theory_of(*falling, scale, setting)
                                 : "The sums of few strips do not fall like a power of h: neither error nor "
                                   "prediction can be told.");
-  std::ranges::copy(words_on_floats(), std::back_inserter(out.remarks));
+  std::ranges::copy(words_on_floats(setting), std::back_inserter(out.remarks));
   return out;
 }
 
@@ -183,7 +189,7 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
       "The error falls with the length of a thread's partial sum: a short sum's last place is small, and few "
       "are left to be added.",
       "Gain is against one thread, efficiency is gain over threads. A gain far beyond the number of lanes "
-      "(the note: 2300 on 112) is no "
+      "(such as 2300 on a GPU of 112) is no "
       "riddle: alone, a thread waits some twenty cycles or more for each of its results before it can use "
       "it, so even its own lane is idle nearly "
       "all the time. With enough threads for each lane, another one's instruction starts in every cycle of "

@@ -51,7 +51,7 @@ std::string about(const Operation& operation) {
   for (const Parameter& p : operation.signature.parameters) {
     if (p.is_flag()) continue;
     std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
-    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() ? 6 : 12, p.help,
+    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? 6 : 12, p.help,
                       p.kind == Kind::output  ? " (output)"
                       : p.kind == Kind::value ? " (told)"
                                               : "");

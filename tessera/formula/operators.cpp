@@ -73,6 +73,13 @@ std::optional<Function> find_function(std::string_view word) {
   return std::nullopt;
 }
 
+std::vector<std::string> function_names() {
+  std::vector<std::string> out{"if", "fabs", "ln"};
+  for (int i = 0; i < static_cast<int>(std::size(table)); ++i)
+    if (!has_own_syntax(Op{static_cast<std::uint8_t>(i)})) out.emplace_back(table[i].name);
+  return out;
+}
+
 std::optional<double> find_constant(std::string_view word) {
   if (word == "pi") return std::numbers::pi;
   if (word == "e") return std::numbers::e;

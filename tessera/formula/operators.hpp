@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 // Rounded correctly by every device: the same bits by IEEE 754.
 #define TESSERA_FORMULA_EXACT_1(X) \
@@ -52,6 +54,7 @@ struct Function {
   int least, most;  // how many arguments may be written: min and max take many
 };
 std::optional<Function> find_function(std::string_view word);  // as formulas call it
+std::vector<std::string> function_names();  // that find_function knows
 std::optional<double> find_constant(std::string_view word);    // pi, e, inf
 
 }  // namespace tessera::formula

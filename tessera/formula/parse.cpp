@@ -4,6 +4,7 @@
 #include <boost/spirit/home/x3.hpp>
 #include <charconv>
 #include "tessera/core/error.hpp"
+#include "tessera/core/operation.hpp"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::formula {
@@ -63,9 +64,12 @@ class Builder {
   void begin_call(Text first, Text last) {
     const std::string word(first, last);
     const auto function = find_function(word);
-    if (!function)
+    if (!function) {
+      const std::string meant = word.size() <= 2 || word.size() > 20 ? "" : nearest(word, function_names());
       fail(first, quoted(word) + " is no function" +
-                      (word.size() <= 2 ? ": for a product write " + word + "*(…)" : ""));
+                      (word.size() <= 2 ? ": for a product write " + word + "*(…)" : "") +
+                      (meant.empty() ? "" : "; did you mean " + meant + "(…)?"));
+    }
     calls_.push_back({*function, word, first, stack_.size()});
   }
 

@@ -65,6 +65,7 @@ TEST(Parse, MessagesPointAtTheMistake) {
   EXPECT_EQ(refusal("(x+1"), "')' is expected at column 5\n  (x+1\n      ^");
   EXPECT_EQ(refusal("2x"), "an operator or the end is expected (a product is 2*x) at column 2\n  2x\n   ^");
   EXPECT_EQ(refusal("x(1-x)"), "x is no function: for a product write x*(…) at column 1\n  x(1-x)\n  ^");
+  EXPECT_EQ(refusal("sqt(x)"), "sqt is no function; did you mean sqrt(…)? at column 1\n  sqt(x)\n  ^");
   EXPECT_EQ(refusal("sin x"), "sin is a function: write sin(…) at column 1\n  sin x\n  ^");
   EXPECT_EQ(refusal("1+atan2(x)"), "atan2 takes 2 arguments, not 1 at column 3\n  1+atan2(x)\n    ^");
   EXPECT_EQ(refusal("sin(x,x)"), "sin takes 1 argument, not 2 at column 1\n  sin(x,x)\n  ^");

@@ -29,6 +29,8 @@ Case cut(Case problem, std::int64_t side) {
 double input_bytes(const Operation& operation, Element element, const Case& problem) {
   double out = 0;
   for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
+    if (p->optional && std::ranges::find(problem.optional_inputs, p->name) == problem.optional_inputs.end())
+      continue;
     double bytes = static_cast<double>(size_of(p->element.value_or(element)));
     for (const std::int64_t extent : extents_in_memory(*p, problem.dims, problem.words))
       bytes *= static_cast<double>(extent);

@@ -64,14 +64,14 @@ void GenzMalik::place(const Region& region, std::span<double> u, std::size_t cou
 void GenzMalik::conclude(std::span<const double> y, Region& region) const {
   const auto d = static_cast<std::size_t>(dimensions_);
   constexpr double ratio = (9.0 / 70) / (9.0 / 10);
-  double sums[5] = {y[0], 0, 0, 0, 0}, size = std::fabs(weight_[0] * y[0]), bend = -1, volume = 1;
+  double sums[5] = {y[0], 0, 0, 0, 0}, sizes[5] = {std::fabs(y[0]), 0, 0, 0, 0}, bend = -1, volume = 1;
   for (std::size_t axis = 0; axis < d; ++axis) {
     const double* at = &y[1 + 4 * axis];
     const double near = at[0] + at[1], far = at[2] + at[3];
     sums[1] += near;
     sums[2] += far;
-    size += weight_[1] * (std::fabs(at[0]) + std::fabs(at[1])) +
-            std::fabs(weight_[2]) * (std::fabs(at[2]) + std::fabs(at[3]));
+    sizes[1] += std::fabs(at[0]) + std::fabs(at[1]);
+    sizes[2] += std::fabs(at[2]) + std::fabs(at[3]);
     const double fourth = std::fabs(near - 2 * y[0] - ratio * (far - 2 * y[0]));
     // Where no axis bends, the widest is split.
     const double measure = fourth + 1e-14 * std::fabs(y[0]) * region.half[axis];
@@ -84,18 +84,23 @@ void GenzMalik::conclude(std::span<const double> y, Region& region) const {
   const std::size_t pairs = 1 + 4 * d, corners = pairs + 2 * d * (d - 1);
   for (std::size_t p = pairs; p < corners; ++p) {
     sums[3] += y[p];
-    size += weight_[3] * std::fabs(y[p]);
+    sizes[3] += std::fabs(y[p]);
   }
   for (std::size_t p = corners; p < y.size(); ++p) {
     sums[4] += y[p];
-    size += weight_[4] * std::fabs(y[p]);
+    sizes[4] += std::fabs(y[p]);
   }
-  double seven = 0, five = 0;
-  for (int k = 0; k < 5; ++k) seven += weight_[k] * sums[k];
+  double seven = 0, five = 0, size = 0, weighed = 0;
+  for (int k = 0; k < 5; ++k) {
+    seven += weight_[k] * sums[k];
+    size += weight_[k] * sizes[k];
+    weighed += std::fabs(weight_[k]) * sizes[k];
+  }
   for (int k = 0; k < 4; ++k) five += embedded_[k] * sums[k];
   region.value = volume * seven;
   region.error = volume * std::fabs(seven - five);
   region.magnitude = volume * size;
+  region.weighed = volume * weighed;
 }
 
 namespace {
@@ -124,7 +129,7 @@ class Cubature {
   double first_cut_;
   int threads_;
   std::vector<Region> regions_;
-  double value_ = 0, error_ = 0, magnitude_ = 0;
+  double value_ = 0, error_ = 0, magnitude_ = 0, weighed_ = 0;
   Reason reason_ = Reason::converged;
 };
 
@@ -167,11 +172,12 @@ void Cubature::start() {
 }
 
 void Cubature::add_up() {
-  value_ = error_ = magnitude_ = 0;
+  value_ = error_ = magnitude_ = weighed_ = 0;
   for (const Region& region : regions_) {
     value_ += region.value;
     error_ += region.error;
     magnitude_ += region.magnitude;
+    weighed_ += region.weighed;
   }
 }
 
@@ -189,7 +195,7 @@ bool Cubature::split_worst() {
   const auto worst = static_cast<std::size_t>(room);
   const auto larger = [](const Region& a, const Region& b) { return a.error > b.error; };
   std::partial_sort(regions_.begin(), regions_.begin() + room, regions_.end(), larger);
-  if (regions_.front().error <= 50 * unit * magnitude_) {
+  if (regions_.front().error <= 50 * unit * weighed_) {
     reason_ = Reason::roundoff;
     return false;
   }
@@ -229,7 +235,7 @@ Answer Cubature::run() {
   out.value = value_;
   out.truncation = error_;
   out.magnitude = magnitude_;
-  out.rounding = 8 * unit * magnitude_;
+  out.rounding = 8 * unit * weighed_;
   out.evaluations = cube_.evaluations();
   out.reason = reason_;
   if (reason_ == Reason::converged && !(out.error() <= tolerance_.of(value_))) out.reason = Reason::roundoff;

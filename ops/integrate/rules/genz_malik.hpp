@@ -11,7 +11,9 @@ inline constexpr int most_cubature_dimensions = 12;
 
 struct Region {
   double centre[most_cubature_dimensions], half[most_cubature_dimensions];
-  double value, error, magnitude;
+  double value, error;
+  double magnitude;  // the integral of |f|
+  double weighed;    // with the sizes of the weights, of which some are negative: what rounding goes by
   int axis;  // along which f bends most
 };
 
