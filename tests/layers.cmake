@@ -47,6 +47,7 @@ endforeach()
 target_compile_options(test_twins PRIVATE -O0)
 
 tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(program_lab ${TESSERA_PYTHON} tests/cli_lab_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(integrate_program ${TESSERA_PYTHON} tests/integrate_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(report_files ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report)
 tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report browser)
