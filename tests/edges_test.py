@@ -9,6 +9,7 @@ import subprocess
 import time
 import unittest
 
+import cli_case
 import cli_test
 
 
@@ -21,10 +22,10 @@ def save_empty(path, shape):
 
 
 def run_binary(*words, **streams):
-    return subprocess.run([cli_test.PROGRAM, *words], timeout=300, **streams)
+    return subprocess.run([cli_case.PROGRAM, *words], timeout=300, **streams)
 
 
-class Sizes(cli_test.Case):
+class Sizes(cli_case.Case):
     def test_a_product_larger_than_any_memory(self):
         save_empty("tall.npy", "(2147483648, 0)")
         save_empty("wide.npy", "(0, 2147483648)")
@@ -41,7 +42,7 @@ class Sizes(cli_test.Case):
             self.fails(2, "larger than 2^63", "bench", "matmul", "m=" + size, "n=4", "k=4")
 
 
-class Devices(cli_test.Case):
+class Devices(cli_case.Case):
     def test_devices_is_device(self):
         out = self.passes("matmul", "A.npy", "B.npy", "--devices", "simt").stdout
         self.assertIn("executor wall time", out)
@@ -69,7 +70,7 @@ class Devices(cli_test.Case):
         self.fails(2, "--device cuda:: cuda: needs a whole number", "matmul", "A.npy", "B.npy", "--device", "cuda:")
 
 
-class Listing(cli_test.Case):
+class Listing(cli_case.Case):
     def test_a_reason_is_told_once(self):
         text = self.passes("list", "matmul").stdout
         table, notes = text.split("Ideas")[0], re.findall(r"^\[(\d+)\] (.+)$", text, re.M)
@@ -85,7 +86,7 @@ class Listing(cli_test.Case):
                 self.assertIn("f64", line)
 
 
-class Streams(cli_test.Case):
+class Streams(cli_case.Case):
     def test_a_full_disk_behind_standard_output(self):
         with open("/dev/full", "w") as full:
             for words in (["bench", "matmul", "m=4", "n=4", "k=4", "--device", "cpu", "--variant", "naive", "--json", "-"],
@@ -100,7 +101,7 @@ class Streams(cli_test.Case):
             done = run_binary("matmul", "A.npy", "B.npy", "-o", "-", stdout=out, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("GFLOP/s", done.stderr)
-        self.assertEqual(cli_test.load("out.npy"), cli_test.Products.expected)
+        self.assertEqual(cli_case.load("out.npy"), cli_test.Products.expected)
         self.assertFalse(os.path.exists("-"))
         self.fails(2, "one thing", "matmul", "A.npy", "B.npy", "-o", "-", "--json", "-")
 
@@ -123,7 +124,7 @@ class Streams(cli_test.Case):
     def test_termination_is_what_the_parent_sees(self):
         words = ["bench", "matmul", "m=4:4000:1", "n=m", "k=m", "--device", "cpu", "--variant", "naive", "--reps", "3",
                  "--json", "part.json"]
-        program = subprocess.Popen([cli_test.PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        program = subprocess.Popen([cli_case.PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60
         while not os.path.exists("part.json") and time.monotonic() < deadline:
             time.sleep(0.01)
