@@ -30,13 +30,7 @@ class Bench {
         points_(points_of(operation, options)),
         candidates_(candidates(operation, selection_of(options))),
         to_(table_stream(options.json)) {
-    session_ = {command.argv,
-                operation.name,
-                "standard normal, full mantissas; integers: every bit random",
-                options.cold ? "cold" : "hot",
-                lab::now_utc(),
-                measuring_.seed,
-                {}};
+    session_ = session_of(operation, options, command.argv);
   }
 
   int run() {

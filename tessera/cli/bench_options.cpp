@@ -8,6 +8,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
+#include "tessera/lab/machine.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -125,6 +126,18 @@ lab::Measuring measuring_of(const BenchOptions& options) {
   out.verify = !options.no_verify;
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, std::int64_t{1} << 62));
   out.interrupted = interrupted;
+  return out;
+}
+
+lab::Session session_of(const Operation& operation, const BenchOptions& options,
+                        const std::vector<std::string>& argv) {
+  lab::Session out;
+  out.argv = argv;
+  out.operation = operation.name;
+  out.distribution = "standard normal, full mantissas; integers: every bit random";
+  out.caches = options.cold ? "cold" : "hot";
+  out.date = lab::now_utc();
+  out.seed = measuring_of(options).seed;
   return out;
 }
 

@@ -34,6 +34,9 @@ void declare_flags(Words& words, BenchOptions& options, const Operation* operati
 extern const char* const about_bench;
 
 lab::Measuring measuring_of(const BenchOptions& options);
+// What a result says of its run, before there are rows.
+lab::Session session_of(const Operation& operation, const BenchOptions& options,
+                        const std::vector<std::string>& argv);
 // With --resume, what --json FILE holds already; nothing: no such file yet. Throws Error where it is not of
 // `kind`, or of another session than `now`.
 std::optional<lab::Earlier> earlier_of(const BenchOptions& options, const lab::Session& now,

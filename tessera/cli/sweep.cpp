@@ -67,12 +67,7 @@ class Sweep {
         points_(points_of(operation, options)),
         table_(table_of(options.table, subjects_)),
         to_(table_stream(options.json)) {
-    session_.argv = command.argv;
-    session_.operation = operation.name;
-    session_.distribution = "standard normal, full mantissas; integers: every bit random";
-    session_.caches = options.cold ? "cold" : "hot";
-    session_.date = lab::now_utc();
-    session_.seed = measuring_.seed;
+    session_ = session_of(operation, options, command.argv);
     check_table();
   }
 

@@ -80,12 +80,7 @@ class Tune {
         to_(table_stream(options.json)),
         journal_(options.cache.empty() ? tuning_file() : options.cache, context()),
         counter_(operation, {}, interrupted) {
-    session_.argv = command.argv;
-    session_.operation = operation.name;
-    session_.distribution = "standard normal, full mantissas; integers: every bit random";
-    session_.caches = options.cold ? "cold" : "hot";
-    session_.date = lab::now_utc();
-    session_.seed = measuring_.seed;
+    session_ = session_of(operation, options, command.argv);
     means_.search = options.search;
     means_.seed = measuring_.seed;
     means_.promising = number_in("--promising", options.promising, 0.01, 100) / 100;
