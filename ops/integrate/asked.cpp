@@ -12,7 +12,7 @@
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 using quadrature::Answer;
@@ -149,4 +149,4 @@ Values told_of(const Answer& answer, double scale) {
   return out;
 }
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -7,7 +7,7 @@
 #include "tessera/core/device.hpp"
 #include "tessera/formula/tree.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // Whether the words ask for a rule that knows its error; else for the trapezoid sum of so many strips, which
 // is also meant where strips are given and no rule is named.
@@ -45,4 +45,4 @@ Values told_of(const quadrature::Answer& answer, double scale);
 // be told.
 Bounded rule_reference(const Asked& asked, Element element);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

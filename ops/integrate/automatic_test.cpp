@@ -9,7 +9,7 @@
 #include "tessera/run/run.hpp"
 #include "tessera/run/verify.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 constexpr double pi = std::numbers::pi;
@@ -150,4 +150,4 @@ TEST(AskedRule, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

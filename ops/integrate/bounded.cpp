@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 using formula::Op;
@@ -260,4 +260,4 @@ Bounded bounded(const formula::Program<T>& program, Bounded x, int root) {
 template Bounded bounded(const formula::Program<float>&, Bounded, int);
 template Bounded bounded(const formula::Program<double>&, Bounded, int);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -3,7 +3,7 @@
 #pragma once
 #include "tessera/formula/program.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 struct Bounded {
   long double value = 0, error = 0;  // infinite where nothing can be said
@@ -17,4 +17,4 @@ Bounded bounded(const formula::Program<T>& program, Bounded x, int root = 1);
 extern template Bounded bounded(const formula::Program<float>&, Bounded, int);
 extern template Bounded bounded(const formula::Program<double>&, Bounded, int);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -4,10 +4,10 @@
 #include <span>
 #include "tessera/core/operation.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // The sum over the abscissae that the elements' type gives, and a bound: what rounding does to each height,
 // followed through the formula; what adding so many numbers in that way may lose; the last products.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& out);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -10,7 +10,7 @@
 #include "tessera/rung.hpp"
 #include "warp_sums.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // The kernel that this thread asked for last: asking again costs a comparison.
 template <class T>
@@ -91,4 +91,4 @@ inline Variant compiled_variant(std::string idea, Choice choice) {
   return out;
 }
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -2,7 +2,7 @@
 #include "compiled_source.hpp"
 #include "tessera/formula/emit.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 // From the instruction that gives a reciprocal root, one product: within 5 units of the last place (f64: 3),
@@ -211,4 +211,4 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how) {
 template std::string source_of(const formula::Program<float>&, const Compiled&);
 template std::string source_of(const formula::Program<double>&, const Compiled&);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

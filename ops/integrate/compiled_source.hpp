@@ -7,7 +7,7 @@
 #include "sums.hpp"
 #include "tessera/formula/program.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // What the kernel `add_strips` is given, by value; the text declares the same.
 template <class T>
@@ -34,4 +34,4 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how);
 extern template std::string source_of(const formula::Program<float>&, const Compiled&);
 extern template std::string source_of(const formula::Program<double>&, const Compiled&);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <cctype>
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 template <class T>
@@ -41,4 +41,4 @@ TEST(CompiledSource, FloatsStayFloats) {
 }
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -7,7 +7,7 @@
 #include "partials.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 const Rung rung{
@@ -16,4 +16,4 @@ const Rung rung{
     {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { *p.result = add_everything(p); })}};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -13,7 +13,7 @@
 #include "lanes.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -68,7 +68,7 @@ void accumulate_f64(Sum way, const double* y, bool multiply, double factor, Lane
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tessera::integrate
+}  // namespace tessera::integration
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -77,7 +77,7 @@ HWY_AFTER_NAMESPACE();
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 HWY_EXPORT(abscissae_f32);
@@ -228,5 +228,5 @@ const Rung rung{"1024 strips at a time in vectors, 32 runs side by side, all cor
                 })}};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration
 #endif

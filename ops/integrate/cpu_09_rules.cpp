@@ -9,7 +9,7 @@
 #include "integrate.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 template <class T>
@@ -42,4 +42,4 @@ const Rung rung{"the rule that the integrand needs, with its error and the reaso
                 {choice()}};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -4,7 +4,7 @@
 #pragma once
 #include "tessera/formula/interpret.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 #if defined(__CUDACC__)
@@ -20,4 +20,4 @@ extern template double evaluate(const formula::Program<double>&, double);
 #endif
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -4,7 +4,7 @@
 #include "evaluate.hpp"
 
 #if !defined(__CUDACC__)
-namespace tessera::integrate {
+namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 template <class T>
@@ -16,5 +16,5 @@ template float evaluate(const formula::Program<float>&, float);
 template double evaluate(const formula::Program<double>&, double);
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration
 #endif

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include "tessera/core/thread.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 template <class T>
@@ -113,4 +113,4 @@ class Exact {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -4,7 +4,7 @@
 #include <vector>
 #include "bounded.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 using Real = long double;
@@ -68,4 +68,4 @@ std::optional<FallingError> falling_error(const Setting& setting) {
   return FallingError{static_cast<double>(*first), static_cast<double>(factors.back()), limit};
 }
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

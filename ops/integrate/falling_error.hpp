@@ -4,7 +4,7 @@
 #include <optional>
 #include "setting.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // error = factor · width^exponent, smaller terms left out; the limit is what is left without error. Of the
 // unscaled integral.
@@ -16,4 +16,4 @@ struct FallingError {
 // From sums of 16 to 8192 strips in higher precision. Nothing where they do not fall like a power.
 std::optional<FallingError> falling_error(const Setting& setting);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 std::optional<FallingError> of(const std::string& formula, const std::string& limits) {
@@ -42,4 +42,4 @@ TEST(FallingError, WhatDoesNotFallLikeAPowerIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

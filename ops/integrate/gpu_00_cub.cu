@@ -11,7 +11,7 @@
 #include "tessera/cuda/device.hpp"
 #include "tessera/rung.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 constexpr std::size_t spare_bytes = std::size_t{4} << 20, sum_bytes = 256;
@@ -70,4 +70,4 @@ Variant cub_reduction() {
 const Rung rung(cub_reduction());
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -6,7 +6,7 @@
 #include "tessera/kernel.hpp"
 #include "partials.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 struct Config {
@@ -26,4 +26,4 @@ struct OneThread {
 const KernelRung<Problem, Config, OneThread, Config{}> rung{"one thread adds all strips"};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

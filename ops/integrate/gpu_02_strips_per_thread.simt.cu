@@ -8,7 +8,7 @@
 #include "tessera/kernel.hpp"
 #include "partials.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 struct Config {
@@ -42,4 +42,4 @@ const KernelRung<Problem, Config, StripsPerThread, Config{}> rung{
     "equal runs of neighbouring strips for block × thread threads; the host adds their sums"};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

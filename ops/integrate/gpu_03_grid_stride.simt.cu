@@ -8,7 +8,7 @@
 #include "tessera/kernel.hpp"
 #include "partials.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 struct Config {
@@ -45,4 +45,4 @@ const KernelRung<Problem, Config, GridStride, Config{}> rung{
     "neighbouring threads take neighbouring strips, striding over the grid; the host adds their sums"};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

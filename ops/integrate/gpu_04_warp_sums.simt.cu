@@ -7,7 +7,7 @@
 #include "tessera/kernel.hpp"
 #include "warp_sums.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 struct Config {
@@ -38,4 +38,4 @@ const KernelRung<Problem, Config, WarpSums, Config{}> rung{
     "lanes and warps join their sums; the host adds one for each block"};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -8,7 +8,7 @@
 #include "tessera/kernel.hpp"
 #include "warp_sums.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 struct Config {
@@ -93,4 +93,4 @@ const KernelRung<Problem, Config, OneLaunch, Config{}> rung{
     "the block that finishes last adds what the others left: one launch, nothing for the host"};
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -7,7 +7,7 @@
 // the same bits. What limits it now is the root, which IEEE arithmetic rounds correctly.
 #include "compiled.cuh"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 const Rung rung(compiled_variant("the formula compiled when it is typed, one launch",
@@ -15,4 +15,4 @@ const Rung rung(compiled_variant("the formula compiled when it is typed, one lau
                                                  [](const Arguments&) -> Reason { return std::nullopt; })));
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -7,7 +7,7 @@
 // now is double arithmetic itself.
 #include "compiled.cuh"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 const Rung rung(
@@ -18,4 +18,4 @@ const Rung rung(
                      })));
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -5,7 +5,7 @@
 #include "setting.hpp"
 #include "tessera/core/operation.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 Signature signature() {
@@ -117,4 +117,4 @@ Operation operation() {
 [[maybe_unused]] const bool enlisted = (enlist(operation()), true);
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

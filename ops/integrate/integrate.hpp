@@ -11,7 +11,7 @@
 #include "sums.hpp"
 #include "tessera/core/arguments.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 // Consecutive strips that are added one after another by whoever has them.
@@ -127,4 +127,4 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -6,7 +6,7 @@
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 const Operation& operation() { return *find_operation("integrate"); }
@@ -202,4 +202,4 @@ TEST(Integrate, TellsHowOftenItLooked) {
 }
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include "sums.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 inline constexpr int kLanes = 32, kRows = 32;  // of a block of strips
 
@@ -17,4 +17,4 @@ struct Lanes {
   T done = 0, stride = 1;
 };
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -7,7 +7,7 @@
 #include "tessera/core/device.hpp"
 #include "tessera/core/tuning.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 // The first bytes of the workspace are for blocks to count in.
@@ -110,4 +110,4 @@ inline std::vector<Range> launch_ranges(int block, int thread) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

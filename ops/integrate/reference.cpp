@@ -12,7 +12,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 using Real = long double;
@@ -157,4 +157,4 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
   }
 }
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

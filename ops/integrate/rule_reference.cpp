@@ -10,7 +10,7 @@
 #include "ops/integrate/rules/variable.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 using Real = long double;
@@ -62,4 +62,4 @@ Bounded rule_reference(const Asked& asked, Element element) {
   return {sign * sums.fine * asked.scale, bound};
 }
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -5,7 +5,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/formula/evaluate.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 std::vector<double> column(const Arguments& arguments, const std::string& name) {
@@ -52,4 +52,4 @@ quadrature::Answer answer_from_samples(const Arguments& arguments) {
   return out;
 }
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -5,7 +5,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/formula/interpret.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 double number_of(const std::string& text, const std::string& what) {
   const formula::Tree tree = formula::parse(text);
@@ -153,4 +153,4 @@ T step_of(T a, T b, std::int64_t strips) {
 template float step_of(float, float, std::int64_t);
 template double step_of(double, double, std::int64_t);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -8,7 +8,7 @@
 #include "tessera/core/arguments.hpp"
 #include "tessera/formula/program.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // A formula without variables, "pi/2"; `what` it is, for the message where it is no number.
 double number_of(const std::string& text, const std::string& what);
@@ -62,4 +62,4 @@ T step_of(T a, T b, std::int64_t strips);
 extern template float step_of(float, float, std::int64_t);
 extern template double step_of(double, double, std::int64_t);
 
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -7,7 +7,7 @@
 #include "falling_error.hpp"
 #include "tessera/run/study.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 using Show = StudyTable::Show;
@@ -225,4 +225,4 @@ std::vector<StudyTable> make(const Operation& operation, const Arguments& given,
      true);
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include "tessera/core/thread.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 
 // plain         one rounding for each addition, in the order of whoever adds
 // pairwise      runs of 32, joined two by two: a tree that depends on nothing but the number of strips
@@ -90,4 +90,4 @@ class Tree {
 };
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -9,7 +9,7 @@
 #include "sums.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 namespace {
 
 template <class T>
@@ -114,4 +114,4 @@ TEST(Sums, CompensationKeepsWhatOneFloatCannot) {
 }
 
 }  // namespace
-}  // namespace tessera::integrate
+}  // namespace tessera::integration

@@ -3,7 +3,7 @@
 #pragma once
 #include "partials.hpp"
 
-namespace tessera::integrate {
+namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 // What a block shares while it joins.
@@ -100,4 +100,4 @@ SIMT void leave_partials(const Thread& thread, Joining<T>& shared, const Problem
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::integrate
+}  // namespace tessera::integration
