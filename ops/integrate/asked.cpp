@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "asked.hpp"
 #include <algorithm>
-#include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
-#include "ops/integrate/rules/double_exponential.hpp"
-#include "ops/integrate/rules/equidistant.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
-#include "ops/integrate/rules/gauss_kronrod.hpp"
-#include "ops/integrate/rules/genz_malik.hpp"
-#include "ops/integrate/rules/product.hpp"
-#include "ops/integrate/rules/quasi_random.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integration {
@@ -34,61 +28,6 @@ std::vector<double> points_of(const std::string& text) {
   std::vector<double> out;
   if (text.empty()) return out;
   for (const std::string& part : parts_of(text)) out.push_back(number_of(part, "--points"));
-  return out;
-}
-
-quadrature::Range upwards(quadrature::Range range) {
-  if (range.lower > range.upper) std::swap(range.lower, range.upper);
-  return range;
-}
-
-// One variable, by one rule; its error is the rule's own, checked by nobody.
-Answer one_rule(const Asked& asked, const quadrature::Integrand& f, const quadrature::Range& range) {
-  if (asked.rule == "tanh_sinh")
-    return quadrature::tanh_sinh(f, range, asked.tolerance, asked.limits, asked.points);
-  if (asked.rule == "gauss_kronrod")
-    return quadrature::gauss_kronrod(f, range, asked.tolerance, asked.limits, {}, asked.points);
-  if (!asked.points.empty()) throw Error("--rule " + asked.rule + " takes no --points");
-  if (asked.rule == "richardson") return quadrature::trapezoid(f, range, asked.tolerance, asked.limits);
-  if (asked.rule == "simpson") return quadrature::simpson(f, range, asked.tolerance, asked.limits);
-  throw Error("--rule " + asked.rule + " is for several variables");
-}
-
-Answer of_one(const Asked& asked) {
-  const quadrature::Range given = asked.box.axes[0], range = upwards(given);
-  quadrature::check(given, asked.tolerance, asked.limits);
-  const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);
-  if (asked.rule == "auto")
-    return quadrature::automatic(f, given, asked.tolerance, asked.limits, asked.points);
-  if (range.lower == range.upper) return quadrature::automatic(f, given, asked.tolerance, asked.limits);
-  Answer out = one_rule(asked, f, range);
-  if (given.lower > given.upper) out.value = -out.value;
-  out.why = "asked for; no other rule checks it";
-  return out;
-}
-
-Answer of_several(const Asked& asked, int threads) {
-  if (!asked.points.empty()) throw Error("--points are for one variable");
-  const quadrature::ManyValues f = quadrature::many_values_of(asked.formula, asked.variables);
-  if (asked.rule == "auto")
-    return quadrature::automatic_cubature(f, asked.box, asked.tolerance, asked.limits, threads);
-  quadrature::Box box = asked.box;
-  double sign = 1;
-  std::vector<quadrature::Axis> axes;
-  for (const quadrature::Range& range : box.axes) {
-    quadrature::check(range, asked.tolerance, asked.limits);
-    if (range.lower > range.upper) sign = -sign;
-    axes.push_back(quadrature::Axis::of(upwards(range)));
-  }
-  quadrature::Cube cube(f, axes, asked.limits);
-  Answer out;
-  if (asked.rule == "genz_malik") out = quadrature::genz_malik(cube, asked.tolerance, threads);
-  else if (asked.rule == "quasi_random")
-    out = quadrature::quasi_random(cube, asked.tolerance, {.threads = threads});
-  else if (asked.rule == "tanh_sinh") out = quadrature::product_rule(cube, asked.tolerance, threads);
-  else throw Error("--rule " + asked.rule + " is for one variable");
-  out.value *= sign;
-  out.why = "asked for; no other rule checks it";
   return out;
 }
 
@@ -131,7 +70,13 @@ Asked asked_of(const Arguments& arguments) {
 }
 
 Answer answer_to(const Asked& asked, int threads) {
-  return asked.variables.size() == 1 ? of_one(asked) : of_several(asked, threads);
+  if (asked.variables.size() != 1)
+    return quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
+                               asked.box, asked.tolerance, asked.limits, asked.points, threads);
+  quadrature::Range range = asked.box.axes[0];
+  if (range.lower > range.upper) std::swap(range.lower, range.upper);
+  const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);
+  return quadrature::by_name(asked.rule, f, asked.box.axes[0], asked.tolerance, asked.limits, asked.points);
 }
 
 Values told_of(const Answer& answer, double scale) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums without rounding: every number is a whole multiple of the type's smallest, and whole numbers, kept
 // as digits of 32 bits in words of 64, can be added in any order. One rounding, at the end.
+// Installed: for programs.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include "tessera/core/thread.hpp"
@@ -109,7 +111,7 @@ class Exact {
     return out;
   }
 
-  std::int64_t word_[words] = {};
+  std::int64_t word_[std::size_t(words)] = {};
 };
 
 }  // namespace TESSERA_UNIT

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partial sums of runs in the device's spare memory: who writes them, and how they become the result.
+// Installed: for whoever writes a rung.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -19,19 +20,19 @@ std::size_t partial_bytes(Sum sum, std::int64_t count) {
   return counter_bytes + each * static_cast<std::size_t>(count);
 }
 
-template <class T>
-SIMT Pair<T>* pairs(const Problem<T>& p) {
+template <class T, class Self>
+SIMT Pair<T>* pairs(const Strips<T, Self>& p) {
   return reinterpret_cast<Pair<T>*>(static_cast<char*>(p.workspace) + counter_bytes);
 }
-template <class T>
-SIMT std::int64_t* exact_words(const Problem<T>& p, std::int64_t run) {
+template <class T, class Self>
+SIMT std::int64_t* exact_words(const Strips<T, Self>& p, std::int64_t run) {
   return reinterpret_cast<std::int64_t*>(static_cast<char*>(p.workspace) + counter_bytes) +
          run * Exact<T>::words;
 }
 
 // Adds the strips of one run and leaves the sum at its place.
-template <class T>
-SIMT void add_run_to_partials(const Problem<T>& p, const Runs& runs, std::int64_t run) {
+template <class T, class Self>
+SIMT void add_run_to_partials(const Strips<T, Self>& p, const Runs& runs, std::int64_t run) {
   const std::int64_t first = runs.first(run, p.strips), last = runs.first(run + 1, p.strips);
   if (p.sum == Sum::exact) {
     Exact<T> sum;
@@ -44,8 +45,8 @@ SIMT void add_run_to_partials(const Problem<T>& p, const Runs& runs, std::int64_
 
 // The result from partial sums, wherever they lie now, by one thread: where the order is fixed, in its tree;
 // else in the order of the runs.
-template <class T>
-SIMT T total_of(const Problem<T>& p, const void* partials, std::int64_t count) {
+template <class T, class Self>
+SIMT T total_of(const Strips<T, Self>& p, const void* partials, std::int64_t count) {
   if (p.sum == Sum::exact) {
     Exact<T> sum;
     for (std::int64_t i = 0; i < count; ++i)
@@ -65,8 +66,8 @@ SIMT T total_of(const Problem<T>& p, const void* partials, std::int64_t count) {
 }
 
 // All strips by one thread, in the order that the way prescribes, else from the first to the last.
-template <class T>
-SIMT T add_everything(const Problem<T>& p) {
+template <class T, class Self>
+SIMT T add_everything(const Strips<T, Self>& p) {
   if (!has_fixed_order(p.sum)) return p.concluded(p.add_strips(0, p.strips));
   const Runs runs = p.runs(1);
   if (p.sum == Sum::exact) {
@@ -82,8 +83,8 @@ SIMT T add_everything(const Problem<T>& p) {
 }
 
 // What the host does after a kernel has left partial sums: fetches and adds them, and writes the result.
-template <class T>
-void finish_on_host(const Problem<T>& p, std::int64_t count, Run& run) {
+template <class T, class Self>
+void finish_on_host(const Strips<T, Self>& p, std::int64_t count, Run& run) {
   Backend& backend = backend_of(*run.device);
   const std::size_t bytes = partial_bytes<T>(p.sum, count) - counter_bytes;
   std::vector<std::int64_t> partials((bytes + 7) / 8);

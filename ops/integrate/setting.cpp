@@ -140,17 +140,4 @@ const formula::Program<T>& program_of(const Setting& setting) {
 template const formula::Program<float>& program_of<float>(const Setting&);
 template const formula::Program<double>& program_of<double>(const Setting&);
 
-template <class T>
-T step_of(T a, T b, std::int64_t strips) {
-  // Where an index is rounded up, so is the last one.
-  long double count = static_cast<long double>(strips);
-  if (const auto rounded = static_cast<long double>(static_cast<T>(strips)); rounded > count) count = rounded;
-  const long double exact = (static_cast<long double>(b) - a) / count;
-  const T step = static_cast<T>(exact);
-  return std::fabs(static_cast<long double>(step)) > std::fabs(exact) ? std::nextafter(step, T(0)) : step;
-}
-
-template float step_of(float, float, std::int64_t);
-template double step_of(double, double, std::int64_t);
-
 }  // namespace tessera::integration

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the words of a command mean: which formula over which range, in how many strips, added how.
+// Installed: for whoever writes a rung.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -54,12 +55,5 @@ template <class T>
 const formula::Program<T>& program_of(const Setting& setting);
 extern template const formula::Program<float>& program_of<float>(const Setting&);
 extern template const formula::Program<double>& program_of<double>(const Setting&);
-
-// (b - a) / strips towards zero: then no index times it leads beyond b, however products and sums are
-// rounded.
-template <class T>
-T step_of(T a, T b, std::int64_t strips);
-extern template float step_of(float, float, std::int64_t);
-extern template double step_of(double, double, std::int64_t);
 
 }  // namespace tessera::integration

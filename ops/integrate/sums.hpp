@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways to add many numbers. A partial sum is a pair in all of them, so that rungs need not know which
 // one was asked for: what `low` means is the way's own business.
+// Installed: for programs.
 #pragma once
 #include <cstdint>
 #include "tessera/core/thread.hpp"

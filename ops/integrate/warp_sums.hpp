@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partial sums joined by the lanes of a warp and the warps of a block before anybody writes them.
+// Installed: for whoever writes a rung.
 #pragma once
 #include "partials.hpp"
 
@@ -37,15 +38,15 @@ SIMT std::int64_t nodes_of(const Runs& runs) {
 }
 
 // How many partial sums a launch leaves.
-template <class T>
-SIMT std::int64_t joined_count(const Problem<T>& p, std::int64_t blocks, std::int64_t all) {
+template <class T, class Self>
+SIMT std::int64_t joined_count(const Strips<T, Self>& p, std::int64_t blocks, std::int64_t all) {
   if (!has_fixed_order(p.sum)) return blocks;
   return p.sum == Sum::exact ? p.runs(all).count : nodes_of<T>(p.runs(all));
 }
 
 // Runs 32 · node and the 31 behind it, by one thread: as a warp's lanes would.
-template <class T>
-SIMT Pair<T> add_node(const Problem<T>& p, const Runs& runs, std::int64_t node) {
+template <class T, class Self>
+SIMT Pair<T> add_node(const Strips<T, Self>& p, const Runs& runs, std::int64_t node) {
   Tree<T> tree(p.sum);
   for (std::int64_t run = node * lanes_in_node; run < std::min((node + 1) * lanes_in_node, runs.count); ++run)
     tree.add(p.add_run(runs.first(run, p.strips), runs.first(run + 1, p.strips)));
@@ -54,8 +55,8 @@ SIMT Pair<T> add_node(const Problem<T>& p, const Runs& runs, std::int64_t node) 
 
 // Where the order is fixed a warp's lanes take 32 neighbouring runs; warps that are not whole leave each
 // thread to itself, with the same bits.
-template <class T>
-SIMT void leave_nodes(const Thread& thread, const Problem<T>& p) {
+template <class T, class Self>
+SIMT void leave_nodes(const Thread& thread, const Strips<T, Self>& p) {
   const std::int64_t all = workers(thread), me = worker(thread);
   const Runs runs = p.runs(all);
   const std::int64_t nodes = nodes_of<T>(runs);
@@ -73,8 +74,8 @@ SIMT void leave_nodes(const Thread& thread, const Problem<T>& p) {
 }
 
 // Every strip of the block's threads, striding over the grid, as one partial sum.
-template <class T>
-SIMT void leave_block_sum(const Thread& thread, Joining<T>& shared, const Problem<T>& p) {
+template <class T, class Self>
+SIMT void leave_block_sum(const Thread& thread, Joining<T>& shared, const Strips<T, Self>& p) {
   const Pair<T> sum = join_lanes(thread, p.sum, p.add_strips(worker(thread), p.strips, workers(thread)));
   if (thread.lane() == 0) shared.value[thread.warp()] = sum;
   thread.sync();
@@ -86,8 +87,8 @@ SIMT void leave_block_sum(const Thread& thread, Joining<T>& shared, const Proble
   }
 }
 
-template <class T>
-SIMT void leave_partials(const Thread& thread, Joining<T>& shared, const Problem<T>& p) {
+template <class T, class Self>
+SIMT void leave_partials(const Thread& thread, Joining<T>& shared, const Strips<T, Self>& p) {
   if (p.sum == Sum::exact) {
     const Runs runs = p.runs(1);
     for (std::int64_t run = worker(thread); run < runs.count; run += workers(thread))

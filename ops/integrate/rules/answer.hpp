@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every rule gives back: the value, how far it may be off and from what cause, and why the rule
 // stopped. A rule that cannot vouch for its value says so here; none throws for a difficult integrand.
+// Installed: for programs.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule that chooses the rule. A value is vouched for only where two rules that share no points
 // agree, after a look at many scales showed nothing that both could have missed.
+// Installed: for programs.
 #pragma once
 #include <span>
-#include "ops/integrate/rules/integrand.hpp"
+#include "integrand.hpp"
 
 namespace tessera::quadrature {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals over several variables: the choice of the rule, and the check by another.
+// Installed: for programs.
 #pragma once
-#include "ops/integrate/rules/domain.hpp"
+#include "domain.hpp"
 
 namespace tessera::quadrature {
 

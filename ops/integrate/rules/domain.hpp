@@ -3,6 +3,7 @@
 //
 // Rules work on the unit cube. Each axis has a map from there: as it is, from an infinite range, or
 // drawn together around a peak.
+// Installed: for programs.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -10,8 +11,8 @@
 #include <functional>
 #include <span>
 #include <vector>
-#include "ops/integrate/rules/answer.hpp"
-#include "ops/integrate/rules/integrand.hpp"
+#include "answer.hpp"
+#include "integrand.hpp"
 
 namespace tessera::quadrature {
 

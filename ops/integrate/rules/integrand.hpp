@@ -5,6 +5,7 @@
 // Besides x comes its distance to an end of the range. Near an end other than 0 the rounded x keeps few
 // digits of that distance, and a singular integrand lives on just those: (1-x)^-0.8 can only be
 // integrated from 1-x itself.
+// Installed: for programs.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include "ops/integrate/rules/answer.hpp"
+#include "answer.hpp"
 
 namespace tessera::quadrature {
 

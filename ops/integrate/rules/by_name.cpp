@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/by_name.hpp"
+#include <algorithm>
+#include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/cubature.hpp"
+#include "ops/integrate/rules/double_exponential.hpp"
+#include "ops/integrate/rules/equidistant.hpp"
+#include "ops/integrate/rules/gauss_kronrod.hpp"
+#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/product.hpp"
+#include "ops/integrate/rules/quasi_random.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr const char* unchecked = "asked for; no other rule checks it";
+
+Range upwards(Range range) {
+  if (range.lower > range.upper) std::swap(range.lower, range.upper);
+  return range;
+}
+
+Error unsuited(const std::string& rule, bool one) {
+  const bool known = rule == "genz_malik" || rule == "quasi_random" || rule == "richardson" ||
+                     rule == "simpson" || rule == "gauss_kronrod" || rule == "tanh_sinh";
+  if (!known) return Error("there is no rule " + rule);
+  return Error("the rule " + rule + (one ? " is for several variables" : " is for one variable"));
+}
+
+Answer of_one(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
+              const Limits& limits, std::span<const double> points) {
+  if (rule == "tanh_sinh") return tanh_sinh(f, range, tolerance, limits, points);
+  if (rule == "gauss_kronrod") return gauss_kronrod(f, range, tolerance, limits, {}, points);
+  if (rule != "richardson" && rule != "simpson") throw unsuited(rule, true);
+  if (!points.empty()) throw Error("the rule " + rule + " takes no known breaks");
+  return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
+}
+
+}  // namespace
+
+Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
+               const Limits& limits, std::span<const double> points) {
+  check(range, tolerance, limits);
+  if (rule == "auto" || range.lower == range.upper) return automatic(f, range, tolerance, limits, points);
+  Answer out = of_one(rule, f, upwards(range), tolerance, limits, points);
+  if (range.lower > range.upper) out.value = -out.value;
+  out.why = unchecked;
+  return out;
+}
+
+Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
+               const Limits& limits, std::span<const double> points, int threads) {
+  if (!points.empty()) throw Error("known breaks are for one variable");
+  if (rule == "auto") return automatic_cubature(f, box, tolerance, limits, threads);
+  if (box.axes.empty()) throw Error("an integral needs a variable with limits");
+  double sign = 1;
+  std::vector<Axis> axes;
+  for (const Range& range : box.axes) {
+    check(range, tolerance, limits);
+    if (range.lower > range.upper) sign = -sign;
+    axes.push_back(Axis::of(upwards(range)));
+  }
+  Cube cube(f, axes, limits);
+  Answer out;
+  if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
+  else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.threads = threads});
+  else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
+  else throw unsuited(rule, false);
+  out.value *= sign;
+  out.why = unchecked;
+  return out;
+}
+
+}  // namespace tessera::quadrature
