@@ -12,13 +12,15 @@ install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 # which are those of its headers that say "Installed:".
 file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*)
 foreach(folder ${folders})
-  file(GLOB typed RELATIVE ${PROJECT_SOURCE_DIR}/ops ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp)
+  file(GLOB typed RELATIVE ${PROJECT_SOURCE_DIR}/ops ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp
+       ${PROJECT_SOURCE_DIR}/ops/${folder}/*/*.hpp)
   set(lines "#pragma once\n")
   foreach(header ${typed})
     file(STRINGS ${PROJECT_SOURCE_DIR}/ops/${header} says REGEX "^// Installed:")
     if(says)
       string(APPEND lines "#include \"${header}\"\n")
-      install(FILES ${PROJECT_SOURCE_DIR}/ops/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops/${folder})
+      get_filename_component(place ${header} DIRECTORY)
+      install(FILES ${PROJECT_SOURCE_DIR}/ops/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops/${place})
     endif()
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ops/${folder}.hpp CONTENT "${lines}" @ONLY)

@@ -80,7 +80,8 @@ class Commands(unittest.TestCase):
 
     def test_every_link_leads_somewhere(self):
         for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-            for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
+            text = re.sub(r"(?ms)^```cpp.*?^```", "", page.read_text())  # a lambda looks like a link
+            for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", text):
                 self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
 
 

@@ -8,32 +8,14 @@ namespace tessera::integration {
 namespace {
 
 using Real = long double;
-constexpr int first_level = 4, levels = 10;
-
-// Each sum has the abscissae of the one before, and those between them.
-std::vector<Real> sums_of(const Setting& setting) {
-  const auto& program = program_of<double>(setting);
-  const Real a = setting.a, length = Real(setting.b) - a;
-  const auto height = [&](Real share) { return bounded(program, {a + length * share, 0}).value; };
-  std::vector<Real> out;
-  Real total = (height(0) + height(1)) / 2;
-  for (int level = 0; level < first_level + levels; ++level) {
-    const std::int64_t strips = std::int64_t{1} << level;
-    Real between = 0;
-    if (level > 0)
-      for (std::int64_t i = 1; i < strips; i += 2) between += height(Real(i) / Real(strips));
-    total += between;
-    if (level >= first_level) out.push_back(total * length / Real(strips));
-  }
-  return out;
-}
+constexpr int first_level = 4, finest_level = 13;
 
 // Of sums whose differences shrink by the same factor again and again; exponents are halves of whole numbers.
-std::optional<Real> exponent_of(const std::vector<Real>& sums) {
+std::optional<Real> exponent_of(const std::vector<Real>& sums, Real unit) {
   const std::size_t n = sums.size();
   if (n < 3) return std::nullopt;
   const Real before = sums[n - 2] - sums[n - 3], last = sums[n - 1] - sums[n - 2];
-  const Real noise = 64 * std::fabs(sums[n - 1]) * 0x1p-64L;
+  const Real noise = 64 * std::fabs(sums[n - 1]) * unit;
   if (!(std::fabs(last) > noise)) return std::nullopt;
   const Real found = std::log2(before / last), half = std::round(2 * found) / 2;
   return half > 0 && std::fabs(found - half) < 0.1L ? std::optional(half) : std::nullopt;
@@ -50,14 +32,28 @@ std::vector<Real> without(const std::vector<Real>& sums, Real exponent) {
 
 }  // namespace
 
-std::optional<FallingError> falling_error(const Setting& setting) {
-  const std::vector<Real> all = sums_of(setting);
-  const auto first = exponent_of(all);
+std::vector<Real> doubled_sums(const std::function<Real(Real)>& height, Real a, Real b, int finest) {
+  std::vector<Real> out;
+  Real total = (height(a) + height(b)) / 2;
+  for (int level = 0; level <= finest; ++level) {
+    const std::int64_t strips = std::int64_t{1} << level;
+    Real between = 0;
+    if (level > 0)
+      for (std::int64_t i = 1; i < strips; i += 2) between += height(a + (b - a) * Real(i) / Real(strips));
+    total += between;
+    out.push_back(total * (b - a) / Real(strips));
+  }
+  return out;
+}
+
+std::optional<FallingError> falling_error(const std::vector<Real>& sums, Real length, Real unit) {
+  if (sums.size() <= first_level) return std::nullopt;
+  const std::vector<Real> all(sums.begin() + first_level, sums.end());
+  const auto first = exponent_of(all, unit);
   if (!first) return std::nullopt;
-  std::vector<Real> sums = all;
-  for (auto exponent = first; exponent; exponent = exponent_of(sums)) sums = without(sums, *exponent);
-  const Real limit = sums.back(),
-             width = (Real(setting.b) - setting.a) / Real(1 << (first_level + levels - 1));
+  std::vector<Real> rest = all;
+  for (auto exponent = first; exponent; exponent = exponent_of(rest, unit)) rest = without(rest, *exponent);
+  const Real limit = rest.back(), width = length / Real(std::size_t{1} << (sums.size() - 1));
   // What is left at the finest width belongs to the first term, but for the terms that fall faster.
   std::vector<Real> factors;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -66,6 +62,13 @@ std::optional<FallingError> falling_error(const Setting& setting) {
         std::pow(std::fabs(width) * static_cast<Real>(std::size_t{1} << (all.size() - 1 - i)), *first));
   for (int term = 1; term <= 3; ++term) factors = without(factors, term);
   return FallingError{static_cast<double>(*first), static_cast<double>(factors.back()), limit};
+}
+
+std::optional<FallingError> falling_error(const Setting& setting) {
+  const auto& program = program_of<double>(setting);
+  const auto height = [&](Real x) { return bounded(program, {x, 0}).value; };
+  return falling_error(doubled_sums(height, setting.a, setting.b, finest_level), Real(setting.b) - setting.a,
+                       0x1p-64L);
 }
 
 }  // namespace tessera::integration

@@ -82,16 +82,22 @@ SIMT T add_everything(const Strips<T, Self>& p) {
   return p.concluded(tree.sum());
 }
 
-// What the host does after a kernel has left partial sums: fetches and adds them, and writes the result.
+// What a kernel has left, fetched and added by the host.
 template <class T, class Self>
-void finish_on_host(const Strips<T, Self>& p, std::int64_t count, Run& run) {
+T fetched_total(const Strips<T, Self>& p, std::int64_t count, Run& run) {
   Backend& backend = backend_of(*run.device);
   const std::size_t bytes = partial_bytes<T>(p.sum, count) - counter_bytes;
   std::vector<std::int64_t> partials((bytes + 7) / 8);
   backend.copy(run, partials.data(), static_cast<char*>(p.workspace) + counter_bytes, bytes);
   backend.synchronize(run);
-  const T total = total_of(p, partials.data(), count);
-  backend.copy(run, p.result, &total, sizeof total);
+  return total_of(p, partials.data(), count);
+}
+
+// The same, and the result written where it is wanted.
+template <class T, class Self>
+void finish_on_host(const Strips<T, Self>& p, std::int64_t count, Run& run) {
+  const T total = fetched_total(p, count, run);
+  backend_of(*run.device).copy(run, p.result, &total, sizeof total);
 }
 
 // Threads of a launch along x.

@@ -9,6 +9,7 @@
 #include "bounded.hpp"
 #include "checking.hpp"
 #include "integrate.hpp"
+#include "strips_answer.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
 
@@ -69,24 +70,6 @@ Heights heights_of(const Problem<T>& p, int root) {
   out.add(bounded(p.integrand, {p.a, 0}, root), -0.5L, most);
   out.add(bounded(p.integrand, {p.b, 0}, root), 0.5L, most);
   return out;
-}
-
-// How much of the sum of absolute values adding in this way may lose, whoever adds: n numbers, ends included.
-Real lost_by(Sum sum, Real n, Real u) {
-  const Real levels = std::ceil(std::log2(n)) + 2;
-  switch (sum) {
-    case Sum::plain:
-      return n * u;  // whatever the order, and however large
-    case Sum::pairwise:
-      return (Problem<double>::leaf + levels + 2) * u * 1.01L;
-    case Sum::kahan:
-      return 4 * u + 8 * n * u * u;
-    case Sum::double_float:
-      return u + 16 * n * u * u;
-    case Sum::exact:
-      return u;
-  }
-  return std::numeric_limits<Real>::infinity();
 }
 
 struct Result {

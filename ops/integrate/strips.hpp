@@ -76,7 +76,7 @@ struct Strips {
     return out;
   }
 
-  static constexpr int leaf = 32;
+  static constexpr int leaf = pairwise_leaf;
 
   // A run in the way asked for, but the exact one.
   SIMT Pair<T> add_run(std::int64_t first, std::int64_t last) const {

@@ -15,6 +15,8 @@ namespace tessera::integration {
 // exact         as whole numbers of the smallest unit: no rounding until the end
 enum class Sum : std::int32_t { plain, pairwise, kahan, double_float, exact };
 
+inline constexpr int pairwise_leaf = 32;
+
 // Then the result depends on the strips alone, not on who adds what.
 constexpr bool has_fixed_order(Sum sum) { return sum != Sum::plain && sum != Sum::kahan; }
 

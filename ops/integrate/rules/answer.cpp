@@ -34,6 +34,8 @@ std::string words(const Answer& answer) {
       return "the rule's own limit was reached";
     case Reason::doubtful:
       return "doubtful: what was seen does not support a claim";
+    case Reason::as_asked:
+      return "as asked: so many strips";
   }
   return "";
 }

@@ -25,6 +25,7 @@ enum class Reason {
   diverges,     // the integral has no finite value, by all that was seen
   unresolved,   // the rule's own limit was reached: another rule or break points may serve
   doubtful,     // two rules disagree, or nothing but zeros was seen
+  as_asked,     // so many strips were asked for, and no tolerance
 };
 
 struct Tolerance {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of evenly spaced points: the trapezoid sum with Richardson's elimination, whose exponents are
 // read off the sums themselves, Simpson's rule, and both for tables of samples.
+// Installed: for programs.
 #pragma once
 #include <span>
 #include <vector>
-#include "ops/integrate/rules/integrand.hpp"
+#include "integrand.hpp"
 
 namespace tessera::quadrature {
 

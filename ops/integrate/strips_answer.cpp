@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strips_answer.hpp"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include "falling_error.hpp"
+#include "strips.hpp"
+
+namespace tessera::integration {
+namespace {
+
+using quadrature::Answer;
+using quadrature::Reason;
+using Real = long double;
+
+constexpr int least_level = 8, most_level = 13;  // of the sums that show how the error falls
+constexpr std::int64_t most_compared = 1 << 22;  // strips of a sum made for comparison only
+
+// What the heights of one of those sums tell.
+struct Seen {
+  Real sizes = 0, errors = 0, steps = 0;  // mean |height|, mean error of a height, the way up and down
+  Real hole = quadrature::nothing;        // an abscissa without a finite height
+};
+
+Seen look(const Height& height, Real a, Real b, int level) {
+  Seen out;
+  const std::int64_t strips = std::int64_t{1} << level;
+  Real before = 0;
+  for (std::int64_t i = 0; i <= strips; ++i) {
+    const Real x = a + (b - a) * Real(i) / Real(strips);
+    const Bounded y = height(x);
+    if (!std::isfinite(y.value)) {
+      if (std::isnan(out.hole)) out.hole = x;
+      continue;
+    }
+    out.sizes += std::fabs(y.value);
+    if (std::isfinite(y.error)) out.errors += y.error;
+    if (i > 0) out.steps += std::fabs(y.value - before);
+    before = y.value;
+  }
+  out.sizes /= Real(strips + 1);
+  out.errors /= Real(strips + 1);
+  return out;
+}
+
+Real rounding_of(const Summed& s, const Seen& seen) {
+  const Real length = std::fabs(Real(s.b) - s.a), n = Real(s.strips), u = s.unit;
+  const Real largest = std::max(std::fabs(Real(s.a)), std::fabs(Real(s.b)));
+  // Each abscissa is rounded; where widths are added again and again, so is each addition.
+  const Real astray = 2 * u * largest * (s.accumulated ? n : 1);
+  return (lost_by(s.sum, n + 2, u) + 3 * u) * seen.sizes * length + seen.errors * length +
+         std::min(astray, length) * seen.steps;
+}
+
+// What sums of a half, a quarter … of the strips leave to expect, if the error falls at least like the width.
+Real by_comparison(const Summed& s, const SumOf& sum_of) {
+  constexpr int halvings = 4;
+  Real out = 0, finer = s.value;
+  std::int64_t strips = std::min(s.strips / 2, most_compared);
+  if (strips < 1) {  // one strip has no half
+    const Real fine = sum_of(64 * s.strips);
+    return 2 * std::fabs(fine - s.value);
+  }
+  const Real all = Real(s.strips);
+  for (int i = 0; i < halvings && strips >= 1; ++i, strips /= 2) {
+    const Real sum = sum_of(strips);
+    out = std::max(out, std::fabs(sum - finer) * std::min(Real(1), 2 * Real(strips) / all));
+    finer = sum;
+  }
+  return out;
+}
+
+int level_for(std::int64_t strips) {
+  int level = least_level;
+  while (level < most_level && (std::int64_t{4} << level) <= strips) ++level;
+  return level;
+}
+
+void judge(Answer& out, const quadrature::Tolerance* tolerance) {
+  out.reason = Reason::as_asked;
+  if (tolerance == nullptr) return;
+  const bool near = out.error() <= tolerance->of(out.value);
+  out.reason = near ? Reason::converged : Reason::unresolved;
+  if (near) return;
+  if (!out.why.empty()) out.why += "; ";
+  out.why += "the tolerance needs more strips";
+}
+
+}  // namespace
+
+Real lost_by(Sum sum, Real n, Real u) {
+  const Real levels = std::ceil(std::log2(n)) + 2;
+  switch (sum) {
+    case Sum::plain:
+      return n * u;  // whatever the order, and however large
+    case Sum::pairwise:
+      return (pairwise_leaf + levels + 2) * u * 1.01L;
+    case Sum::kahan:
+      return 4 * u + 8 * n * u * u;
+    case Sum::double_float:
+      return u + 16 * n * u * u;
+    case Sum::exact:
+      return u;
+  }
+  return std::numeric_limits<Real>::infinity();
+}
+
+Answer strips_answer(const Summed& s, const Height& height, const SumOf& sum_of,
+                     const quadrature::Tolerance* tolerance) {
+  Answer out;
+  out.value = s.value;
+  out.evaluations = s.strips + 1;
+  out.rule = "trapezoid";
+  const int level = level_for(s.strips);
+  const Seen seen = look(height, s.a, s.b, level);
+  const Real length = std::fabs(Real(s.b) - s.a);
+  out.magnitude = static_cast<double>(seen.sizes * length);
+  out.rounding = static_cast<double>(rounding_of(s, seen));
+  if (!std::isfinite(s.value)) {
+    out.reason = Reason::non_finite;
+    out.where = static_cast<double>(seen.hole);
+    return out;
+  }
+  const auto value_at = [&](Real x) { return height(x).value; };
+  const auto falling = falling_error(doubled_sums(value_at, s.a, s.b, level), Real(s.b) - s.a, s.height_unit);
+  if (falling) {
+    const Real expected =
+        std::fabs(falling->factor) * std::pow(length / Real(s.strips), Real(falling->exponent));
+    const Real off = std::fabs(Real(s.value) - falling->limit);
+    out.exponent = falling->exponent;
+    out.why = fmt::format("the error of the trapezoid sum falls as h^{:.3g}", out.exponent);
+    // Sums of few strips vouch for many only where these come out as those promise.
+    if (off <= 1.5L * expected + out.rounding)
+      out.truncation = static_cast<double>(std::max(1.1L * expected, off - out.rounding));
+  }
+  if (std::isinf(out.truncation)) out.truncation = static_cast<double>(by_comparison(s, sum_of));
+  judge(out, tolerance);
+  return out;
+}
+
+}  // namespace tessera::integration
