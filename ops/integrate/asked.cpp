@@ -59,20 +59,21 @@ Asked asked_of(const Arguments& arguments) {
     out.variables.push_back(range.variable);
     out.box.axes.push_back({range.from, range.to});
   }
-  const bool one = out.variables.size() == 1;
+  const bool one = out.variables.size() == 1 && out.rule != "vegas";
   out.limits = one ? quadrature::Limits{} : quadrature::usual_cubature_limits;
   out.scale = arguments.real("scale");
   out.tolerance = tolerance_of(arguments, one);
   out.limits.evaluations = count_or(arguments, "most-evaluations", out.limits.evaluations);
   out.limits.seconds = number_or(arguments, "most-seconds", out.limits.seconds);
   out.points = points_of(arguments.text("points"));
+  out.seed = static_cast<std::uint64_t>(arguments.integer("random-seed"));
   return out;
 }
 
 Answer answer_to(const Asked& asked, int threads) {
-  if (asked.variables.size() != 1)
+  if (asked.variables.size() != 1 || asked.rule == "vegas")
     return quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
-                               asked.box, asked.tolerance, asked.limits, asked.points, threads);
+                               asked.box, asked.tolerance, asked.limits, asked.points, threads, asked.seed);
   quadrature::Range range = asked.box.axes[0];
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
   const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);

@@ -22,6 +22,7 @@ struct Asked {
   quadrature::Tolerance tolerance;
   quadrature::Limits limits;
   std::vector<double> points;  // known breaks
+  std::uint64_t seed = 1;      // of random points
 };
 
 quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable);

@@ -18,7 +18,7 @@ Signature signature() {
             "integral is the negative of the one from TO to FROM"),
       choice("rule",
              {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "genz_malik",
-              "quasi_random"},
+              "quasi_random", "vegas"},
              "how to integrate; auto chooses a rule and has another check it, or is the trapezoid sum where "
              "--strips are given; the other rules do not heed --strips"),
       text("relative", "",
@@ -27,6 +27,7 @@ Signature signature() {
       text("points", "", "abscissae where the integrand is known to break, such as \"0.5,pi/4\""),
       text("most-evaluations", "", "when to give up; 4e6, for several variables 1e8"),
       text("most-seconds", "", "when to give up; 10, for several variables 20"),
+      integer("random-seed", 1, 0, std::int64_t{1} << 62, "of the random points of quasi_random and vegas"),
       optional_integer("strips", 1, std::int64_t{1} << 50,
                        "strips of the trapezoid sum, such as 65536*256, which is taken if none are given"),
       real("scale", 1, "what the integral is multiplied by"),

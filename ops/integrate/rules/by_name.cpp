@@ -9,6 +9,7 @@
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
+#include "ops/integrate/rules/vegas.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -22,8 +23,9 @@ Range upwards(Range range) {
 }
 
 Error unsuited(const std::string& rule, bool one) {
-  const bool known = rule == "genz_malik" || rule == "quasi_random" || rule == "richardson" ||
-                     rule == "simpson" || rule == "gauss_kronrod" || rule == "tanh_sinh";
+  const bool known = rule == "genz_malik" || rule == "quasi_random" || rule == "vegas" ||
+                     rule == "richardson" || rule == "simpson" || rule == "gauss_kronrod" ||
+                     rule == "tanh_sinh";
   if (!known) return Error("there is no rule " + rule);
   return Error("the rule " + rule + (one ? " is for several variables" : " is for one variable"));
 }
@@ -50,7 +52,7 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
 }
 
 Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
-               const Limits& limits, std::span<const double> points, int threads) {
+               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed) {
   if (!points.empty()) throw Error("known breaks are for one variable");
   if (rule == "auto") return automatic_cubature(f, box, tolerance, limits, threads);
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
@@ -64,11 +66,12 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   Cube cube(f, axes, limits);
   Answer out;
   if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
-  else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.threads = threads});
+  else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.seed = seed, .threads = threads});
+  else if (rule == "vegas") out = vegas(cube, tolerance, {.seed = seed, .threads = threads});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
   out.value *= sign;
-  out.why = unchecked;
+  out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;
   return out;
 }
 

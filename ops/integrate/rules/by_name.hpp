@@ -10,9 +10,10 @@ namespace tessera::quadrature {
 
 // Where a limit is greater than the other, the integral counts negatively. Throws Error for a rule that there
 // is not, or that is for another number of variables, and for limits, tolerances and caps without sense.
+// `seed`: of rules whose points are random.
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points);
 Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
-               const Limits& limits, std::span<const double> points, int threads);
+               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed = 1);
 
 }  // namespace tessera::quadrature
