@@ -8,6 +8,8 @@
 #   .cu             CUDA                             with CUDA
 #   .sm90.cu        PTX of one architecture          with CUDA, for that architecture alone
 #   _test.cpp       tests                            with the tests
+#   -inl.h          device code that kernels include, and that is also handed to NVRTC as text: in a
+#                   _source.cpp, #include "ops/NAME/FILE-inl.h.text" is a string literal
 
 # The executor's build of a kernel file: a C++ unit that includes it.
 function(tessera_add_simt target file kind)
@@ -59,7 +61,18 @@ function(tessera_write_catalogue target)
   target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/catalogue.cpp)
 endfunction()
 
+# Device code as string literals, a raw string for each file. (One may hold 64 KiB.)
+function(tessera_write_texts)
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
+    file(READ ${file} text)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/texts/${file}.text CONTENT "R\"text(@text@)text\"\n" @ONLY)
+  endforeach()
+endfunction()
+
 function(tessera_add_operations target)
+  file(GLOB texts RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*-inl.h ops/*/*/*-inl.h)
+  tessera_write_texts(${texts})
   file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*.cpp ops/*/*.cu
        ops/*/*/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.(cpp|cu)$")
@@ -84,6 +97,10 @@ function(tessera_add_operations target)
       list(APPEND sm90 ${PROJECT_SOURCE_DIR}/${file})
     elseif(file MATCHES "\\.cpp$" OR TESSERA_HAS_CUDA)
       target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${file})
+      if(file MATCHES "_source\\.cpp$")
+        set_source_files_properties(${PROJECT_SOURCE_DIR}/${file} TARGET_DIRECTORY ${target}
+                                    PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/texts)
+      endif()
     endif()
   endforeach()
   tessera_add_traced(${target} ${traced})

@@ -34,10 +34,20 @@ bool has_samples(const Arguments& arguments);
 // variables.
 Asked asked_of(const Arguments& arguments);
 
-quadrature::Answer answer_to(const Asked& asked, int threads);
+// `by_regions`: how regions are integrated over, where it is not on the processors.
+quadrature::Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions = {});
 
 // The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
 quadrature::Answer answer_from_samples(const Arguments& arguments);
+
+// The answer, scaled and rounded to the element given back, which is one rounding more: rules compute in f64.
+template <class T>
+T rounded_value(quadrature::Answer& answer, double scale) {
+  const T given = static_cast<T>(answer.value * scale);
+  const double lost = std::fabs(static_cast<double>(given) - answer.value * scale);
+  if (scale != 0 && lost > 0) answer.rounding += lost / std::fabs(scale);
+  return given;
+}
 
 // The answer, scaled, by the signature's names.
 Values told_of(const quadrature::Answer& answer, double scale);

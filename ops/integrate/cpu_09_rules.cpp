@@ -18,11 +18,7 @@ void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
   quadrature::Answer answer = has_samples(arguments)
                                         ? answer_from_samples(arguments)
                                         : answer_to(asked_of(arguments), run.device->threads);
-  const T given = static_cast<T>(answer.value * scale);
-  *static_cast<T*>(arguments.array("integral").data) = given;
-  // Rules compute in f64; what is given back was rounded once more.
-  const double lost = std::fabs(static_cast<double>(given) - answer.value * scale);
-  if (scale != 0 && lost > 0) answer.rounding += lost / std::fabs(scale);
+  *static_cast<T*>(arguments.array("integral").data) = rounded_value<T>(answer, scale);
   run.values = told_of(answer, scale);
 }
 

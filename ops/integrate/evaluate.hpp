@@ -13,9 +13,16 @@ template <class T>
 __host__ __device__ __noinline__ T evaluate(const formula::Program<T>& program, T x) {
   return formula::interpret(program, &x);
 }
+template <class T>
+__host__ __device__ __noinline__ T evaluate(const formula::Program<T>& program, const T* x) {
+  return formula::interpret(program, x);
+}
 #else
 template <class T>
 T evaluate(const formula::Program<T>& program, T x);
+template <class T>
+T evaluate(const formula::Program<T>& program, const T* x);  // several variables
+extern template double evaluate(const formula::Program<double>&, const double*);
 extern template float evaluate(const formula::Program<float>&, float);
 extern template double evaluate(const formula::Program<double>&, double);
 #endif

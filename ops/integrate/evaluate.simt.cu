@@ -12,6 +12,12 @@ T evaluate(const formula::Program<T>& program, T x) {
   return formula::interpret(program, &x);
 }
 
+template <class T>
+T evaluate(const formula::Program<T>& program, const T* x) {
+  return formula::interpret(program, x);
+}
+
+template double evaluate(const formula::Program<double>&, const double*);
 template float evaluate(const formula::Program<float>&, float);
 template double evaluate(const formula::Program<double>&, double);
 

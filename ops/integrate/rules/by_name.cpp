@@ -52,9 +52,10 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
 }
 
 Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
-               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed) {
+               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed,
+               const ByRegions& by_regions) {
   if (!points.empty()) throw Error("known breaks are for one variable");
-  if (rule == "auto") return automatic_cubature(f, box, tolerance, limits, threads);
+  if (rule == "auto") return automatic_cubature(f, box, tolerance, limits, threads, by_regions);
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
   double sign = 1;
   std::vector<Axis> axes;
@@ -65,7 +66,8 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   }
   Cube cube(f, axes, limits);
   Answer out;
-  if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
+  if (rule == "genz_malik" && by_regions.rule) out = by_regions.rule(cube, tolerance, 0.5);
+  else if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
   else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.seed = seed, .threads = threads});
   else if (rule == "vegas") out = vegas(cube, tolerance, {.seed = seed, .threads = threads});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);

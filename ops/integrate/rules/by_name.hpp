@@ -14,6 +14,7 @@ namespace tessera::quadrature {
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points);
 Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
-               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed = 1);
+               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed = 1,
+               const ByRegions& by_regions = {});
 
 }  // namespace tessera::quadrature

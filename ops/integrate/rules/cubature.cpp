@@ -13,11 +13,13 @@ namespace {
 
 class Choice {
  public:
-  Choice(const ManyValues& f, const Tolerance& tolerance, const Limits& limits, int threads)
+  Choice(const ManyValues& f, const Tolerance& tolerance, const Limits& limits, int threads,
+         const ByRegions& regions)
       : f_(f),
         tolerance_(tolerance),
         limits_(limits),
         threads_(threads),
+        regions_(regions),
         start_(std::chrono::steady_clock::now()) {}
 
   Answer run(const Box& box);
@@ -29,6 +31,7 @@ class Choice {
     return answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
+  Answer regions_from(double first_cut);
   Answer by_regions();
   bool settles(Answer answer);
   const Answer& check();
@@ -38,6 +41,7 @@ class Choice {
   Tolerance tolerance_;
   Limits limits_;
   int threads_;
+  const ByRegions& regions_;
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
@@ -66,13 +70,17 @@ const Answer& Choice::check() {
   return check_;
 }
 
+Answer Choice::regions_from(double first_cut) {
+  Cube points = cube(0.4);
+  return counted(regions_.rule ? regions_.rule(points, tolerance_, first_cut)
+                               : genz_malik(points, tolerance_, threads_, first_cut));
+}
+
 // Two runs from different regions: at a jump the rule's own error can be too small.
 Answer Choice::by_regions() {
-  Cube points = cube(0.4);
-  Answer out = counted(genz_malik(points, tolerance_, threads_));
+  Answer out = regions_from(0.5);
   if (!out.converged()) return out;
-  Cube others = cube(0.4);
-  const Answer other = counted(genz_malik(others, tolerance_, threads_, 0.4619));
+  const Answer other = regions_from(0.4619);
   out.evaluations += other.evaluations;
   out.truncation = std::fmax(out.truncation, std::fabs(out.value - other.value));
   if (!other.converged()) out.reason = other.reason;
@@ -123,7 +131,7 @@ Answer Choice::run(const Box& box) {
       return finished(best);
   }
   if (d <= most_cubature_dimensions &&
-      consider(by_regions(), fmt::format("{} variables: Genz-Malik by regions, twice", d)))
+      consider(by_regions(), fmt::format("{} variables: Genz-Malik by regions{}, twice", d, regions_.where)))
     return finished(best);
   Cube points = cube(0.9);
   out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));
@@ -140,7 +148,7 @@ Answer Choice::run(const Box& box) {
 }  // namespace
 
 Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& tolerance,
-                          const Limits& limits, int threads) {
+                          const Limits& limits, int threads, const ByRegions& by_regions) {
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
   if (box.dimensions() > most_sobol_dimensions)
     throw Error(fmt::format("{} variables are too many: {} can be integrated over", box.dimensions(),
@@ -160,7 +168,7 @@ Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& 
     nothing_to_do.why = "two limits are the same";
     return nothing_to_do;
   }
-  Answer out = Choice(f, tolerance, limits, threads).run(upwards);
+  Answer out = Choice(f, tolerance, limits, threads, by_regions).run(upwards);
   out.value *= sign;
   return out;
 }

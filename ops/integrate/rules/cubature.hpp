@@ -21,6 +21,7 @@ Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations)
 // tolerances below 0. An axis whose limits are exchanged counts negatively.
 Answer automatic_cubature(const ManyValues& f, const Box& box,
                           const Tolerance& tolerance = usual_cubature_tolerance,
-                          const Limits& limits = usual_cubature_limits, int threads = 0);
+                          const Limits& limits = usual_cubature_limits, int threads = 0,
+                          const ByRegions& by_regions = {});
 
 }  // namespace tessera::quadrature

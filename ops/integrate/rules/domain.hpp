@@ -68,4 +68,11 @@ class Cube {
   mutable std::atomic<std::int64_t> holes_{0};
 };
 
+// A rule that cuts the cube into regions; `first_cut`: where each axis is cut at first. The caller's may compute
+// elsewhere than on the processors.
+struct ByRegions {
+  std::function<Answer(Cube&, const Tolerance&, double first_cut)> rule;  // none: the processors'
+  std::string where;  // of it, in words: " on the GPU"
+};
+
 }  // namespace tessera::quadrature

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 8: not one sum, but regions that are cut where the integrand needs it (Genz and Malik).
+//
+// Of several variables a fixed rule learns everywhere what it needs somewhere. Here every round estimates all
+// regions that are not good enough at once, a thread for each, and what is split next is decided on the
+// device: the host looks on from time to time. What limits it is the interpreter's work for each point.
+#include "evaluate.hpp"
+#include "regions_rung.hpp"
+
+namespace tessera::integration {
+namespace {
+
+struct Interpreted {
+  RegionFrame frame;
+  formula::Program<double> program;
+};
+
+struct InterpretedIntegrand {
+  static constexpr int most = quadrature::most_cubature_dimensions;
+  const Interpreted& of;
+
+  SIMT int d() const { return of.frame.d; }
+  SIMT Spot spot(int axis, double u) const { return region_spot(of.frame.map[axis], u); }
+  SIMT double per_length(int axis) const { return of.frame.map[axis].per_length; }
+  SIMT double operator()(const Spot (&at)[most]) const {
+    double x[most], slope = 1;
+    for (int k = 0; k < d(); ++k) {
+      x[k] = at[k].x;
+      slope *= at[k].slope;
+    }
+    return evaluate(of.program, x) * slope;
+  }
+};
+
+struct ThreadLanes {
+  const Thread& thread;
+  SIMT double other(double mine) const { return thread.shuffle_xor(mine, 1); }
+  SIMT void add(long long* to, long long by) const {
+    (void)thread.atomic_add(reinterpret_cast<std::uint64_t*>(to), static_cast<std::uint64_t>(by));
+  }
+};
+
+template <class T>
+struct EstimateRegions {
+  static constexpr int threads = 128;
+  struct Shared {};
+
+  SIMT void operator()(Thread thread, Shared&, const Interpreted& p) const {
+    const long long me = static_cast<long long>(thread.block().x) * threads + thread.rank();
+    split_regions(InterpretedIntegrand{p}, p.frame, me, static_cast<long long>(thread.grid().x) * threads,
+                  ThreadLanes{thread});
+  }
+};
+
+struct Make {
+  auto operator()(const Asked& asked, Run& run) const {
+    return [&run, program = formula::compile<double>(asked.formula, asked.variables)](
+               const RegionFrame& frame, long long tasks) {
+      constexpr int threads = EstimateRegions<double>::threads;
+      const std::int64_t most = 16 * std::int64_t{run.device->processors};
+      const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
+                          .block = {threads}};
+      launch_kernel<EstimateRegions<double>>(launch, Interpreted{frame, program}, run);
+    };
+  }
+};
+
+Variant variant() {
+  Variant out;
+  out.idea = "several variables: regions cut where it matters, all of a round at once (Genz-Malik)";
+  out.where = kernels_run_on;
+  out.choices.push_back(choice_by_regions(Make{}));
+  return out;
+}
+
+const struct Enlisted {
+  Enlisted() {
+#if defined(TESSERA_TRACED)
+    enlist_traced(variant());
+#else
+    enlist(variant());
+#endif
+  }
+} rung;
+
+}  // namespace
+}  // namespace tessera::integration

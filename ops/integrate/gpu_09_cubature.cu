@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 9: the regions' estimates with the formula compiled into them.
+//
+// The compiler sees the loops over a rule's points around the formula: what depends on outer axes alone
+// leaves the inner loops, the rest stays in registers, and no point is ever written down. The same regions as
+// from the rung that interprets, for the operations and their order are the same. What limits it now is
+// double arithmetic, and at first, while there are few regions, the waiting of threads that have no
+// neighbours.
+#include <memory>
+#include <optional>
+#include "regions_rung.hpp"
+#include "regions_source.hpp"
+#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
+
+namespace tessera::integration {
+namespace {
+
+// Whether axes have maps is known only once the integrand has been looked at: there are two kernels.
+class Compiled {
+ public:
+  Compiled(const Asked& asked, const Device& device)
+      : program_(formula::compile<double>(asked.formula, asked.variables)), device_(device) {}
+
+  const cuda::RuntimeKernel& kernel_for(const RegionFrame& frame) {
+    bool plain = true;
+    for (int k = 0; k < frame.d; ++k) plain = plain && frame.map[k].kind == region_as_it_is;
+    std::optional<cuda::RuntimeKernel>& kernel = plain ? plain_ : mapped_;
+    if (!kernel)
+      kernel.emplace(region_source_of(program_, plain), "estimate_regions", device_.compute_capability);
+    return *kernel;
+  }
+
+ private:
+  formula::Program<double> program_;
+  const Device& device_;
+  std::optional<cuda::RuntimeKernel> plain_, mapped_;
+};
+
+struct Make {
+  auto operator()(const Asked& asked, Run& run) const {
+    return [&run, compiled = std::make_shared<Compiled>(asked, *run.device)](const RegionFrame& frame,
+                                                                             long long tasks) {
+      const cuda::OnDevice on_device(run.device->index);
+      constexpr int threads = compiled_region_threads;
+      const std::int64_t most = 16 * std::int64_t{run.device->processors};
+      const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
+                          .block = {threads}};
+      compiled->kernel_for(frame).launch(launch, 0, run.stream, frame);
+    };
+  }
+};
+
+Variant variant() {
+  Variant out;
+  out.idea = "regions of several variables, the formula compiled into their estimates";
+  out.where = Where::cuda;
+  out.needs = [](const Device&) -> Reason {
+    if (Reason absent = cuda::no_nvrtc()) return absent;
+    return cuda::no_driver();
+  };
+  out.choices.push_back(choice_by_regions(Make{}));
+  return out;
+}
+
+const Rung rung(variant());
+
+}  // namespace
+}  // namespace tessera::integration

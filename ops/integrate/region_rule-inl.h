@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Genz and Malik's rule of degree 7 on one region: included by regions.hpp inside a namespace, and as text by
+// what NVRTC compiles. It includes nothing. REGION_FN is what functions are.
+//
+// Points are made where they are needed. The corners' loops are nested, an axis each, so that whatever of a
+// formula depends on the outer axes alone is computed once for all corners that share them; sums are joined
+// two by two on the way back.
+
+// Offsets of points, in halves of a region's width.
+constexpr double near_offset = 0.35856858280031809199, far_offset = 0.94868329805051379960,
+                 corner_offset = 0.68824720161168529772;
+
+struct RegionEstimate {
+  double value, error;
+  double magnitude;  // the integral of |f|
+  double weighed;    // with the sizes of the weights, of which some are negative: what rounding goes by
+  int axis;          // along which f bends most
+  int holes;         // points without a finite value
+};
+
+// Of f and of |f| over each kind of points: the centre, near and far on the axes, pairs of axes, corners.
+struct RegionSums {
+  double value[5], size[5];
+};
+
+struct SumAndSize {
+  double sum, size;
+};
+
+// A coordinate, and dx/du of the map that leads there.
+struct Spot {
+  double x, slope;
+};
+
+REGION_FN double region_size(double x) { return x < 0 ? -x : x; }
+
+// The rule's results from its sums; `volume` of the region.
+REGION_FN void region_concluded(int d, const RegionSums& sums, double volume, RegionEstimate& out) {
+  const double n = d, corners = double(1 << d);
+  const double seven[5] = {(12824 - 9120 * n + 400 * n * n) / 19683, 980.0 / 6561, (1820 - 400 * n) / 19683,
+                           200.0 / 19683, 6859.0 / 19683 / corners};
+  const double five[4] = {(729 - 950 * n + 50 * n * n) / 729, 245.0 / 486, (265 - 100 * n) / 1458,
+                          25.0 / 729};
+  double value = 0, embedded = 0, magnitude = 0, weighed = 0;
+  for (int k = 0; k < 5; ++k) {
+    value += seven[k] * sums.value[k];
+    magnitude += seven[k] * sums.size[k];
+    weighed += region_size(seven[k]) * sums.size[k];
+    if (k < 4) embedded += five[k] * sums.value[k];
+  }
+  out.value = volume * value;
+  out.error = volume * region_size(value - embedded);
+  out.magnitude = volume * magnitude;
+  out.weighed = volume * weighed;
+}
+
+// What halves may claim whose sum is not the whole's value: not less than by how much that moved.
+REGION_FN double region_believed(double error, double others_error, double moved) {
+  if (moved <= error + others_error || error > moved / 4) return error;
+  return moved / 4;
+}
+
+// F: what is integrated.
+//   static constexpr int most;  int d() const;            axes that arrays have room for, and that there are
+//   Spot spot(int axis, double u) const;                  where u of an axis lies
+//   double operator()(const Spot (&)[most]) const;        f times the slopes
+//   double per_length(int axis) const;                    1 over the axis' length
+template <class F>
+class RegionRule {
+ public:
+  REGION_FN RegionRule(const F& f, const double (&centre)[F::most], const double (&half)[F::most])
+      : f_(f), centre_(centre), half_(half) {
+    REGION_UNROLL
+    for (int k = 0; k < F::most; ++k)
+      if (k < f_.d()) middle_[k] = f_.spot(k, centre_[k]);
+  }
+
+  REGION_FN RegionEstimate estimate() {
+    RegionEstimate out = {};
+    RegionSums sums = {};
+    sums.value[0] = value(middle_);
+    sums.size[0] = region_size(sums.value[0]);
+    on_axes(sums, out);
+    on_pairs(sums);
+    Spot at[F::most];
+    const SumAndSize corners = on_corners<0>(at);
+    sums.value[4] = corners.sum;
+    sums.size[4] = corners.size;
+    double volume = 1;
+    REGION_UNROLL
+    for (int k = 0; k < F::most; ++k)
+      if (k < f_.d()) volume *= 2 * half_[k];
+    region_concluded(f_.d(), sums, volume, out);
+    out.holes = holes_;
+    return out;
+  }
+
+ private:
+  REGION_FN double value(const Spot (&at)[F::most]) {
+    const double y = f_(at);
+    if (y - y == 0) return y;
+    ++holes_;
+    return 0;
+  }
+
+  // A point moved along one axis; which one is known at run time only, and arrays are registers.
+  REGION_FN Spot moved(int axis, double offset) const {
+    double u = 0;
+    REGION_UNROLL
+    for (int k = 0; k < F::most; ++k) u = k == axis ? centre_[k] + offset * half_[k] : u;
+    return f_.spot(axis, u);
+  }
+  REGION_FN static void put(const Spot (&from)[F::most], int axis, const Spot& spot, Spot (&to)[F::most]) {
+    REGION_UNROLL
+    for (int k = 0; k < F::most; ++k) {
+      to[k].x = k == axis ? spot.x : from[k].x;
+      to[k].slope = k == axis ? spot.slope : from[k].slope;
+    }
+  }
+
+  REGION_FN void on_axes(RegionSums& sums, RegionEstimate& out) {
+    constexpr double ratio = (9.0 / 70) / (9.0 / 10);
+    const double twice = 2 * sums.value[0];
+    double most = -1, widest = 0;
+    REGION_NO_UNROLL
+    for (int i = 0; i < f_.d(); ++i) {
+      double of_axis[2] = {0, 0};
+      REGION_NO_UNROLL
+      for (int p = 0; p < 4; ++p) {
+        const double offset = p < 2 ? near_offset : far_offset;
+        Spot at[F::most];
+        put(middle_, i, moved(i, p % 2 == 0 ? -offset : offset), at);
+        const double y = value(at);
+        if (p < 2) {
+          of_axis[0] += y;
+          sums.size[1] += region_size(y);
+        } else {
+          of_axis[1] += y;
+          sums.size[2] += region_size(y);
+        }
+      }
+      sums.value[1] += of_axis[0];
+      sums.value[2] += of_axis[1];
+      double width = 0;
+      REGION_UNROLL
+      for (int k = 0; k < F::most; ++k) width = k == i ? half_[k] : width;
+      width *= f_.per_length(i);
+      // Where no axis bends, the widest is split.
+      const double bend =
+          region_size(of_axis[0] - twice - ratio * (of_axis[1] - twice)) + 1e-14 * sums.size[0] * width;
+      if (bend > most || (bend == most && width > widest)) {
+        most = bend;
+        widest = width;
+        out.axis = i;
+      }
+    }
+  }
+
+  REGION_FN void on_pairs(RegionSums& sums) {
+    REGION_NO_UNROLL
+    for (int i = 0; i + 1 < f_.d(); ++i) {
+      REGION_NO_UNROLL
+      for (int side = 0; side < 2; ++side) {
+        Spot first[F::most];
+        put(middle_, i, moved(i, side == 0 ? -far_offset : far_offset), first);
+        REGION_NO_UNROLL
+        for (int j = i + 1; j < f_.d(); ++j) {
+          Spot at[F::most];
+          put(first, j, moved(j, -far_offset), at);
+          const double low = value(at);
+          put(first, j, moved(j, far_offset), at);
+          const double high = value(at);
+          sums.value[3] += low + high;
+          sums.size[3] += region_size(low) + region_size(high);
+        }
+      }
+    }
+  }
+
+  template <int axis>
+  REGION_FN SumAndSize on_corners(Spot (&at)[F::most]) {
+    if constexpr (axis < F::most) {
+      if (axis < f_.d()) {
+        SumAndSize out = {0, 0};
+        // Few copies of a formula, and still some that overlap.
+        if constexpr (axis + 2 < F::most) {
+          REGION_NO_UNROLL
+          for (int side = 0; side < 2; ++side) add_corners<axis>(side, at, out);
+        } else {
+          REGION_UNROLL
+          for (int side = 0; side < 2; ++side) add_corners<axis>(side, at, out);
+        }
+        return out;
+      }
+    }
+    const double y = value(at);
+    return {y, region_size(y)};
+  }
+  template <int axis>
+  REGION_FN void add_corners(int side, Spot (&at)[F::most], SumAndSize& out) {
+    at[axis] = f_.spot(axis, centre_[axis] + (side == 0 ? -corner_offset : corner_offset) * half_[axis]);
+    const SumAndSize part = on_corners<axis + 1>(at);
+    out.sum += part.sum;
+    out.size += part.size;
+  }
+
+  const F& f_;
+  const double (&centre_)[F::most];
+  const double (&half_)[F::most];
+  Spot middle_[F::most] = {};
+  int holes_ = 0;
+};

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's part of a cubature by regions: memory, the first regions, and launches until the state that the
+// kernels keep says that it is over. It looks at that state only every few rounds.
+#pragma once
+#include <cmath>
+#include <vector>
+#include "asked.hpp"
+#include "regions_choice.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::integration {
+inline namespace TESSERA_UNIT {
+
+RegionMap map_of(const quadrature::Axis& axis);
+
+// Where the arrays of so many regions lie, behind each other.
+struct RegionMemory {
+  std::size_t histogram, partials, counts, field, axis, list, bytes;
+
+  RegionMemory(int d, long long capacity) {
+    const auto c = static_cast<std::size_t>(capacity);
+    const auto chunks = static_cast<std::size_t>(region_chunks(capacity));
+    std::size_t at = 0;
+    const auto place = [&at](std::size_t wanted) {
+      const std::size_t here = at;
+      at += (wanted + 255) / 256 * 256;
+      return here;
+    };
+    place(sizeof(RegionState));
+    histogram = place(region_bins * sizeof(unsigned));
+    partials = place(5 * chunks * sizeof(double));
+    counts = place(chunks * sizeof(unsigned));
+    field = place((2 * static_cast<std::size_t>(d) + 4) * c * sizeof(double));
+    axis = place(c * sizeof(int));
+    list = place(c * sizeof(long long));
+    bytes = at;
+  }
+};
+
+// How many regions there is place for at first; a run may need fewer, and makes room for more.
+inline long long first_capacity(const quadrature::Limits& limits, int d) {
+  constexpr long long usual = 1 << 17, least = 64;
+  const long long points = (1LL << d) + 2 * d * d + 2 * d + 1;
+  const long long needed = least + limits.evaluations / (2 * points);
+  return std::min(usual, std::max(2 * least, needed));
+}
+
+// Estimate: void(const RegionFrame&, std::int64_t threads), enqueues the kernel that estimates regions.
+template <class Estimate>
+class RegionRun {
+ public:
+  RegionRun(quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut, Run& run,
+            const Estimate& estimate)
+      : cube_(cube),
+        first_cut_(first_cut),
+        run_(run),
+        backend_(backend_of(*run.device)),
+        estimate_(estimate) {
+    const int d = cube.dimensions();
+    if (d < 2 || d > 12) throw Error("Genz and Malik's rule takes 2 to 12 variables");
+    frame_.d = d;
+    frame_.points = (1 << d) + 2 * d * d + 2 * d + 1;
+    frame_.most_evaluations = cube.limits().evaluations;
+    frame_.relative = tolerance.relative;
+    frame_.absolute = tolerance.absolute;
+    for (int k = 0; k < d; ++k) frame_.map[k] = map_of(cube.axes()[static_cast<std::size_t>(k)]);
+  }
+  ~RegionRun() { release(); }
+  RegionRun(const RegionRun&) = delete;
+  RegionRun& operator=(const RegionRun&) = delete;
+
+  quadrature::Answer run();
+
+ private:
+  void release() {
+    if (own_ != nullptr) backend_.memory(*run_.device).release(own_);
+    own_ = nullptr;
+  }
+  void place(void* memory, long long capacity);
+  void start();
+  bool grow();
+  int rounds() const;
+  void round(long long regions);
+  quadrature::Answer told() const;
+
+  quadrature::Cube& cube_;
+  double first_cut_;
+  Run& run_;
+  Backend& backend_;
+  const Estimate& estimate_;
+  RegionFrame frame_{};
+  RegionState state_{};
+  void* own_ = nullptr;  // memory beyond the run's workspace
+};
+
+template <class Estimate>
+void RegionRun<Estimate>::place(void* memory, long long capacity) {
+  const RegionMemory at(frame_.d, capacity);
+  char* const base = static_cast<char*>(memory);
+  frame_.capacity = capacity;
+  frame_.state = reinterpret_cast<RegionState*>(base);
+  frame_.histogram = reinterpret_cast<unsigned*>(base + at.histogram);
+  frame_.partials = reinterpret_cast<double*>(base + at.partials);
+  frame_.counts = reinterpret_cast<unsigned*>(base + at.counts);
+  frame_.field = reinterpret_cast<double*>(base + at.field);
+  frame_.axis = reinterpret_cast<int*>(base + at.axis);
+  frame_.list = reinterpret_cast<long long*>(base + at.list);
+  backend_.fill(run_, frame_.histogram, 0, region_bins * sizeof(unsigned));
+}
+
+// Halves of every axis while that gives few regions: one alone is too easily mistaken.
+template <class Estimate>
+void RegionRun<Estimate>::start() {
+  const int d = frame_.d, cut = std::min(d, 6), count = 1 << cut;
+  const long long capacity = first_capacity(cube_.limits(), d);
+  const RegionMemory memory(d, capacity);
+  if (run_.workspace_bytes < memory.bytes) own_ = backend_.memory(*run_.device).allocate(memory.bytes);
+  place(own_ != nullptr ? own_ : run_.workspace, capacity);
+  for (int axis = 0; axis < d; ++axis) {
+    const quadrature::Axis& given = cube_.axes()[static_cast<std::size_t>(axis)];
+    const bool plain = frame_.map[axis].kind == region_as_it_is;
+    const double lower = plain ? given.range.lower : 0, upper = plain ? given.range.upper : 1;
+    const double middle = lower + first_cut_ * (upper - lower);
+    std::vector<double> centre, half;
+    for (int k = 0; k < count; ++k) {
+      const bool is_upper = (k >> axis & 1) != 0;
+      const double from = axis < cut && is_upper ? middle : lower,
+                   to = axis < cut && !is_upper ? middle : upper;
+      half.push_back((to - from) / 2);
+      centre.push_back(from + (to - from) / 2);
+    }
+    const std::size_t bytes = centre.size() * sizeof(double);
+    backend_.copy(run_, frame_.field + axis * capacity, centre.data(), bytes);
+    backend_.copy(run_, frame_.field + (d + axis) * capacity, half.data(), bytes);
+  }
+  state_ = {};
+  state_.regions = count;
+  state_.fresh = 1;
+  state_.status = region_running;
+  state_.cap = region_running;
+  backend_.copy(run_, frame_.state, &state_, sizeof state_);
+}
+
+// Room for eight times as many regions, or as many as still go; false: for no more.
+template <class Estimate>
+bool RegionRun<Estimate>::grow() {
+  const long long wanted = 8 * frame_.capacity;
+  const RegionMemory memory(frame_.d, wanted);
+  if (static_cast<double>(memory.bytes) > 0.9 * static_cast<double>(backend_.free_memory(*run_.device)))
+    return false;
+  const RegionFrame old = frame_;
+  void* const old_memory = own_;
+  own_ = backend_.memory(*run_.device).allocate(memory.bytes);
+  place(own_, wanted);
+  const auto regions = static_cast<std::size_t>(state_.regions);
+  for (int k = 0; k < 2 * frame_.d + 4; ++k)
+    backend_.copy(run_, frame_.field + k * wanted, old.field + k * old.capacity, regions * sizeof(double));
+  backend_.copy(run_, frame_.axis, old.axis, regions * sizeof(int));
+  backend_.synchronize(run_);
+  if (old_memory != nullptr) backend_.memory(*run_.device).release(old_memory);
+  return true;
+}
+
+// As many as surely take little time together.
+template <class Estimate>
+int RegionRun<Estimate>::rounds() const {
+  constexpr double little = 1e9;  // evaluations
+  double next = 2.0 * static_cast<double>(state_.regions) * frame_.points;
+  int out = 1;
+  while (out < 8 && next < little) {
+    ++out;
+    next *= 2;
+  }
+  return out;
+}
+
+template <class Estimate>
+void RegionRun<Estimate>::round(long long regions) {
+  const auto blocks = [this](long long tasks, long long of_block) {
+    const long long most = 4LL * run_.device->processors;
+    return std::max(1LL, std::min(most, (tasks + of_block - 1) / of_block));
+  };
+  const std::int64_t of_block = region_chunk * (steering_threads / 32);
+  const Launch steering{.grid = {blocks(regions, of_block)}, .block = {steering_threads}};
+  launch_kernel<AddUpRegions<double>>(steering, frame_, run_);
+  launch_kernel<WeighRegions<double>>(steering, frame_, run_);
+  launch_kernel<CountRegions<double>>(steering, frame_, run_);
+  launch_kernel<ListRegions<double>>(steering, frame_, run_);
+  estimate_(frame_, 2 * regions);
+}
+
+template <class Estimate>
+quadrature::Answer RegionRun<Estimate>::run() {
+  const auto first = static_cast<std::int64_t>(frame_.points) << std::min(frame_.d, 6);
+  if (!cube_.allows(first)) {
+    quadrature::Answer out = told();
+    out.reason = cube_.cap();
+    return out;
+  }
+  start();
+  frame_.may_grow = 1;
+  estimate_(frame_, state_.regions);
+  while (state_.status == region_running && cube_.seconds_left() > 0) {
+    long long regions = state_.regions;
+    for (int k = rounds(); k > 0; --k, regions = std::min(2 * regions, frame_.capacity)) round(regions);
+    backend_.copy(run_, &state_, frame_.state, sizeof state_);
+    if (state_.status != region_full || frame_.may_grow == 0) continue;
+    if (!grow()) frame_.may_grow = 0;
+    state_.status = region_running;
+    backend_.copy(run_, frame_.state, &state_, sizeof state_);
+  }
+  cube_.count(state_.evaluations);
+  return told();
+}
+
+template <class Estimate>
+quadrature::Answer RegionRun<Estimate>::told() const {
+  quadrature::Answer out;
+  out.rule = "genz-malik";
+  out.evaluations = cube_.evaluations();
+  if (state_.rounds == 0) return out;
+  out.value = state_.value;
+  out.truncation = state_.error;
+  out.magnitude = state_.magnitude;
+  out.rounding = 8 * quadrature::unit * state_.weighed;
+  switch (state_.status) {
+    case region_converged:
+      out.reason = quadrature::Reason::converged;
+      break;
+    case region_roundoff:
+      out.reason = quadrature::Reason::roundoff;
+      break;
+    case region_evaluations:
+      out.reason = quadrature::Reason::evaluations;
+      break;
+    case region_full:
+      out.reason = quadrature::Reason::memory;
+      break;
+    default:
+      out.reason = quadrature::Reason::time;
+  }
+  return out;
+}
+
+// How a variable of the cube leads to an axis; an axis between two limits without a peak is taken as it is.
+inline RegionMap map_of(const quadrature::Axis& axis) {
+  const quadrature::Range& range = axis.range;
+  RegionMap out{.kind = region_as_it_is,
+                .centre = axis.centre,
+                .width = axis.width > 0 ? axis.width : 1,
+                .from = axis.from,
+                .to = axis.to,
+                .per_length = 1};
+  if (range.finite()) {
+    if (axis.width > 0) out.kind = region_drawn_together;
+    else out.per_length = 1 / (range.upper - range.lower);
+  } else if (std::isfinite(range.lower) || std::isfinite(range.upper)) {
+    out.kind = std::isfinite(range.lower) ? region_from : region_up_to;
+    out.centre = std::isfinite(range.lower) ? range.lower : range.upper;
+  } else {
+    out.kind = region_everywhere;
+  }
+  return out;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integration

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rungs that integrate by regions on a GPU have in common: which arguments are for them, and how an
+// answer gets back.
+#pragma once
+#include "asked.hpp"
+#include "ops/integrate/rules/genz_malik.hpp"
+#include "regions_run.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::integration {
+inline namespace TESSERA_UNIT {
+
+// Make: of the formula's Asked, what RegionRun's constructor calls Estimate.
+template <class T, class Make>
+void integrate_by_regions(const Arguments& arguments, Run& run, const Make& make) {
+  const Asked asked = asked_of(arguments);
+  const auto estimate = make(asked, run);
+  const quadrature::ByRegions by_regions{
+      [&](quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
+        return RegionRun(cube, tolerance, first_cut, run, estimate).run();
+      },
+      run.device->where == Where::cuda ? " on the GPU" : " on the executor"};
+  quadrature::Answer answer = answer_to(asked, host_threads(), by_regions);
+  const T given = rounded_value<T>(answer, asked.scale);
+  backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
+  run.values = told_of(answer, asked.scale);
+}
+
+inline Reason not_by_regions(const Arguments& arguments) {
+  if (has_samples(arguments)) return "samples are for the processors";
+  if (!asks_for_rule(arguments)) return "the words ask for the trapezoid sum of strips";
+  const std::string& rule = arguments.text("rule");
+  if (rule != "auto" && rule != "genz_malik") return "it knows the rule genz_malik alone";
+  const int d = asked_of(arguments).box.dimensions();
+  if (d < 2 || d > quadrature::most_cubature_dimensions)
+    return "Genz and Malik's rule takes 2 to 12 variables";
+  return std::nullopt;
+}
+
+template <class Make>
+Choice choice_by_regions(const Make& make) {
+  Choice out;
+  out.run[Element::f64] = [make](const Arguments& a, const Tuning&, Run& run) {
+    integrate_by_regions<double>(a, run, make);
+  };
+  out.run[Element::f32] = [make](const Arguments& a, const Tuning&, Run& run) {
+    integrate_by_regions<float>(a, run, make);
+  };
+  out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
+  out.workspace_bytes = [](const Arguments& a, const Tuning&) {
+    const Asked asked = asked_of(a);
+    const int d = asked.box.dimensions();
+    return RegionMemory(d, first_capacity(asked.limits, d)).bytes;
+  };
+  return out;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integration
