@@ -242,12 +242,17 @@ Bounded result_of(Op op, Bounded a, Bounded b, Bounded c, Short t) {
 
 template <class T>
 Bounded bounded(const formula::Program<T>& program, Bounded x, int root) {
+  return bounded(program, std::span<const Bounded>(&x, 1), root);
+}
+
+template <class T>
+Bounded bounded(const formula::Program<T>& program, std::span<const Bounded> inputs, int root) {
   const Short type{std::numeric_limits<T>::epsilon() / 2, std::numeric_limits<T>::denorm_min(),
                    static_cast<Real>(root)};
   Bounded registers[formula::most_registers];
   const auto value = [&](std::uint8_t operand) -> Bounded {
     if (operand < formula::first_input) return registers[operand];
-    if (operand < formula::first_constant) return x;
+    if (operand < formula::first_constant) return inputs[operand - formula::first_input];
     return {program.constants[operand - formula::first_constant], 0};
   };
   for (int i = 0; i < program.step_count; ++i) {
@@ -257,6 +262,7 @@ Bounded bounded(const formula::Program<T>& program, Bounded x, int root) {
   return value(program.result);
 }
 
+template Bounded bounded(const formula::Program<double>&, std::span<const Bounded>, int);
 template Bounded bounded(const formula::Program<float>&, Bounded, int);
 template Bounded bounded(const formula::Program<double>&, Bounded, int);
 

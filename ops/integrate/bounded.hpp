@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A formula's value in higher precision, with how far a computation in a shorter type may be from it.
 #pragma once
+#include <span>
 #include "tessera/formula/program.hpp"
 
 namespace tessera::integration {
@@ -14,6 +15,11 @@ struct Bounded {
 template <class T>
 Bounded bounded(const formula::Program<T>& program, Bounded x, int root = 1);
 
+// Of several variables, in the program's order.
+template <class T>
+Bounded bounded(const formula::Program<T>& program, std::span<const Bounded> inputs, int root = 1);
+
+extern template Bounded bounded(const formula::Program<double>&, std::span<const Bounded>, int);
 extern template Bounded bounded(const formula::Program<float>&, Bounded, int);
 extern template Bounded bounded(const formula::Program<double>&, Bounded, int);
 

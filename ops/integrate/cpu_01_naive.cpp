@@ -10,10 +10,13 @@
 namespace tessera::integration {
 namespace {
 
-const Rung rung{
-    "one loop over the strips, one thread",
-    Where::cpu,
-    {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { *p.result = add_everything(p); })}};
+Choice choice() {
+  Choice out = choice_of<Problem>([](const auto& p, const Tuning&, Run&) { *p.result = add_everything(p); });
+  out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_of_strips(a); };
+  return out;
+}
+
+const Rung rung{"one loop over the strips, one thread", Where::cpu, {choice()}};
 
 }  // namespace
 }  // namespace tessera::integration

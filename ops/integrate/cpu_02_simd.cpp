@@ -220,12 +220,16 @@ T add_pieces(const Problem<T>& p, int threads) {
   return total_of(p, stored.data(), parts);
 }
 
-const Rung rung{"1024 strips at a time in vectors, 32 runs side by side, all cores",
-                Where::cpu,
-                {choice_of<Problem>([](const auto& p, const Tuning&, Run& run) {
-                  const int threads = run.device->threads;
-                  *p.result = suits_vectors(p) ? add_pieces(p, threads) : add_runs(p, threads);
-                })}};
+Choice choice() {
+  Choice out = choice_of<Problem>([](const auto& p, const Tuning&, Run& run) {
+    const int threads = run.device->threads;
+    *p.result = suits_vectors(p) ? add_pieces(p, threads) : add_runs(p, threads);
+  });
+  out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_of_strips(a); };
+  return out;
+}
+
+const Rung rung{"1024 strips at a time in vectors, 32 runs side by side, all cores", Where::cpu, {choice()}};
 
 }  // namespace
 }  // namespace tessera::integration

@@ -22,16 +22,25 @@ inline namespace TESSERA_UNIT {
 #include "region_rule-inl.h"
 #include "region_split-inl.h"
 
-constexpr long long region_chunk = 1024;  // regions that a warp takes together
 constexpr int steering_threads = 256;
+constexpr long long most_chunks = 8192;
 
-SIMT long long region_chunks(long long regions) { return (regions + region_chunk - 1) / region_chunk; }
+// Regions that a warp takes together: so many that the block which finishes has little left to do.
+SIMT long long chunk_of(long long regions) {
+  long long out = 32;
+  while (out * most_chunks < regions) out *= 2;
+  return out;
+}
+SIMT long long chunks_of(long long regions) {
+  const long long each = chunk_of(regions);
+  return (regions + each - 1) / each;
+}
 
 // The regions of one chunk, a warp's lanes side by side.
 template <class Each>
 SIMT void each_of_chunk(const Thread& thread, long long chunk, long long regions, Each each) {
-  const long long first = chunk * region_chunk;
-  for (long long at = first; at < first + region_chunk && at < regions; at += 32) each(at + thread.lane());
+  const long long size = chunk_of(regions), first = chunk * size;
+  for (long long at = first; at < first + size && at < regions; at += 32) each(at + thread.lane());
 }
 
 // Chunks are dealt to the grid's warps.
@@ -143,7 +152,7 @@ struct AddUpRegions {
 
   SIMT void operator()(Thread thread, Shared& shared, const RegionFrame& f) const {
     if (f.state->status != region_running) return;
-    const long long regions = f.state->regions + f.state->splitting, chunks = region_chunks(regions);
+    const long long regions = f.state->regions + f.state->splitting, chunks = chunks_of(regions);
     each_chunk(thread, chunks, [&](long long chunk) { leave_chunk(thread, f, chunk, regions); });
     if (!finishes_last(thread, shared.last, &f.state->done[0])) return;
     const RegionTotals all = finish(thread, shared, f, chunks);

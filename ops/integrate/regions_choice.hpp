@@ -132,7 +132,7 @@ struct WeighRegions {
     const double* const errors = f.field + (2 * f.d + 1) * f.capacity;
     for (int bin = thread.rank(); bin < region_bins; bin += threads) shared.bins[bin] = 0;
     thread.sync();
-    each_chunk(thread, region_chunks(s.regions), [&](long long chunk) {
+    each_chunk(thread, chunks_of(s.regions), [&](long long chunk) {
       each_of_chunk(thread, chunk, s.regions, [&](long long at) {
         if (at < s.regions) (void)thread.atomic_add(&shared.bins[region_bin(errors[at], s.budget)], 1u);
       });
@@ -183,7 +183,7 @@ struct CountRegions {
 
   SIMT void operator()(Thread thread, Shared& shared, const RegionFrame& f) const {
     if (f.state->status != region_running) return;
-    const long long regions = f.state->regions, chunks = region_chunks(regions);
+    const long long regions = f.state->regions, chunks = chunks_of(regions);
     each_chunk(thread, chunks, [&](long long chunk) {
       unsigned count = 0;
       each_of_chunk(thread, chunk, regions, [&](long long at) { count += at < regions && is_split(f, at); });
@@ -202,7 +202,7 @@ struct ListRegions {
   SIMT void operator()(Thread thread, Shared&, const RegionFrame& f) const {
     if (f.state->status != region_running) return;
     const long long regions = f.state->regions;
-    each_chunk(thread, region_chunks(regions), [&](long long chunk) {
+    each_chunk(thread, chunks_of(regions), [&](long long chunk) {
       long long to = f.counts[chunk];
       each_of_chunk(thread, chunk, regions, [&](long long at) {
         const std::uint32_t chosen = thread.ballot(at < regions && is_split(f, at));

@@ -19,7 +19,7 @@ struct RegionMemory {
 
   RegionMemory(int d, long long capacity) {
     const auto c = static_cast<std::size_t>(capacity);
-    const auto chunks = static_cast<std::size_t>(region_chunks(capacity));
+    const auto chunks = static_cast<std::size_t>(std::min(most_chunks, (capacity + 31) / 32));
     std::size_t at = 0;
     const auto place = [&at](std::size_t wanted) {
       const std::size_t here = at;
@@ -176,12 +176,9 @@ int RegionRun<Estimate>::rounds() const {
 
 template <class Estimate>
 void RegionRun<Estimate>::round(long long regions) {
-  const auto blocks = [this](long long tasks, long long of_block) {
-    const long long most = 4LL * run_.device->processors;
-    return std::max(1LL, std::min(most, (tasks + of_block - 1) / of_block));
-  };
-  const std::int64_t of_block = region_chunk * (steering_threads / 32);
-  const Launch steering{.grid = {blocks(regions, of_block)}, .block = {steering_threads}};
+  constexpr long long warps = steering_threads / 32;
+  const long long blocks = (chunks_of(regions) + warps - 1) / warps, most = 4LL * run_.device->processors;
+  const Launch steering{.grid = {std::clamp(blocks, 2LL, std::max(2LL, most))}, .block = {steering_threads}};
   launch_kernel<AddUpRegions<double>>(steering, frame_, run_);
   launch_kernel<WeighRegions<double>>(steering, frame_, run_);
   launch_kernel<CountRegions<double>>(steering, frame_, run_);

@@ -96,12 +96,17 @@ Limits read_limits(const std::string& words) {
   return out;
 }
 
+std::optional<std::string> not_of_strips(const Arguments& arguments) {
+  const std::string& rule = arguments.text("rule");
+  if (!arguments.text("strips").empty() || rule == "auto" || rule == "trapezoid") return std::nullopt;
+  return "--rule " + rule +
+         " is no sum of strips, which is all that this variant adds up; --device cpu knows it";
+}
+
 Setting setting_of(const Arguments& arguments) {
   Setting out;
   if (arguments.has("X") || arguments.has("Y")) throw Error("samples are for the processors: --device cpu");
-  const std::string& rule = arguments.text("rule");
-  if (arguments.text("strips").empty() && rule != "auto" && rule != "trapezoid")
-    throw Error("--rule " + rule + " is for the processors: --device cpu");
+  if (const auto other = not_of_strips(arguments)) throw Error(*other);
   out.formula = arguments.text("FORMULA");
   out.limits = read_limits(arguments.text("LIMITS"));
   if (out.limits.ranges.size() != 1)

@@ -3,6 +3,7 @@
 // Installed: for whoever writes a rung.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 #include "sums.hpp"
@@ -46,6 +47,9 @@ struct Setting {
   Sum sum = Sum::pairwise;
   bool accumulated = false, scale_terms = false;
 };
+
+// Why no sum of strips is meant, whatever they are: the words name another rule, and no strips.
+std::optional<std::string> not_of_strips(const Arguments& arguments);
 
 // Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit.
 Setting setting_of(const Arguments& arguments);

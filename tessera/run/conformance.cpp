@@ -23,7 +23,7 @@ class Trial {
 
   WalkItem run(const Plan& plan, double& ratio) {
     WalkItem item{plan.variant, plan.tuning, element_, tried_, WalkItem::Outcome::passed, {}};
-    if (const Reason reason = refuses(plan, inputs_.arguments())) {
+    if (const Reason reason = refused(plan)) {
       item.outcome = WalkItem::Outcome::skipped;
       item.text = *reason;
       return item;
@@ -39,6 +39,16 @@ class Trial {
   }
 
  private:
+  // A variant may not even be able to read what is meant for others.
+  Reason refused(const Plan& plan) const {
+    try {
+      return refuses(plan, inputs_.arguments());
+    } catch (const Error& error) {
+      if (error.kind() != Error::Kind::user) throw;
+      return error.what();
+    }
+  }
+
   std::string failure_of(const Plan& plan, double& ratio, bool& harmed) {
     inputs_.poison();
     Placed placed(plan, inputs_.arguments(), wide_zone);
