@@ -6,23 +6,6 @@
 // formula depends on the outer axes alone is computed once for all corners that share them; sums are joined
 // two by two on the way back.
 
-// Offsets of points, in halves of a region's width.
-constexpr double near_offset = 0.35856858280031809199, far_offset = 0.94868329805051379960,
-                 corner_offset = 0.68824720161168529772;
-
-struct RegionEstimate {
-  double value, error;
-  double magnitude;  // the integral of |f|
-  double weighed;    // with the sizes of the weights, of which some are negative: what rounding goes by
-  int axis;          // along which f bends most
-  int holes;         // points without a finite value
-};
-
-// Of f and of |f| over each kind of points: the centre, near and far on the axes, pairs of axes, corners.
-struct RegionSums {
-  double value[5], size[5];
-};
-
 struct SumAndSize {
   double sum, size;
 };
@@ -31,34 +14,6 @@ struct SumAndSize {
 struct Spot {
   double x, slope;
 };
-
-REGION_FN double region_size(double x) { return x < 0 ? -x : x; }
-
-// The rule's results from its sums; `volume` of the region.
-REGION_FN void region_concluded(int d, const RegionSums& sums, double volume, RegionEstimate& out) {
-  const double n = d, corners = double(1 << d);
-  const double seven[5] = {(12824 - 9120 * n + 400 * n * n) / 19683, 980.0 / 6561, (1820 - 400 * n) / 19683,
-                           200.0 / 19683, 6859.0 / 19683 / corners};
-  const double five[4] = {(729 - 950 * n + 50 * n * n) / 729, 245.0 / 486, (265 - 100 * n) / 1458,
-                          25.0 / 729};
-  double value = 0, embedded = 0, magnitude = 0, weighed = 0;
-  for (int k = 0; k < 5; ++k) {
-    value += seven[k] * sums.value[k];
-    magnitude += seven[k] * sums.size[k];
-    weighed += region_size(seven[k]) * sums.size[k];
-    if (k < 4) embedded += five[k] * sums.value[k];
-  }
-  out.value = volume * value;
-  out.error = volume * region_size(value - embedded);
-  out.magnitude = volume * magnitude;
-  out.weighed = volume * weighed;
-}
-
-// What halves may claim whose sum is not the whole's value: not less than by how much that moved.
-REGION_FN double region_believed(double error, double others_error, double moved) {
-  if (moved <= error + others_error || error > moved / 4) return error;
-  return moved / 4;
-}
 
 // F: what is integrated.
 //   static constexpr int most;  int d() const;            axes that arrays have room for, and that there are

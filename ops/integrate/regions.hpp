@@ -19,6 +19,7 @@ inline namespace TESSERA_UNIT {
 #define REGION_NO_UNROLL SIMT_NO_UNROLL
 #define REGION_SINH formula::elementary::sinh
 #define REGION_COSH formula::elementary::cosh
+#include "ops/integrate/rules/region_estimate-inl.h"
 #include "region_rule-inl.h"
 #include "region_split-inl.h"
 

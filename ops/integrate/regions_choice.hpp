@@ -2,33 +2,13 @@
 // Cubature by regions: which of them are split, found from a histogram of their errors, and the list of those
 // in the order of their places.
 #pragma once
+#include "ops/integrate/rules/region_bins.hpp"
 #include "regions.hpp"
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
-constexpr int region_bins = 256, budget_bin = 176, bins_of_lane = region_bins / 32;
-
-// Bins of errors, in units of the budget: a quarter of an octave each, by exponent and the first two digits
-// behind the point.
-SIMT int region_bin(double error, double budget) {
-  const double share = error / budget;
-  if (!(share > 0)) return 0;
-  std::uint64_t bits;
-  __builtin_memcpy(&bits, &share, sizeof bits);
-  const std::int64_t quarter = static_cast<std::int64_t>(bits >> 50) - (std::int64_t{1023} << 2);
-  const std::int64_t bin = quarter + budget_bin;
-  return static_cast<int>(bin < 0 ? 0 : bin >= region_bins ? region_bins - 1 : bin);
-}
-// No error in the bin is larger than this many budgets; of the last it is not known.
-SIMT double region_bin_end(int bin) {
-  const int quarter = bin + 1 - budget_bin, octave = (quarter + 1024) / 4 - 256;
-  const std::uint64_t bits = static_cast<std::uint64_t>(octave + 1023) << 52 |
-                             static_cast<std::uint64_t>((quarter + 1024) % 4) << 50;
-  double out;
-  __builtin_memcpy(&out, &bits, sizeof out);
-  return out;
-}
+constexpr int bins_of_lane = region_bins / 32;
 
 SIMT int ones(std::uint32_t word) {
   word -= word >> 1 & 0x55555555u;

@@ -13,6 +13,10 @@ constexpr std::string_view names = R"(
 #define REGION_COSH formula::cosh
 )";
 
+constexpr std::string_view estimate =
+#include "ops/integrate/rules/region_estimate-inl.h.text"
+    ;
+
 constexpr std::string_view rule =
 #include "ops/integrate/region_rule-inl.h.text"
     ;
@@ -71,6 +75,7 @@ std::string region_source_of(const formula::Program<double>& program, bool plain
   out += "constexpr int axes = " + std::to_string(axes) +
          ", threads = " + std::to_string(compiled_region_threads) + ";\n";
   out += std::string("constexpr bool plain = ") + (plain ? "true" : "false") + ";\n";
+  out += estimate;
   out += rule;
   out += formula::source_of(program, "integrand");
   out += arguments_of(axes);

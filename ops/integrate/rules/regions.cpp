@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Genz and Malik's rule on the processors: rounds of all regions that are not good enough.
+#include <algorithm>
+#include <array>
+#include <thread>
+#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/region_bins.hpp"
+#include "tessera/core/parallel.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr std::size_t chunk_size = 1024;
+using Histogram = std::array<std::uint32_t, integration::region_bins>;
+
+// Of some regions, or of all.
+struct Totals {
+  double value = 0, error = 0, magnitude = 0, weighed = 0, largest = 0;
+
+  void join(const Totals& other) {
+    value += other.value;
+    error += other.error;
+    magnitude += other.magnitude;
+    weighed += other.weighed;
+    if (!(other.largest <= largest)) largest = other.largest;
+  }
+};
+
+class Cubature {
+ public:
+  Cubature(Cube& cube, const Tolerance& tolerance, int threads, double first_cut)
+      : cube_(cube),
+        tolerance_(tolerance),
+        rule_(cube.dimensions()),
+        first_cut_(first_cut),
+        threads_(threads > 0 ? threads
+                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+
+  Answer run();
+
+ private:
+  std::size_t chunks() const { return (regions_.size() + chunk_size - 1) / chunk_size; }
+  template <class Work>
+  void share(std::size_t pieces, const Work& work) const;
+  void start();
+  void measure(std::span<Region> regions, std::span<RegionResult> results) const;
+  void add_up();
+  bool choose();
+  int first_split(const Histogram& all, std::int64_t room, bool& limited) const;
+  void list(int first, const std::vector<Histogram>& histograms);
+  void split();
+  void halve(std::size_t from, std::size_t to, std::size_t new_ones);
+
+  Cube& cube_;
+  Tolerance tolerance_;
+  GenzMalik rule_;
+  double first_cut_;
+  int threads_;
+  std::vector<Region> regions_;
+  std::vector<RegionResult> results_;
+  std::vector<std::size_t> chosen_;
+  Totals all_;
+  Reason reason_ = Reason::converged;
+  Reason cap_ = Reason::converged;  // what kept some regions whole: then this round is the last
+};
+
+// Pieces of work, to whichever thread comes next; what each does depends on its number alone.
+template <class Work>
+void Cubature::share(std::size_t pieces, const Work& work) const {
+  std::atomic<std::size_t> next{0};
+  const auto threads = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), pieces));
+  if (threads == 0) return;
+  parallel(threads, [&](int) {
+    for (std::size_t k = next++; k < pieces; k = next++) work(k);
+  });
+}
+
+// All points of some regions in one call.
+void Cubature::measure(std::span<Region> regions, std::span<RegionResult> results) const {
+  thread_local std::vector<double> u, y;
+  const std::size_t points = rule_.points(), count = regions.size() * points;
+  const auto d = static_cast<std::size_t>(rule_.dimensions());
+  if (u.size() < d * count) u.resize(d * count);
+  if (y.size() < count) y.resize(count);
+  for (std::size_t axis = 0; axis < d; ++axis)
+    for (std::size_t i = 0; i < regions.size(); ++i)
+      rule_.place(regions[i].centre[axis], regions[i].half[axis], static_cast<int>(axis),
+                  &u[axis * count + i * points]);
+  cube_.values(std::span(u).first(d * count), count, std::span(y).first(count));
+  for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.conclude(&y[i * points], regions[i]);
+}
+
+// Halves of every axis while that gives few regions: one alone is too easily mistaken.
+void Cubature::start() {
+  const int d = cube_.dimensions(), cut = std::min(d, 6);
+  for (int k = 0; k < 1 << cut; ++k) {
+    Region region{};
+    for (int axis = 0; axis < d; ++axis) {
+      const bool upper = (k >> axis & 1) != 0;
+      const double from = axis < cut && upper ? first_cut_ : 0, to = axis < cut && !upper ? first_cut_ : 1;
+      region.half[axis] = (to - from) / 2;
+      region.centre[axis] = (to + from) / 2;
+    }
+    regions_.push_back(region);
+  }
+  results_.resize(regions_.size());
+  share(regions_.size(), [&](std::size_t i) {
+    measure(std::span(regions_).subspan(i, 1), std::span(results_).subspan(i, 1));
+  });
+  cube_.count(static_cast<std::int64_t>(regions_.size() * rule_.points()));
+}
+
+void Cubature::add_up() {
+  std::vector<Totals> parts(chunks());
+  share(parts.size(), [&](std::size_t chunk) {
+    const std::size_t end = std::min(results_.size(), (chunk + 1) * chunk_size);
+    for (std::size_t i = chunk * chunk_size; i < end; ++i) {
+      const RegionResult& r = results_[i];
+      parts[chunk].join({r.value, r.error, r.magnitude, r.weighed, r.error});
+    }
+  });
+  all_ = {};
+  for (const Totals& part : parts) all_.join(part);
+}
+
+// The first bin whose regions are split: from below, those stay whole whose errors are together within the
+// budget; from above, as many are split as there is room for.
+int Cubature::first_split(const Histogram& all, std::int64_t room, bool& limited) const {
+  double held = 0;
+  int wanted = 0;
+  for (; wanted < integration::region_bins - 1; ++wanted) {
+    held += all[static_cast<std::size_t>(wanted)] * integration::region_bin_end(wanted);
+    if (!(held <= 1)) break;
+  }
+  int first = integration::region_bins;
+  while (first > wanted) {
+    const std::int64_t more = all[static_cast<std::size_t>(first) - 1];
+    if (more > room) break;
+    room -= more;
+    --first;
+  }
+  limited = first > wanted;
+  return first;
+}
+
+void Cubature::list(int first, const std::vector<Histogram>& histograms) {
+  std::vector<std::size_t> begin(histograms.size() + 1);
+  for (std::size_t chunk = 0; chunk < histograms.size(); ++chunk) {
+    begin[chunk + 1] = begin[chunk];
+    for (int bin = first; bin < integration::region_bins; ++bin)
+      begin[chunk + 1] += histograms[chunk][static_cast<std::size_t>(bin)];
+  }
+  const double budget = (tolerance_.of(all_.value) - 8 * unit * all_.weighed) / 2;
+  chosen_.resize(begin.back());
+  share(histograms.size(), [&](std::size_t chunk) {
+    const std::size_t end = std::min(results_.size(), (chunk + 1) * chunk_size);
+    std::size_t to = begin[chunk];
+    for (std::size_t i = chunk * chunk_size; i < end; ++i)
+      if (integration::region_bin(results_[i].error, budget) >= first) chosen_[to++] = i;
+  });
+}
+
+// False: there is nothing more to be done.
+bool Cubature::choose() {
+  const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
+               budget = (allowed - rounding) / 2;
+  const auto stop = [&](Reason reason) {
+    reason_ = reason;
+    return false;
+  };
+  if (all_.error + rounding <= allowed) return stop(Reason::converged);
+  if (!(budget > 0) || all_.largest <= 50 * unit * all_.weighed) return stop(Reason::roundoff);
+  if (cap_ != Reason::converged) return stop(cap_);
+  if (!(cube_.seconds_left() > 0)) return stop(Reason::time);
+  std::vector<Histogram> histograms(chunks());
+  share(histograms.size(), [&](std::size_t chunk) {
+    const std::size_t end = std::min(results_.size(), (chunk + 1) * chunk_size);
+    histograms[chunk].fill(0);
+    for (std::size_t i = chunk * chunk_size; i < end; ++i)
+      ++histograms[chunk][static_cast<std::size_t>(integration::region_bin(results_[i].error, budget))];
+  });
+  Histogram all{};
+  for (const Histogram& part : histograms)
+    for (std::size_t bin = 0; bin < part.size(); ++bin) all[bin] += part[bin];
+  const auto points = static_cast<std::int64_t>(rule_.points());
+  const std::int64_t by_cap = (cube_.limits().evaluations - cube_.evaluations()) / (2 * points),
+                     by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size());
+  bool limited = false;
+  list(first_split(all, std::min(by_cap, by_place), limited), histograms);
+  const Reason cap = by_place < by_cap ? Reason::memory : Reason::evaluations;
+  if (limited) cap_ = cap;
+  // Nothing wanted: the errors are small enough, and it is rounding that is not.
+  if (chosen_.empty()) return stop(limited ? cap : Reason::roundoff);
+  return true;
+}
+
+// Some of the chosen regions: the lower half takes the whole's place, the upper one a new one.
+void Cubature::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
+  thread_local std::vector<Region> halves;
+  thread_local std::vector<RegionResult> results;
+  halves.clear();
+  for (std::size_t i = from; i < to; ++i)
+    for (const double side : {-1.0, 1.0}) {
+      Region half = regions_[chosen_[i]];
+      half.half[half.axis] /= 2;
+      half.centre[half.axis] += side * half.half[half.axis];
+      halves.push_back(half);
+    }
+  results.resize(halves.size());
+  measure(halves, results);
+  for (std::size_t i = from; i < to; ++i) {
+    RegionResult* const two = &results[2 * (i - from)];
+    const double moved = std::fabs(results_[chosen_[i]].value - two[0].value - two[1].value);
+    const double lower = believed_error(two[0].error, two[1].error, moved),
+                 upper = believed_error(two[1].error, two[0].error, moved);
+    two[0].error = lower;
+    two[1].error = upper;
+    regions_[chosen_[i]] = halves[2 * (i - from)];
+    results_[chosen_[i]] = two[0];
+    regions_[new_ones + i] = halves[2 * (i - from) + 1];
+    results_[new_ones + i] = two[1];
+  }
+}
+
+void Cubature::split() {
+  constexpr std::size_t together = 768;  // points, whose numbers stay in the nearest cache
+  const std::size_t before = regions_.size(),
+                    group = std::max<std::size_t>(1, together / (2 * rule_.points()));
+  regions_.resize(before + chosen_.size());
+  results_.resize(before + chosen_.size());
+  share((chosen_.size() + group - 1) / group,
+        [&](std::size_t k) { halve(k * group, std::min(chosen_.size(), (k + 1) * group), before); });
+  cube_.count(static_cast<std::int64_t>(2 * chosen_.size() * rule_.points()));
+}
+
+Answer Cubature::run() {
+  Answer out;
+  out.rule = "genz-malik";
+  const auto first = static_cast<std::int64_t>(rule_.points() << std::min(cube_.dimensions(), 6));
+  if (!cube_.allows(first)) {
+    out.reason = cube_.cap();
+    return out;
+  }
+  start();
+  for (add_up(); choose(); add_up()) split();
+  out.value = all_.value;
+  out.truncation = all_.error;
+  out.magnitude = all_.magnitude;
+  out.rounding = 8 * unit * all_.weighed;
+  out.evaluations = cube_.evaluations();
+  out.reason = reason_;
+  return out;
+}
+
+}  // namespace
+
+Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads, double first_cut) {
+  return Cubature(cube, tolerance, threads, first_cut).run();
+}
+
+}  // namespace tessera::quadrature
