@@ -79,30 +79,30 @@ class RegionRule {
     double most = -1, widest = 0;
     REGION_NO_UNROLL
     for (int i = 0; i < f_.d(); ++i) {
-      double of_axis[2] = {0, 0};
+      double near = 0, far = 0, edge = 0;
       REGION_NO_UNROLL
-      for (int p = 0; p < 4; ++p) {
-        const double offset = p < 2 ? near_offset : far_offset;
+      for (int p = 0; p < 3; ++p) {
+        const double offset = p == 0 ? near_offset : p == 1 ? far_offset : edge_offset;
         Spot at[F::most];
-        put(middle_, i, moved(i, p % 2 == 0 ? -offset : offset), at);
-        const double y = value(at);
-        if (p < 2) {
-          of_axis[0] += y;
-          sums.size[1] += region_size(y);
-        } else {
-          of_axis[1] += y;
-          sums.size[2] += region_size(y);
-        }
+        put(middle_, i, moved(i, -offset), at);
+        const double low = value(at);
+        put(middle_, i, moved(i, offset), at);
+        const double high = value(at), sum = low + high, size = region_size(low) + region_size(high);
+        near = p == 0 ? sum : near;
+        far = p == 1 ? sum : far;
+        edge = sum;
+        sums.size[1] += p == 0 ? size : 0;
+        sums.size[2] += p == 1 ? size : 0;
       }
-      sums.value[1] += of_axis[0];
-      sums.value[2] += of_axis[1];
+      sums.value[1] += near;
+      sums.value[2] += far;
+      sums.hidden += region_hidden(sums.value[0], near, far, edge);
       double width = 0;
       REGION_UNROLL
       for (int k = 0; k < F::most; ++k) width = k == i ? half_[k] : width;
       width *= f_.per_length(i);
       // Where no axis bends, the widest is split.
-      const double bend =
-          region_size(of_axis[0] - twice - ratio * (of_axis[1] - twice)) + 1e-14 * sums.size[0] * width;
+      const double bend = region_size(near - twice - ratio * (far - twice)) + 1e-14 * sums.size[0] * width;
       if (bend > most || (bend == most && width > widest)) {
         most = bend;
         widest = width;

@@ -88,10 +88,10 @@ REGION_FN void split_regions(const F& f, const RegionFrame& frame, long long thr
       half[k] = k == axis ? half[k] / 2 : half[k];
       centre[k] = k == axis ? centre[k] + (task % 2 == 0 ? -half[k] : half[k]) : centre[k];
     }
-    const double whole = results[from];
+    const double whole = results[from], wholes_error = results[frame.capacity + from];
     RegionEstimate out = RegionRule<F>(f, centre, half).estimate();
     const double moved = region_size(whole - (out.value + lanes.other(out.value)));
-    const double believed = region_believed(out.error, lanes.other(out.error), moved);
+    const double believed = region_believed(out.error, lanes.other(out.error), moved, wholes_error);
     if (!mine) continue;
     const long long to = fresh || task % 2 == 0 ? from : before + pair;
     REGION_UNROLL
@@ -101,7 +101,7 @@ REGION_FN void split_regions(const F& f, const RegionFrame& frame, long long thr
       frame.field[(f.d() + k) * frame.capacity + to] = half[k];
     }
     results[to] = out.value;
-    results[frame.capacity + to] = fresh ? out.error : believed;
+    results[frame.capacity + to] = fresh ? out.unconfirmed : believed;
     results[2 * frame.capacity + to] = out.magnitude;
     results[3 * frame.capacity + to] = out.weighed;
     frame.axis[to] = out.axis;

@@ -40,8 +40,7 @@ struct RegionMemory {
 // How many regions there is place for at first; a run may need fewer, and makes room for more.
 inline long long first_capacity(const quadrature::Limits& limits, int d) {
   constexpr long long usual = 1 << 17, least = 64;
-  const long long points = (1LL << d) + 2 * d * d + 2 * d + 1;
-  const long long needed = least + limits.evaluations / (2 * points);
+  const long long needed = least + limits.evaluations / (2 * region_points(d));
   return std::min(usual, std::max(2 * least, needed));
 }
 
@@ -59,7 +58,7 @@ class RegionRun {
     const int d = cube.dimensions();
     if (d < 2 || d > 12) throw Error("Genz and Malik's rule takes 2 to 12 variables");
     frame_.d = d;
-    frame_.points = (1 << d) + 2 * d * d + 2 * d + 1;
+    frame_.points = region_points(d);
     frame_.most_evaluations = cube.limits().evaluations;
     frame_.relative = tolerance.relative;
     frame_.absolute = tolerance.absolute;

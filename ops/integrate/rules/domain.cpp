@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/domain.hpp"
+#include <algorithm>
 
 namespace tessera::quadrature {
 
@@ -40,21 +41,37 @@ Cube::Cube(ManyValues f, std::vector<Axis> axes, const Limits& limits)
 
 void Cube::values(std::span<const double> u, std::size_t count, std::span<double> y) const {
   thread_local std::vector<double> x, weight;
-  x.resize(u.size());
-  weight.assign(count, 1);
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+  if (x.size() < u.size()) x.resize(u.size());
+  if (weight.size() < count) weight.resize(count);
+  double everywhere = 1;
+  bool varies = false;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    const double* const from = &u[axis * count];
+    double* const to = &x[axis * count];
+    const Axis& map = axes_[axis];
+    if (map.range.finite() && map.width == 0) {
+      const double lower = map.range.lower, length = map.range.upper - map.range.lower;
+      for (std::size_t i = 0; i < count; ++i) to[i] = lower + length * from[i];
+      everywhere *= length;
+      continue;
+    }
+    if (!varies) std::fill_n(weight.begin(), count, 1.0);
+    varies = true;
     for (std::size_t i = 0; i < count; ++i) {
       double slope = 0;
-      axes_[axis].map(u[axis * count + i], x[axis * count + i], slope);
+      map.map(from[i], to[i], slope);
       weight[i] *= slope;
     }
-  f_(x, count, y);
-  for (std::size_t i = 0; i < count; ++i) {
-    y[i] *= weight[i];
-    if (std::isfinite(y[i])) continue;
-    y[i] = 0;
-    holes_.fetch_add(1, std::memory_order_relaxed);
   }
+  f_(std::span<const double>(x).first(u.size()), count, y);
+  std::int64_t holes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    y[i] *= varies ? weight[i] * everywhere : everywhere;
+    const bool finite = y[i] - y[i] == 0;
+    y[i] = finite ? y[i] : 0;
+    holes += !finite;
+  }
+  if (holes != 0) holes_.fetch_add(holes, std::memory_order_relaxed);
 }
 
 double Cube::seconds_left() const {

@@ -32,17 +32,17 @@ void add_values(const double* y, std::size_t count, double& value, double& size)
 
 }  // namespace
 
-// Order: the centre; ±near and ±far on each axis; ±far on each pair of axes; the corners.
+// Order: the centre; ±near, ±far and ±edge on each axis; ±far on each pair of axes; the corners.
 GenzMalik::GenzMalik(int dimensions) : dimensions_(dimensions) {
   if (dimensions < 2 || dimensions > most_cubature_dimensions)
     throw Error("Genz and Malik's rule takes 2 to 12 variables");
   const auto d = static_cast<std::size_t>(dimensions);
-  points_ = (std::size_t{1} << d) + 2 * d * d + 2 * d + 1;
+  points_ = static_cast<std::size_t>(region_points(dimensions));
   offsets_.assign(points_ * d, 0);
   std::size_t at = 1;
   const auto offset = [&](std::size_t axis) -> double& { return offsets_[axis * points_ + at]; };
   for (std::size_t i = 0; i < d; ++i)
-    for (const double size : {near_offset, far_offset})
+    for (const double size : {near_offset, far_offset, edge_offset})
       for (const double side : {-size, size}) {
         offset(i) = side;
         ++at;
@@ -72,12 +72,13 @@ RegionResult GenzMalik::conclude(const double* y, Region& region) const {
   sums.size[0] = std::fabs(y[0]);
   double bend = -1, volume = 1;
   for (std::size_t axis = 0; axis < d; ++axis) {
-    const double* at = &y[1 + 4 * axis];
+    const double* at = &y[1 + 6 * axis];
     const double near = at[0] + at[1], far = at[2] + at[3];
     sums.value[1] += near;
     sums.value[2] += far;
     sums.size[1] += std::fabs(at[0]) + std::fabs(at[1]);
     sums.size[2] += std::fabs(at[2]) + std::fabs(at[3]);
+    sums.hidden += region_hidden(y[0], near, far, at[4] + at[5]);
     const double fourth = std::fabs(near - 2 * y[0] - ratio * (far - 2 * y[0]));
     // Where no axis bends, the widest is split.
     const double measure = fourth + 1e-14 * sums.size[0] * region.half[axis];
@@ -87,16 +88,16 @@ RegionResult GenzMalik::conclude(const double* y, Region& region) const {
       region.axis = static_cast<int>(axis);
     }
   }
-  const std::size_t pairs = 1 + 4 * d, corners = pairs + 2 * d * (d - 1);
+  const std::size_t pairs = 1 + 6 * d, corners = pairs + 2 * d * (d - 1);
   add_values(y + pairs, corners - pairs, sums.value[3], sums.size[3]);
   add_values(y + corners, points_ - corners, sums.value[4], sums.size[4]);
   RegionEstimate out{};
   region_concluded(dimensions_, sums, volume, out);
-  return {out.value, out.error, out.magnitude, out.weighed};
+  return {out.value, out.error, out.magnitude, out.weighed, out.unconfirmed};
 }
 
-double believed_error(double error, double others_error, double moved) {
-  return region_believed(error, others_error, moved);
+double believed_error(double error, double others_error, double moved, double wholes_error) {
+  return region_believed(error, others_error, moved, wholes_error);
 }
 
 }  // namespace tessera::quadrature

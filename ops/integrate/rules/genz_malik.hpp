@@ -18,8 +18,9 @@ struct Region {
 
 struct RegionResult {
   double value, error;
-  double magnitude;  // the integral of |f|
-  double weighed;    // with the sizes of the weights, of which some are negative: what rounding goes by
+  double magnitude;    // the integral of |f|
+  double weighed;      // with the sizes of the weights, of which some are negative: what rounding goes by
+  double unconfirmed;  // the error, as long as no other region's value speaks for it
 };
 
 // The rule's points and weights for d variables, in units of half a region's width.
@@ -40,8 +41,8 @@ class GenzMalik {
   std::vector<double> offsets_;  // axis by axis
 };
 
-// What a half may claim whose value and the other half's are together not the whole's, but `moved` away.
-double believed_error(double error, double others_error, double moved);
+// What a half may claim whose value and the other half's are together `moved` away from the whole's.
+double believed_error(double error, double others_error, double moved, double wholes_error);
 
 // `first_cut`: where each axis is cut at first. Two runs with different ones see different points.
 Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads = 0, double first_cut = 0.5);

@@ -106,6 +106,7 @@ void Cubature::start() {
   results_.resize(regions_.size());
   share(regions_.size(), [&](std::size_t i) {
     measure(std::span(regions_).subspan(i, 1), std::span(results_).subspan(i, 1));
+    results_[i].error = results_[i].unconfirmed;
   });
   cube_.count(static_cast<std::int64_t>(regions_.size() * rule_.points()));
 }
@@ -211,8 +212,9 @@ void Cubature::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
   for (std::size_t i = from; i < to; ++i) {
     RegionResult* const two = &results[2 * (i - from)];
     const double moved = std::fabs(results_[chosen_[i]].value - two[0].value - two[1].value);
-    const double lower = believed_error(two[0].error, two[1].error, moved),
-                 upper = believed_error(two[1].error, two[0].error, moved);
+    const double whole = results_[chosen_[i]].error,
+                 lower = believed_error(two[0].error, two[1].error, moved, whole),
+                 upper = believed_error(two[1].error, two[0].error, moved, whole);
     two[0].error = lower;
     two[1].error = upper;
     regions_[chosen_[i]] = halves[2 * (i - from)];
