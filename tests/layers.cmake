@@ -30,7 +30,8 @@ tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/call_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
-             ops/integrate/rules/vegas_test.cpp ops/integrate/automatic_test.cpp)
+             ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
+             ops/integrate/automatic_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 if(TESSERA_HAS_CUDA)

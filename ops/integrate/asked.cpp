@@ -70,11 +70,12 @@ Asked asked_of(const Arguments& arguments) {
   return out;
 }
 
-Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions) {
+Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions,
+                 const quadrature::VegasEngineFor& engine) {
   if (asked.variables.size() != 1 || asked.rule == "vegas")
     return quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
                                asked.box, asked.tolerance, asked.limits, asked.points, threads, asked.seed,
-                               by_regions);
+                               by_regions, engine);
   quadrature::Range range = asked.box.axes[0];
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
   const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);

@@ -2,6 +2,7 @@
 // What is asked of a rule, as the words of a command say it; and the rule's answer in words.
 #pragma once
 #include "ops/integrate/rules/domain.hpp"
+#include "ops/integrate/rules/vegas.hpp"
 #include "bounded.hpp"
 #include "setting.hpp"
 #include "tessera/core/device.hpp"
@@ -34,8 +35,9 @@ bool has_samples(const Arguments& arguments);
 // variables.
 Asked asked_of(const Arguments& arguments);
 
-// `by_regions`: how regions are integrated over, where it is not on the processors.
-quadrature::Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions = {});
+// `by_regions`: how regions are integrated over, where it is not on the processors; `engine`: VEGAS likewise.
+quadrature::Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions = {},
+                             const quadrature::VegasEngineFor& engine = {});
 
 // The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
 quadrature::Answer answer_from_samples(const Arguments& arguments);

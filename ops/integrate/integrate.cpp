@@ -93,17 +93,20 @@ std::vector<Case> cases() {
   // A straight line: the sum of its strips is what any rule finds.
   for (const char* rule : {"richardson", "simpson", "gauss_kronrod", "tanh_sinh"})
     out.push_back(tried("3-2*x", "-1 0.5", "24", {{"rule", rule}, {"scale", "2"}}));
-  // Several variables: a polynomial that the rule knows at once, and regions that must be cut.
-  const auto regions = [&out](std::string formula, std::string limits) {
+  // Several variables: a polynomial that Genz and Malik's rule knows at once, and a bell.
+  const auto several = [&out](std::string rule, std::string relative, std::string formula,
+                              std::string limits) {
     out.push_back({.dims = {},
                    .words = {{"FORMULA", std::move(formula)},
                              {"LIMITS", std::move(limits)},
-                             {"rule", "genz_malik"},
-                             {"relative", "1e-6"},
+                             {"rule", std::move(rule)},
+                             {"relative", std::move(relative)},
                              {"most-evaluations", "20000"}}});
   };
-  regions("exp(-20*((x-0.4)^2+y^2))", "x=[0,1] y=[-1,0.5]");
-  regions("x^3*y^2-2*y+z", "x=[0,1] y=[2,-1] z=[0,3]");
+  for (const auto& [rule, relative] : {std::pair{"genz_malik", "1e-6"}, std::pair{"vegas", "1e-2"}}) {
+    several(rule, relative, "exp(-20*((x-0.4)^2+y^2))", "x=[0,1] y=[-1,0.5]");
+    several(rule, relative, "x^3*y^2-2*y+z", "x=[0,1] y=[2,-1] z=[0,3]");
+  }
   for (const char* sum : {"plain", "pairwise", "kahan", "double_float", "exact"}) {
     out.push_back(tried(circle, "0 1", "1", {{"sum", sum}}));
     out.push_back(tried(circle, "0 1", "1057", {{"sum", sum}, {"scale", "4"}}));

@@ -39,6 +39,15 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
   return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
 }
 
+// Where two limits are the same.
+Answer nothing_between() {
+  Answer out;
+  out.value = out.truncation = 0;
+  out.reason = Reason::converged;
+  out.why = "two limits are the same";
+  return out;
+}
+
 }  // namespace
 
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
@@ -53,23 +62,27 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
 
 Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed,
-               const ByRegions& by_regions) {
+               const ByRegions& by_regions, const VegasEngineFor& engine) {
   if (!points.empty()) throw Error("known breaks are for one variable");
   if (rule == "auto") return automatic_cubature(f, box, tolerance, limits, threads, by_regions);
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
   double sign = 1;
+  bool empty = false;
   std::vector<Axis> axes;
   for (const Range& range : box.axes) {
     check(range, tolerance, limits);
+    empty = empty || range.lower == range.upper;
     if (range.lower > range.upper) sign = -sign;
     axes.push_back(Axis::of(upwards(range)));
   }
   Cube cube(f, axes, limits);
   Answer out;
+  if (empty && rule == "vegas") return nothing_between();
   if (rule == "genz_malik" && by_regions.rule) out = by_regions.rule(cube, tolerance, 0.5);
   else if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
   else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.seed = seed, .threads = threads});
-  else if (rule == "vegas") out = vegas(cube, tolerance, {.seed = seed, .threads = threads});
+  else if (rule == "vegas")
+    out = vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
   out.value *= sign;

@@ -45,6 +45,7 @@ class Cube {
 
   int dimensions() const { return static_cast<int>(axes_.size()); }
   std::vector<Axis>& axes() { return axes_; }
+  const std::vector<Axis>& axes() const { return axes_; }
   // values of f·dx/du; where f is not finite, 0 is given and the point remembered. May be called by several
   // threads.
   void values(std::span<const double> u, std::size_t count, std::span<double> y) const;

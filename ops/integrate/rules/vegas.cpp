@@ -261,15 +261,11 @@ Answer Sampling::run() {
 
 }  // namespace
 
-Answer vegas(Cube& cube, VegasEngine& engine, const Tolerance& tolerance, std::uint64_t seed) {
+Answer vegas(Cube& cube, const Tolerance& tolerance, const Vegas& how) {
   if (cube.dimensions() < 1 || cube.dimensions() > most_dimensions)
     throw Error(fmt::format("VEGAS takes 1 to {} variables, not {}", most_dimensions, cube.dimensions()));
-  return Sampling(cube, engine, tolerance, seed).run();
-}
-
-Answer vegas(Cube& cube, const Tolerance& tolerance, const Vegas& how) {
-  const auto engine = vegas_on_processors(cube, how.threads);
-  return vegas(cube, *engine, tolerance, how.seed);
+  const auto engine = how.engine ? how.engine(cube) : vegas_on_processors(cube, how.threads);
+  return Sampling(cube, *engine, tolerance, how.seed).run();
 }
 
 }  // namespace tessera::quadrature

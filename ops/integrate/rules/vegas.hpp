@@ -32,15 +32,17 @@ class VegasEngine {
   virtual VegasSeen iterate(const VegasIteration& asked, const std::vector<double>& edges) = 0;
 };
 
+// Makes one for a cube. It may compute elsewhere than on the processors.
+using VegasEngineFor = std::function<std::unique_ptr<VegasEngine>(const Cube& cube)>;
+
 std::unique_ptr<VegasEngine> vegas_on_processors(const Cube& cube, int threads);
 
 struct Vegas {
   std::uint64_t seed = 1;
-  int threads = 0;  // 0: all
+  int threads = 0;             // 0: all
+  VegasEngineFor engine = {};  // none: the processors'
 };
 
-// `cube` keeps the caps and counts; the engine evaluates.
-Answer vegas(Cube& cube, VegasEngine& engine, const Tolerance& tolerance, std::uint64_t seed);
 Answer vegas(Cube& cube, const Tolerance& tolerance, const Vegas& how = {});
 
 }  // namespace tessera::quadrature

@@ -7,10 +7,9 @@
 #include "tessera/formula/elementary.hpp"
 
 #define VEGAS_FN SIMT
-#define TESSERA_TEXT(...) __VA_ARGS__
+#define VEGAS_UNROLL
 namespace tessera::quadrature {
-inline namespace TESSERA_UNIT {
-#include "ops/integrate/rules/vegas_point-inl.h"
+#include "ops/integrate/rules/vegas_types-inl.h"
 
 // Of a cube, in shares of the whole; of several, their sums. Terms are scaled, as in VegasSums.
 struct VegasTotals {
@@ -20,6 +19,9 @@ struct VegasTotals {
   double spike;    // the most that one point adds beyond its cube's mean
   double largest;  // of |term|
 };
+
+inline namespace TESSERA_UNIT {
+#include "ops/integrate/rules/vegas_point-inl.h"
 
 SIMT void vegas_join(VegasTotals& to, const VegasTotals& from) {
   to.value += from.value;
@@ -91,5 +93,5 @@ SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
 
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::quadrature
-#undef TESSERA_TEXT
 #undef VEGAS_FN
+#undef VEGAS_UNROLL

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 11: VEGAS with the formula compiled into the kernel that samples.
+//
+// The number of axes is known to the compiler, so a point's coordinates stay in registers, and nothing is
+// looked up for each operation. The same points and the same bits as from the rung that interprets. What
+// limits it now: random numbers and the grid's double arithmetic, and for small tasks the launches of an
+// iteration.
+#include <memory>
+#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
+#include "vegas_run.hpp"
+#include "vegas_source.hpp"
+
+namespace tessera::integration {
+namespace {
+
+struct Make {
+  auto operator()(const Asked& asked, Run& run) const {
+    const cuda::OnDevice here(run.device->index);
+    const auto program = formula::compile<double>(asked.formula, asked.variables);
+    const auto kernel = std::make_shared<cuda::RuntimeKernel>(vegas_source_of(program), "vegas_sample",
+                                                              run.device->compute_capability);
+    return [kernel](const VegasFrame& f, std::int64_t tasks, Run& on) {
+      const cuda::OnDevice on_device(on.device->index);
+      constexpr int threads = compiled_vegas_threads;
+      const std::int64_t most = 16 * std::int64_t{on.device->processors};
+      const Launch launch{.grid = {std::clamp<std::int64_t>((tasks + threads - 1) / threads, 1, most)},
+                          .block = {threads}};
+      kernel->launch(launch, 0, on.stream, f.plan, f.tasks, f.edges, f.axes, f.sums, f.cube_of_task,
+                     f.weights, &f.left->holes);
+    };
+  }
+};
+
+Variant variant() {
+  Variant out;
+  out.idea = "VEGAS+, the formula compiled into the kernel that samples";
+  out.where = Where::cuda;
+  out.needs = [](const Device&) -> tessera::Reason {
+    if (tessera::Reason absent = cuda::no_nvrtc()) return absent;
+    return cuda::no_driver();
+  };
+  out.choices.push_back(choice_by_vegas(Make{}));
+  return out;
+}
+
+const Rung rung(variant());
+
+}  // namespace
+}  // namespace tessera::integration

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// VEGAS on the executor, by the kernels that GPUs run: every bit is that of the processors.
+#include <gtest/gtest.h>
+#include "tessera/core/operation.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera::integration {
+namespace {
+
+struct Told {
+  double value = 0;
+  Values values;
+  std::string variant;
+};
+
+Told told(const std::string& device, const std::string& formula, const std::string& limits,
+          const std::string& most, const std::string& seed = "1") {
+  const Operation& operation = *find_operation("integrate");
+  Arguments arguments(operation.signature, Element::f64, {},
+                      {{"FORMULA", formula},
+                       {"LIMITS", limits},
+                       {"rule", "vegas"},
+                       {"relative", "1e-3"},
+                       {"random-seed", seed},
+                       {"most-evaluations", most}});
+  const Outcome outcome = run(operation, arguments, {.device = device, .cached = false});
+  return {load_as_double(Element::f64, arguments.array("integral").data), outcome.values,
+          outcome.plan.variant->name};
+}
+
+void expect_equal(const Told& a, const Told& b, const std::string& what) {
+  EXPECT_EQ(a.value, b.value) << what;
+  for (const char* name : {"error", "truncation", "condition", "evaluations", "reason", "by", "why"})
+    EXPECT_EQ(a.values.at(name), b.values.at(name)) << what << ": " << name;
+}
+
+TEST(VegasOnTheExecutor, HasTheBitsOfTheProcessors) {
+  struct Tried {
+    const char *formula, *limits, *most;
+  };
+  for (const Tried& tried :
+       {Tried{"exp(x)", "0 1", "20000"}, Tried{"exp(-(x^2+y^2)/2)", "x=[-inf,inf] y=[-inf,3]", "40000"},
+        Tried{"x<0.3 ? y*z : exp(w-v)", "x=[0,1] y=[2,0] z=[0,1] w=[0,1] v=[0,inf]", "60000"},
+        // Nearly all the points are in the cube that is cut: many tasks.
+        Tried{"x<0.12345", "0 1", "200000"},
+        Tried{"exp(-((x-0.3)^2+(y-0.6)^2)/1e-6)", "x=[0,1] y=[0,1]", "200000"},
+        Tried{"0/0*x*y", "x=[0,1] y=[0,1]", "20000"}, Tried{"0*x*y", "x=[0,1] y=[0,1]", "20000"},
+        Tried{"1e-300*x*y*z", "x=[0,1] y=[0,1] z=[0,1]", "20000"},
+        Tried{"a*b+c*d+e2*f+g*h+i*j+k",
+              "a=[0,1] b=[0,1] c=[0,1] d=[0,1] e2=[0,1] f=[0,1] g=[0,1] h=[0,1] "
+              "i=[0,1] j=[0,1] k=[0,1]",
+              "30000"}}) {
+    const Told processors = told("cpu:threads=2", tried.formula, tried.limits, tried.most);
+    const Told executor = told("simt", tried.formula, tried.limits, tried.most);
+    EXPECT_EQ(executor.variant, "vegas");
+    EXPECT_EQ(processors.variant, "rules");
+    expect_equal(processors, executor, tried.formula);
+  }
+}
+
+TEST(VegasOnTheExecutor, TheSameFromAnyNumberOfThreads) {
+  const char *formula = "abs(x-y)*z", *limits = "x=[0,1] y=[0,1] z=[0,1]";
+  const Told alone = told("simt:threads=1", formula, limits, "30000", "7");
+  expect_equal(alone, told("simt:threads=3", formula, limits, "30000", "7"), formula);
+  expect_equal(alone, told("cpu:threads=5", formula, limits, "30000", "7"), formula);
+  EXPECT_NE(alone.value, told("simt", formula, limits, "30000", "8").value);
+}
+
+}  // namespace
+}  // namespace tessera::integration

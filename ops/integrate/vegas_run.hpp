@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's part of VEGAS on the executor and on GPUs: memory, launches, and which arguments are for it.
+#pragma once
+#include <cstring>
+#include <vector>
+#include "asked.hpp"
+#include "ops/integrate/rules/vegas_plan.hpp"
+#include "vegas_kernels.hpp"
+
+namespace tessera::integration {
+inline namespace TESSERA_UNIT {
+
+// Memory of the run's device, which is made anew when more is needed.
+class DeviceArray {
+ public:
+  explicit DeviceArray(Run& run) : run_(run) {}
+  ~DeviceArray() { release(); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  // What it held is lost where it grows.
+  void* at_least(std::size_t bytes) {
+    if (bytes <= bytes_) return data_;
+    release();
+    data_ = backend_of(*run_.device).memory(*run_.device).allocate(2 * bytes);
+    bytes_ = 2 * bytes;
+    return data_;
+  }
+  void* get() const { return data_; }
+
+ private:
+  void release() {
+    if (data_ != nullptr) backend_of(*run_.device).memory(*run_.device).release(data_);
+    data_ = nullptr;
+  }
+
+  Run& run_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Arrays one behind the other in one piece of memory: first asked how much, then where.
+class Pieces {
+ public:
+  explicit Pieces(void* base = nullptr) : base_(static_cast<char*>(base)) {}
+  template <class T>
+  void take(T*& to, std::size_t count) {
+    if (base_ != nullptr) to = reinterpret_cast<T*>(base_ + bytes_);
+    bytes_ += (count * sizeof(T) + 255) / 256 * 256;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  char* base_;
+  std::size_t bytes_ = 0;
+};
+
+inline VegasAxis vegas_axis(const quadrature::Axis& axis) {
+  const quadrature::Range& range = axis.range;
+  const int below = std::isfinite(range.lower) ? 0 : 1, above = std::isfinite(range.upper) ? 0 : 1;
+  const int kind = below != 0 ? (above != 0 ? 3 : 2) : above;
+  return {range.lower, range.upper, kind};
+}
+
+// Sample: void(const VegasFrame&, std::int64_t tasks, Run&), enqueues the kernel that samples; there may be
+// fewer tasks.
+template <class Sample>
+class VegasOnDevice : public quadrature::VegasEngine {
+ public:
+  VegasOnDevice(const quadrature::Cube& cube, Run& run, const Sample& sample)
+      : run_(run),
+        backend_(backend_of(*run.device)),
+        sample_(sample),
+        dimensions_(cube.dimensions()),
+        fixed_(run),
+        of_cubes_(run),
+        of_tasks_(run),
+        wanted_{DeviceArray(run), DeviceArray(run)} {
+    Pieces size;
+    lay_out_fixed(size);
+    Pieces pieces(fixed_.at_least(size.bytes()));
+    lay_out_fixed(pieces);
+    std::vector<VegasAxis> axes;
+    for (int axis = 0; axis < dimensions_; ++axis)
+      axes.push_back(vegas_axis(cube.axes()[static_cast<std::size_t>(axis)]));
+    backend_.copy(run_, const_cast<VegasAxis*>(frame_.axes), axes.data(), axes.size() * sizeof(VegasAxis));
+  }
+
+  quadrature::VegasSeen iterate(const quadrature::VegasIteration& asked,
+                                const std::vector<double>& edges) override;
+
+ private:
+  std::size_t bins() const { return static_cast<std::size_t>(dimensions_) * vegas_bins; }
+  std::size_t left_bytes() const { return sizeof(VegasLeft) + bins() * sizeof(u64); }
+  void lay_out_fixed(Pieces& pieces);
+  void lay_out_cubes(Pieces& pieces);
+  void lay_out_tasks(Pieces& pieces, std::size_t most);
+  std::int64_t lay_out(const quadrature::VegasIteration& asked);
+  void join(bool sampled);
+  quadrature::VegasSeen told() const;
+
+  template <class Kernel>
+  void launch(std::int64_t count) {
+    constexpr int threads = ForEach<Kernel>::threads;
+    launch_kernel<ForEach<Kernel>>({.grid = {(count + threads - 1) / threads}, .block = {threads}}, frame_,
+                                   run_);
+  }
+
+  Run& run_;
+  Backend& backend_;
+  const Sample& sample_;
+  int dimensions_;
+  VegasFrame frame_{};
+  DeviceArray fixed_, of_cubes_, of_tasks_, wanted_[2];
+  int turn_ = 0;  // which of the two is wanted now
+};
+
+template <class Sample>
+void VegasOnDevice<Sample>::lay_out_fixed(Pieces& pieces) {
+  char* left = nullptr;
+  pieces.take(left, left_bytes());
+  frame_.left = reinterpret_cast<VegasLeft*>(left);
+  frame_.weights = reinterpret_cast<u64*>(frame_.left + 1);
+  double* edges = nullptr;
+  pieces.take(edges, static_cast<std::size_t>(dimensions_) * (vegas_bins + 1));
+  frame_.edges = edges;
+  VegasAxis* axes = nullptr;
+  pieces.take(axes, static_cast<std::size_t>(dimensions_));
+  frame_.axes = axes;
+}
+
+template <class Sample>
+void VegasOnDevice<Sample>::lay_out_cubes(Pieces& pieces) {
+  VegasTasks& t = frame_.tasks;
+  pieces.take(frame_.points, t.cubes);
+  pieces.take(frame_.first, t.cubes);
+  pieces.take(frame_.group_first, t.groups);
+  pieces.take(frame_.super_first, t.supers + 1);
+  pieces.take(frame_.of_cubes, t.cubes);
+  pieces.take(frame_.of_groups, t.groups);
+  pieces.take(frame_.of_supers, t.supers);
+  t.points = frame_.points;
+  t.first = frame_.first;
+  t.group_first = frame_.group_first;
+  t.super_first = frame_.super_first;
+}
+
+template <class Sample>
+void VegasOnDevice<Sample>::lay_out_tasks(Pieces& pieces, std::size_t most) {
+  pieces.take(frame_.cube_of_task, most);
+  pieces.take(frame_.sums, most);
+}
+
+// Where everything lies, what the cubes want, and the points dealt. How many tasks there are at most.
+template <class Sample>
+std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& asked) {
+  const bool begun = frame_.tasks.cubes != 0;
+  frame_.before = frame_.plan;
+  frame_.plan = quadrature::plan_of(dimensions_, asked);
+  frame_.asked = static_cast<double>(asked.points);
+  VegasTasks& t = frame_.tasks;
+  t.cubes = quadrature::cubes_of(frame_.plan);
+  t.groups = (t.cubes + vegas_group - 1) / vegas_group;
+  t.supers = (t.groups + vegas_super - 1) / vegas_super;
+  Pieces size;
+  lay_out_cubes(size);
+  Pieces pieces(of_cubes_.at_least(size.bytes()));
+  lay_out_cubes(pieces);
+  // Each cube's last task may have few points.
+  const std::int64_t most =
+      std::max<std::int64_t>(asked.points, 2 * t.cubes) / vegas_task_points + t.cubes + 1;
+  Pieces tasks_size;
+  lay_out_tasks(tasks_size, static_cast<std::size_t>(most));
+  Pieces tasks(of_tasks_.at_least(tasks_size.bytes()));
+  lay_out_tasks(tasks, static_cast<std::size_t>(most));
+  const bool same =
+      begun && frame_.before.strata == frame_.plan.strata && frame_.before.finer == frame_.plan.finer;
+  if (!same) {
+    frame_.wanted_before = begun ? frame_.wanted : nullptr;
+    turn_ = 1 - turn_;
+    frame_.wanted = static_cast<double*>(wanted_[turn_].at_least(t.cubes * sizeof(double)));
+    launch<Inherit>(t.cubes);
+  }
+  join(false);
+  launch<Deal>(t.groups);
+  launch<OffsetGroups>(t.supers);
+  launch<OffsetSupers>(1);
+  return most;
+}
+
+template <class Sample>
+void VegasOnDevice<Sample>::join(bool sampled) {
+  frame_.sampled = sampled ? 1 : 0;
+  launch<JoinCubes>(frame_.tasks.groups);
+  launch<JoinGroups>(frame_.tasks.supers);
+  launch<JoinAll>(1);
+}
+
+template <class Sample>
+quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& asked,
+                                                     const std::vector<double>& edges) {
+  backend_.fill(run_, frame_.left, 0, left_bytes());
+  backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
+  const std::int64_t most = lay_out(asked);
+  sample_(frame_, most, run_);
+  launch<JoinRuns>(most);
+  launch<Conclude>(frame_.tasks.cubes);
+  join(true);
+  return told();
+}
+
+template <class Sample>
+quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
+  std::vector<u64> words(left_bytes() / sizeof(u64));
+  backend_.copy(run_, words.data(), frame_.left, left_bytes());
+  VegasLeft left;
+  std::memcpy(&left, words.data(), sizeof left);
+  quadrature::VegasSeen out;
+  out.value = left.totals.value;
+  out.variance = left.totals.variance;
+  out.magnitude = left.totals.magnitude;
+  out.squares = left.totals.squares;
+  out.spike = left.totals.spike;
+  out.largest = left.totals.largest;
+  out.points = static_cast<std::int64_t>(left.points);
+  out.holes = static_cast<std::int64_t>(left.holes);
+  if (frame_.plan.weight != 0)
+    out.weights.assign(words.end() - static_cast<std::ptrdiff_t>(bins()), words.end());
+  return out;
+}
+
+// Make: of the formula's Asked, what VegasOnDevice calls Sample.
+template <class T, class Make>
+void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) {
+  const Asked asked = asked_of(arguments);
+  const auto sample = make(asked, run);
+  quadrature::Answer answer = answer_to(asked, host_threads(), {}, [&](const quadrature::Cube& cube) {
+    return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run, sample);
+  });
+  const T given = rounded_value<T>(answer, asked.scale);
+  backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
+  run.values = told_of(answer, asked.scale);
+}
+
+template <class Make>
+Choice choice_by_vegas(const Make& make) {
+  Choice out;
+  out.run[Element::f64] = [make](const Arguments& a, const Tuning&, Run& run) {
+    integrate_by_vegas<double>(a, run, make);
+  };
+  out.run[Element::f32] = [make](const Arguments& a, const Tuning&, Run& run) {
+    integrate_by_vegas<float>(a, run, make);
+  };
+  out.refuses = [](const Arguments& a, const Tuning&, const Device&) -> tessera::Reason {
+    if (has_samples(a)) return "samples are for the processors";
+    if (a.text("rule") != "vegas") return "it knows the rule vegas alone";
+    return std::nullopt;
+  };
+  return out;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integration
