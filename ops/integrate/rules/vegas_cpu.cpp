@@ -60,6 +60,33 @@ Points& own_points() {
   return points;
 }
 
+// Four words for each point, for four axes.
+void draw(Points& p, const VegasPlan& plan, u32 axes) {
+  const std::size_t count = p.count;
+  const u32 *const point = p.point.data(), *const cube = p.cube.data();
+  u32 *const b0 = p.bits.data(), *const b1 = b0 + count, *const b2 = b1 + count, *const b3 = b2 + count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PhiloxState out = philox({point[i], cube[i], axes, plan.iteration, plan.seed_low, plan.seed_high});
+    b0[i] = out.c0;
+    b1[i] = out.c1;
+    b2[i] = out.c2;
+    b3[i] = out.c3;
+  }
+}
+
+void stretch(Points& p, const VegasPlan& plan, int axis, const double* edges) {
+  const std::size_t count = p.count, row = static_cast<std::size_t>(axis) * count;
+  const u32 *const bits = &p.bits[static_cast<std::size_t>(axis % 4) * count], *const stratum =
+                                                                                   &p.stratum[row];
+  const double step = axis < plan.finer ? plan.narrow : plan.wide;
+  double *const u = &p.u[row], *const slope = p.slope.data();
+  int* const bin = &p.bin[row];
+  for (std::size_t i = 0; i < count; ++i) {
+    const double v = (static_cast<double>(stratum[i]) + vegas_uniform(bits[i])) * step;
+    u[i] = vegas_stretch(edges, v, &slope[i], &bin[i]);
+  }
+}
+
 void Processors::each(std::size_t parts, const std::function<void(std::size_t)>& work) const {
   std::atomic<std::size_t> next{0};
   parallel(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), parts)), [&](int) {
@@ -146,21 +173,8 @@ std::size_t Processors::place(std::size_t first, std::size_t last, const std::ve
     }
   }
   for (int axis = 0; axis < d; ++axis) {
-    if (axis % 4 == 0)
-      for (std::size_t i = 0; i < count; ++i) {
-        u32 bits[4];
-        philox(p.point[i], p.cube[i], static_cast<u32>(axis / 4), plan_.iteration, plan_.seed_low,
-               plan_.seed_high, bits);
-        for (std::size_t k = 0; k < 4; ++k) p.bits[k * count + i] = bits[k];
-      }
-    const u32* const bits = &p.bits[static_cast<std::size_t>(axis % 4) * count];
-    const std::size_t row = static_cast<std::size_t>(axis) * count;
-    const double step = axis < plan_.finer ? plan_.narrow : plan_.wide;
-    const double* const own = &edges[static_cast<std::size_t>(axis) * (vegas_bins + 1)];
-    for (std::size_t i = 0; i < count; ++i) {
-      const double v = (static_cast<double>(p.stratum[row + i]) + vegas_uniform(bits[i])) * step;
-      p.u[row + i] = vegas_stretch(own, v, &p.slope[i], &p.bin[row + i]);
-    }
+    if (axis % 4 == 0) draw(p, plan_, static_cast<u32>(axis / 4));
+    stretch(p, plan_, axis, &edges[static_cast<std::size_t>(axis) * (vegas_bins + 1)]);
   }
   return count;
 }

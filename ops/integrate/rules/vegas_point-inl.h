@@ -3,24 +3,29 @@
 // and as text by what NVRTC compiles. It includes nothing. VEGAS_FN is what functions are, VEGAS_UNROLL
 // stands before loops over axes whose number a compiler may know.
 
-// Salmon, Moraes, Dror and Shaw's Philox4x32-10: what is random is a function of where it is wanted.
-VEGAS_FN void philox(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1, u32* out) {
-  VEGAS_UNROLL
-  for (int round = 0; round < 10; ++round) {
-    const u64 a = 0xd2511f53ull * c0;
-    const u64 b = 0xcd9e8d57ull * c2;
-    c0 = u32(b >> 32) ^ c1 ^ k0;
-    c2 = u32(a >> 32) ^ c3 ^ k1;
-    c1 = u32(b);
-    c3 = u32(a);
-    k0 += 0x9e3779b9u;
-    k1 += 0xbb67ae85u;
-  }
-  out[0] = c0;
-  out[1] = c1;
-  out[2] = c2;
-  out[3] = c3;
+struct PhiloxState {
+  u32 c0;
+  u32 c1;
+  u32 c2;
+  u32 c3;
+  u32 k0;
+  u32 k1;
+};
+
+VEGAS_FN PhiloxState philox_round(PhiloxState s) {
+  const u64 a = 0xd2511f53ull * s.c0;
+  const u64 b = 0xcd9e8d57ull * s.c2;
+  return {u32(b >> 32) ^ s.c1 ^ s.k0, u32(b), u32(a >> 32) ^ s.c3 ^ s.k1, u32(a), s.k0 + 0x9e3779b9u,
+          s.k1 + 0xbb67ae85u};
 }
+
+VEGAS_FN PhiloxState philox_five_rounds(PhiloxState s) {
+  return philox_round(philox_round(philox_round(philox_round(philox_round(s)))));
+}
+
+// Salmon, Moraes, Dror and Shaw's Philox4x32-10: what is random is a function of where it is wanted. A
+// counter and a key become four words.
+VEGAS_FN PhiloxState philox(PhiloxState s) { return philox_five_rounds(philox_five_rounds(s)); }
 
 VEGAS_FN double vegas_uniform(u32 bits) { return (double(bits) + 0.5) * 0x1p-32; }
 
@@ -118,13 +123,17 @@ VEGAS_FN VegasSums vegas_task(const VegasPlan& plan, const double* edges, const 
     int bin[most];
     double slope = 1.0;
     double weight = 1.0;
-    u32 bits[4] = {0u, 0u, 0u, 0u};
+    PhiloxState random = {0u, 0u, 0u, 0u, 0u, 0u};
     VEGAS_UNROLL
     for (int axis = 0; axis < dimensions; ++axis) {
       if (axis % 4 == 0)
-        philox(point, cube, u32(axis / 4), plan.iteration, plan.seed_low, plan.seed_high, bits);
-      const double v = (double(stratum[axis]) + vegas_uniform(bits[axis % 4])) *
-                       (axis < plan.finer ? plan.narrow : plan.wide);
+        random = philox({point, cube, u32(axis / 4), plan.iteration, plan.seed_low, plan.seed_high});
+      const u32 bits = axis % 4 == 0   ? random.c0
+                       : axis % 4 == 1 ? random.c1
+                       : axis % 4 == 2 ? random.c2
+                                       : random.c3;
+      const double step = axis < plan.finer ? plan.narrow : plan.wide;
+      const double v = (double(stratum[axis]) + vegas_uniform(bits)) * step;
       const double u = vegas_stretch(edges + axis * (vegas_bins + 1), v, &slope, &bin[axis]);
       x[axis] = vegas_abscissa(axes[axis], u, &weight);
     }

@@ -23,8 +23,8 @@ Answer answer_of(const known::OfSeveral& one, const Tolerance& tolerance, std::i
 
 TEST(Philox, GivesThePublishedNumbers) {
   const auto expect = [](const u32(&counter)[4], u32 k0, u32 k1, const u32(&want)[4]) {
-    u32 out[4];
-    philox(counter[0], counter[1], counter[2], counter[3], k0, k1, out);
+    const PhiloxState state = philox({counter[0], counter[1], counter[2], counter[3], k0, k1});
+    const u32 out[4] = {state.c0, state.c1, state.c2, state.c3};
     for (int i = 0; i < 4; ++i) EXPECT_EQ(out[i], want[i]) << i;
   };
   constexpr u32 all = 0xffffffffu;
