@@ -132,6 +132,17 @@ class Integrals(unittest.TestCase):
         values = json.loads(self.passes("integrate", "x*y*z", "x=[0,1]", "y=[0,1]", "z=[0,1]", "--rule", "genz_malik", "--json", "-").stdout)["values"]
         self.assertAlmostEqual(values["condition"], 1, delta=1e-9)
 
+    def test_a_batch_tells_how_many_came_how_far(self):
+        words = ("integrate_batch", "x^k", "0", "1", "--parameters", "k=-0.9:4", "--n", "9", "--device", "cpu")
+        values = json.loads(self.passes(*words, "--check", "--json", "-").stdout)["values"]
+        self.assertEqual((values["converged"], values["reason"]), (9, "converged"))
+        self.assertLessEqual(values["worst"], 1e-10)
+        done = run("integrate_batch", "1/x", "k", "1", "--parameters", "k=0:1", "--n", "3", "--device", "cpu", "--json", "-")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        values = json.loads(done.stdout)["values"]
+        self.assertEqual((values["converged"], values["reason"]), (2, "not converged: 1 singularity suspected"))
+        self.fails("--n is missing", "integrate_batch", "x^k", "0", "1", "--parameters", "k=1:2", "--device", "cpu")
+
     def test_help_keeps_names_and_words_apart(self):
         self.assertRegex(self.passes("integrate", "--help").stdout, r"(?m)^  integral +the integral")
 

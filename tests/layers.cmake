@@ -33,6 +33,8 @@ tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/f
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
              ops/integrate/automatic_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt)
+tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/compiled_source_test.cpp)
+target_link_libraries(test_integrate_batch PRIVATE fmt::fmt)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu ops/integrate/call_test.cu)

@@ -48,10 +48,14 @@ std::string type_of(const Parameter& p) {
 
 std::string about(const Operation& operation) {
   std::string out = operation.summary + "\n", arrays, others;
+  std::size_t array_width = 6;
+  for (const Parameter& p : operation.signature.parameters)
+    if (!p.is_flag() && p.is_array() && !p.extents.empty())
+      array_width = std::max(array_width, p.name.size() + 2);
   for (const Parameter& p : operation.signature.parameters) {
     if (p.is_flag()) continue;
     std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
-    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? 6 : 12, p.help,
+    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? array_width : 12, p.help,
                       p.kind == Kind::output  ? " (output)"
                       : p.kind == Kind::value ? " (told)"
                                               : "");

@@ -70,6 +70,9 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     ArrayView out;
     out.element = p->element.value_or(element);
     for (const auto& extent : p->extents) {
+      const Parameter* const size = signature.find(extent);
+      if (size != nullptr && size->is_flag() && !dims_.contains(extent))
+        throw Error("--" + size->flag() + " is missing: " + size->help);
       out.extents.push_back(evaluate(extent, dims_));
       if (out.extents.back() < 0) throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent + " elements along a dimension");
     }

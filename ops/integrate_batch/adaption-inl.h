@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cells of one integral, and which of them is measured next. It asks for two cells at a time, whoever
+// measures them; so one thread may have an integral for itself, or the lanes of a warp share its points.
+// Included inside a namespace by its users, behind rule-inl.h.
+//
+// A List holds the cells: numbers by Field, whole numbers by Link. Where several lanes share one, all of them
+// call everything, one of them writes, and settle() makes that visible to the others.
+
+enum Field { from_of, width_of, value_of, apart_of, error_of, noise_of_cell, low_of, high_of, fields };
+enum Link { next_of, previous_of, piece_of, links };  // neighbours of the same piece, or -1
+
+constexpr int most_breaks = 12;
+constexpr int most_pieces = 2 * (most_breaks + 2);
+
+struct Worst {
+  int index;
+  double error;
+};
+
+struct Demand {
+  double relative, absolute;
+  int most;  // evaluations
+
+  BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
+};
+
+struct Ended {
+  double value, error;
+  int spent, why;
+};
+
+template <class List>
+struct Adaption {
+  List& list;
+  const Nodes& nodes;
+  Demand demand;
+  Stretches stretches{};
+  double sign = 1;
+  Exactly value{}, error{}, noise{};
+  int count = 0, pieces = 0, spent = 0, why = converged, stubborn = 0, rough = 0;
+  bool starting = true, more = false;
+  // What is split.
+  int parent = 0, parent_next = -1, parent_piece = 0;
+  double parent_value = 0, parent_apart = 0, parent_error = 0, parent_noise = 0;
+  // What is to be measured: two cells of one width.
+  Piece piece[2] = {};
+  double from[2] = {}, width = 1;
+
+  BATCH_FN Adaption(List& cells, const Nodes& table, const Demand& wanted)
+      : list(cells), nodes(table), demand(wanted) {}
+
+  // True: two cells are to be measured.
+  template <class Ends>
+  BATCH_FN bool begin(Ends& ends, int breaks) {
+    double a = ends(0), b = ends(1);
+    if (a != a || b != b) return stop(non_finite);
+    if (a == b) return false;
+    if (a > b) {
+      const double other = a;
+      a = b;
+      b = other;
+      sign = -1;
+    }
+    stretches = {a, b, breaks};
+    return begin_stretch(ends);
+  }
+
+  // What the two cells came to. True: two more are to be measured.
+  template <class Ends>
+  BATCH_FN bool take(Ends& ends, const Sums& first, const Sums& second) {
+    spent += pair_cost;
+    const double all =
+        (first.kronrod + first.noise + first.apart) + (second.kronrod + second.noise + second.apart);
+    if (!is_finite(all + (first.low + first.high) + (second.low + second.high))) return stop(non_finite);
+    if (!starting) {
+      split(first, second);
+      return decide();
+    }
+    append(0, first);
+    append(1, second);
+    count += 2;
+    pieces += 2;
+    if (more) return begin_stretch(ends);
+    starting = false;
+    return decide();
+  }
+
+  BATCH_FN Ended ended() const {
+    const double largest = 0x1p1023, infinite = 2 * largest;
+    if (why == non_finite) return {infinite - infinite, infinite, spent, why};
+    // Parts were never seen, or grow without a bound that anybody knows.
+    if (why == singular || (starting && why != converged)) return {sign * value.high, infinite, spent, why};
+    return {sign * value.high, larger(error.high, 0) + last_bit * noise.high, spent, why};
+  }
+
+ private:
+  static constexpr double settled = 6 * last_bit;  // of a cell's noise: a smaller error is rounding
+  static constexpr double safety = 1.25;
+
+  BATCH_FN bool stop(int because) {
+    why = because;
+    return false;
+  }
+
+  template <class Ends>
+  BATCH_FN bool begin_stretch(Ends& ends) {
+    more = stretches.next(ends, piece[0], piece[1]);
+    from[0] = from[1] = 0;
+    width = 1;
+    return can_afford(2);
+  }
+
+  BATCH_FN bool can_afford(int cells) {
+    if (spent + pair_cost > demand.most) return stop(evaluations);
+    if (count + cells > list.capacity()) return stop(memory);
+    return true;
+  }
+
+  BATCH_FN void write(int index, int of_piece, double start, const Sums& sums, double its_error) {
+    const double radius = 0.5 * width;
+    list.set(from_of, index, start);
+    list.set(width_of, index, width);
+    list.set(value_of, index, radius * sums.kronrod);
+    list.set(apart_of, index, size_of(radius * sums.apart));
+    list.set(error_of, index, its_error);
+    list.set(noise_of_cell, index, sums.noise);
+    list.set(low_of, index, sums.low);
+    list.set(high_of, index, sums.high);
+    list.set_link(piece_of, index, of_piece);
+    add(value, radius * sums.kronrod);
+    add(error, its_error);
+    add(noise, sums.noise);
+  }
+
+  BATCH_FN void append(int which, const Sums& sums) {
+    list.set_piece(pieces + which, piece[which]);
+    list.set_top(pieces + which, count + which);
+    list.set_link(next_of, count + which, -1);
+    list.set_link(previous_of, count + which, -1);
+    write(count + which, pieces + which, 0, sums, safety * size_of(0.5 * sums.apart));
+  }
+
+  // How far the sum of two halves may be off, whose rules are so far apart, and which moved so far from their
+  // parent's value. Where errors fall by a constant factor from one halving to the next, as at a singularity,
+  // what all further halvings would move adds up; where the fall shows none, a tenth is left.
+  BATCH_FN double error_of_halves(double apart, double moved) const {
+    if (moved <= settled * parent_noise) return safety * apart;
+    const double fall = parent_apart > 0 ? apart / parent_apart : 1;
+    const double ahead = fall < 0.97 ? fall / (1 - fall) : 32;
+    const double share = moved > parent_error ? larger(ahead, 1) : larger(ahead, 0.1);
+    return safety * larger(apart, moved * share);
+  }
+
+  BATCH_FN void split(const Sums& left, const Sums& right) {
+    const double radius = 0.5 * width;
+    const double now = radius * left.kronrod + radius * right.kronrod, moved = size_of(parent_value - now);
+    const double left_apart = size_of(radius * left.apart), right_apart = size_of(radius * right.apart);
+    const double apart = left_apart + right_apart, whole = error_of_halves(apart, moved);
+    const double left_error = apart > 0 ? whole * (left_apart / apart) : 0.5 * whole;
+    const double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
+    if (moved <= 1e-5 * size_of(now) && apart >= 0.99 * parent_apart) ++rough;
+    if (from[0] == 0 && width < 0x1p-11 && left_apart >= 0.985 * parent_apart) ++stubborn;
+    add(value, -parent_value);
+    add(error, -parent_error);
+    add(noise, -parent_noise);
+    write(parent, parent_piece, from[0], left, left_error);
+    write(count, parent_piece, from[1], right, right_error);
+    list.set_link(next_of, parent, count);
+    list.set_link(previous_of, count, parent);
+    list.set_link(next_of, count, parent_next);
+    if (parent_next >= 0) list.set_link(previous_of, parent_next, count);
+    else list.set_top(parent_piece, count);
+    ++count;
+  }
+
+  BATCH_FN bool decide() {
+    list.settle();
+    if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);
+    if (is_met() && seams_hold()) return stop(noise.high == 0 ? doubtful : converged);
+    // What is left is rounding, which cells cannot mend.
+    if (error.high <= 0.01 * demand.of(value.high) && !is_met()) return stop(roundoff);
+    if (rough >= 10) return stop(roundoff);
+    if (stubborn >= 12) return stop(singular);
+    return choose();
+  }
+
+  BATCH_FN bool is_met() const { return error.high + last_bit * noise.high <= demand.of(value.high); }
+
+  BATCH_FN bool choose() {
+    const Worst worst = list.worst(count);
+    parent = worst.index;
+    parent_error = worst.error;
+    parent_value = list.get(value_of, parent);
+    parent_apart = list.get(apart_of, parent);
+    parent_noise = list.get(noise_of_cell, parent);
+    parent_next = list.link(next_of, parent);
+    parent_piece = list.link(piece_of, parent);
+    const double start = list.get(from_of, parent), whole = list.get(width_of, parent);
+    if (parent_error <= settled * parent_noise) return stop(roundoff);
+    if (whole <= 0x1p-47 * start || whole < 1e-300) return stop(singular);
+    piece[0] = piece[1] = list.piece(parent_piece);
+    width = 0.5 * whole;
+    from[0] = start;
+    from[1] = start + width;
+    return can_afford(1);
+  }
+
+  BATCH_FN double differing(double a, double b) const {
+    const double apart = size_of(a - b);
+    return apart <= 1e3 * last_bit * larger(size_of(a), size_of(b)) ? 0 : apart;
+  }
+
+  // What a cell owes because a neighbour expects another height where they meet, or its piece's partner does
+  // where t is 1.
+  BATCH_FN double owed(int index) const {
+    const double low = list.get(low_of, index), high = list.get(high_of, index);
+    const int before = list.link(previous_of, index), behind = list.link(next_of, index);
+    double apart = 0;
+    if (before >= 0) apart = differing(low, list.get(high_of, before));
+    const int across = behind >= 0 ? behind : list.top(list.link(piece_of, index) ^ 1);
+    apart = larger(apart, differing(high, list.get(behind >= 0 ? low_of : high_of, across)));
+    return apart * 0.5 * list.get(width_of, index) * (1 - nodes.x[slots - 1]);
+  }
+
+  // Charges cells that expect different heights where they meet; true: the demand is met all the same.
+  BATCH_FN bool seams_hold() {
+    for (int first = 0; first < count; first += list.lanes()) {
+      const int index = first + list.lane();
+      double more_error = 0;
+      if (index < count) {
+        const double charged = owed(index), before = list.get(error_of, index);
+        if (charged > before) {
+          list.charge(index, charged);
+          more_error = charged - before;
+        }
+      }
+      list.add_in_order(error, more_error);
+    }
+    return is_met();
+  }
+};
+
+// One integral from its beginning to its end, where one thread measures both cells.
+template <class List, class F, class Ends>
+BATCH_FN Ended integrate_alone(List& list, const Nodes& nodes, const Demand& demand, F& f, Ends& ends,
+                               int breaks) {
+  Adaption<List> adaption(list, nodes, demand);
+  bool going = adaption.begin(ends, breaks);
+  while (going) {
+    Sums sums[2];
+    BATCH_ROLLED
+    for (int k = 0; k < 2; ++k)
+      sums[k] = measure(nodes, adaption.piece[k], adaption.from[k], adaption.width, f);
+    going = adaption.take(ends, sums[0], sums[1]);
+  }
+  return adaption.ended();
+}

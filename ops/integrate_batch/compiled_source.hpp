@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the rung that compiles a formula when it is typed, as text for NVRTC.
+#pragma once
+#include <string>
+#include "setting.hpp"
+
+namespace tessera::integrate_batch {
+
+struct Compiled {
+  int cells = 16;     // of an integral that one thread keeps for itself; 0: none does
+  int threads = 128;  // of a block of such threads
+  int warps = 4;      // of a block whose warps take an integral each
+};
+
+// What the kernels are given beside Work, by value; the text declares the same.
+struct Spare {
+  unsigned* counters;
+  unsigned* waiting;
+  char* memory;
+  int cells;
+};
+
+// The kernels `each_alone` and `together`. The bits of the rungs that interpret the same formula.
+std::string source_of(const Setting& setting, const Compiled& how);
+
+}  // namespace tessera::integrate_batch

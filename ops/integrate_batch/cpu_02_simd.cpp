@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU rung 2: several integrals at a time, vectors, every core.
+//
+// Eight integrals each say which points they want next, and the interpreter computes all of these at once:
+// its own work is shared by some three hundred points, and operators run in vectors. Who is done makes room
+// for the next, and threads take the next integrals from one counter, so hard ones hold nobody up. The order
+// within an integral stays, and with it the bits. What limits it now is the elementary functions.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+#include "integrate_batch.hpp"
+#include "tessera/core/parallel.hpp"
+#include "tessera/formula/evaluate.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::integrate_batch {
+namespace {
+
+constexpr std::size_t seats = 8, points = seats * pair_cost;
+
+// The rule asks for heights in one order: first it is asked where, then it is told what was found.
+struct Ask {
+  double* next;
+  double operator()(double x) {
+    *next++ = x;
+    return 0;
+  }
+};
+struct Tell {
+  const double* next;
+  double operator()(double) { return *next++; }
+};
+
+// One integral on its way.
+class Seat {
+ public:
+  explicit Seat(int cells) : memory_(static_cast<std::size_t>(list_bytes(cells)) / sizeof(double) + 1) {
+    cells_ = OwnCells::of(memory_.data(), cells, 1, 0);
+  }
+
+  // False: there was nothing to measure.
+  bool sit(const Problem<double>& p, std::int64_t index) {
+    problem_ = &p;
+    index_ = index;
+    ends_ = p.formula_of(p.end, index);
+    adaption_.emplace(cells_, p.work.nodes, demand_of(p.work, index));
+    return adaption_->begin(ends_, p.work.breaks);
+  }
+
+  void ask(double* x) const {
+    Ask f{x};
+    for (int k = 0; k < 2; ++k)
+      (void)measure(problem_->work.nodes, adaption_->piece[k], adaption_->from[k], adaption_->width, f);
+  }
+
+  bool tell(const double* y) {
+    Tell f{y};
+    Sums sums[2];
+    for (int k = 0; k < 2; ++k)
+      sums[k] = measure(problem_->work.nodes, adaption_->piece[k], adaption_->from[k], adaption_->width, f);
+    return adaption_->take(ends_, sums[0], sums[1]);
+  }
+
+  void leave() const { store(problem_->work, index_, adaption_->ended()); }
+  double parameter(int i) const { return ends_.inputs[1 + i]; }
+
+ private:
+  std::vector<double> memory_;
+  OwnCells cells_{};
+  const Problem<double>* problem_ = nullptr;
+  std::int64_t index_ = 0;
+  Formula ends_{};
+  std::optional<Adaption<OwnCells>> adaption_;
+};
+
+// One thread's seats.
+class Table {
+ public:
+  Table(const Problem<double>& p, std::atomic<std::int64_t>& next) : p_(p), next_(next) {
+    inputs_.push_back({x_, true});
+    for (int i = 0; i < p.work.parameters; ++i) inputs_.push_back({parameters_[i], true});
+  }
+
+  void run() {
+    while (taken_ < seats && fill(taken_)) ++taken_;
+    while (taken_ > 0) {
+      for (std::size_t s = 0; s < taken_; ++s) seats_[s]->ask(x_ + s * pair_cost);
+      formula::evaluate_many<double>(p_.integrand, inputs_, taken_ * pair_cost, y_);
+      for (std::size_t s = taken_; s-- > 0;) {
+        if (seats_[s]->tell(y_ + s * pair_cost)) continue;
+        seats_[s]->leave();
+        if (!fill(s)) close_up(s);
+      }
+    }
+  }
+
+ private:
+  // The next integral for a seat; false: there is none.
+  bool fill(std::size_t seat) {
+    if (!seats_[seat]) seats_[seat] = std::make_unique<Seat>(p_.cells);
+    for (std::int64_t index = 0; (index = next_.fetch_add(1, std::memory_order_relaxed)) < p_.work.count;) {
+      if (!seats_[seat]->sit(p_, index)) {
+        seats_[seat]->leave();
+        continue;
+      }
+      write_parameters(seat);
+      return true;
+    }
+    return false;
+  }
+
+  // The last one takes the empty seat; its heights have been taken already.
+  void close_up(std::size_t seat) {
+    --taken_;
+    if (seat == taken_) return;
+    std::swap(seats_[seat], seats_[taken_]);
+    write_parameters(seat);
+  }
+
+  void write_parameters(std::size_t seat) {
+    for (int i = 0; i < p_.work.parameters; ++i)
+      std::fill_n(parameters_[i] + seat * pair_cost, pair_cost, seats_[seat]->parameter(i));
+  }
+
+  const Problem<double>& p_;
+  std::atomic<std::int64_t>& next_;
+  std::size_t taken_ = 0;
+  std::unique_ptr<Seat> seats_[seats];
+  std::vector<formula::Input<double>> inputs_;
+  alignas(64) double x_[points], y_[points], parameters_[most_parameters][points];
+};
+
+void integrate_by_many(const Problem<double>& p, const Tuning&, Run& run) {
+  std::atomic<std::int64_t> next{0};
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(p.work.count / 4, 1, run.device->threads));
+  parallel(threads, [&](int) { std::make_unique<Table>(p, next)->run(); });
+}
+
+const Rung rung{"eight integrals at a time, their points in vectors, on every core",
+                Where::cpu,
+                {choice_of<Problem>(integrate_by_many)}};
+
+}  // namespace
+}  // namespace tessera::integrate_batch

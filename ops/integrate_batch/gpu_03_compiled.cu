@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 3: the formula compiled when it is typed; threads for the easy integrals, warps for the rest.
+//
+// The compiler settles what the interpreter looks up for every point. A thread works on an integral as long
+// as its cells fit into a few of its own, which most do; it puts the others into a queue, from which warps
+// take one after another, so no warp waits for a hard one among easy ones. Both ways give the same bits, so
+// nobody can tell which it was. What limits it now is the arithmetic of the formula, and the lanes that wait
+// while another of their warp splits its cells once more.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include "compiled_source.hpp"
+#include "integrate_batch.hpp"
+#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::integrate_batch {
+namespace {
+
+constexpr std::size_t counter_bytes = 256;
+
+struct Kernels {
+  std::optional<cuda::RuntimeKernel> alone, together;
+};
+
+// Those that this thread asked for last: asking again costs a comparison.
+const Kernels& kernels_for(const Setting& setting, const Compiled& how, int capability) {
+  thread_local std::string known;
+  thread_local Kernels last;
+  thread_local int for_capability = 0;
+  thread_local formula::Program<double> integrand, end;
+  thread_local Compiled compiled{-1, 0, 0};
+  const bool same = for_capability == capability && how.cells == compiled.cells &&
+                    how.threads == compiled.threads && how.warps == compiled.warps &&
+                    std::memcmp(&integrand, &setting.integrand, sizeof integrand) == 0 &&
+                    std::memcmp(&end, &setting.end, sizeof end) == 0;
+  if (same) return last;
+  for_capability = 0;
+  last = {};
+  const std::string source = source_of(setting, how);
+  if (how.cells > 0) last.alone.emplace(source, "each_alone", capability);
+  last.together.emplace(source, "together", capability);
+  std::memcpy(&integrand, &setting.integrand, sizeof integrand);
+  std::memcpy(&end, &setting.end, sizeof end);
+  compiled = how;
+  for_capability = capability;
+  return last;
+}
+
+// Where an integral begins with more cells, a thread has room for them and some.
+Compiled compiled_of(const Tuning& tuning, const Setting& setting) {
+  const auto begins = 2 * static_cast<int>(setting.ends.size()), cells = tuning["cells"];
+  return {cells == 0 ? 0 : std::max(cells, begins + 4), tuning["thread"], tuning["warps"]};
+}
+
+std::int64_t warp_blocks(const Problem<double>& p, const Tuning& t) {
+  const std::int64_t needed = (p.work.count + t["warps"] - 1) / t["warps"];
+  return std::min<std::int64_t>(needed, t["block"]);
+}
+
+std::size_t waiting_bytes(const Problem<double>& p) {
+  return (static_cast<std::size_t>(p.work.count) * sizeof(unsigned) + 255) / 256 * 256;
+}
+
+void integrate_compiled(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const auto p = Problem<double>::of(arguments);
+  if (p.work.count == 0) return;
+  const cuda::OnDevice on_device(run.device->index);
+  const Setting& setting = setting_of(arguments);
+  const Compiled how = compiled_of(tuning, setting);
+  const Kernels& kernels = kernels_for(setting, how, run.device->compute_capability);
+  char* const workspace = static_cast<char*>(run.workspace);
+  const Spare spare{reinterpret_cast<unsigned*>(workspace),
+                    reinterpret_cast<unsigned*>(workspace + counter_bytes),
+                    workspace + counter_bytes + waiting_bytes(p), p.cells};
+  if (how.cells > 0)
+    kernels.alone->launch({.grid = {(p.work.count + how.threads - 1) / how.threads}, .block = {how.threads}},
+                          0, run.stream, p.work, spare);
+  kernels.together->launch({.grid = {warp_blocks(p, tuning)}, .block = {32 * how.warps}}, 0, run.stream,
+                           p.work, spare);
+}
+
+Choice choice() {
+  Choice out;
+  out.run[Element::f64] = integrate_compiled;
+  out.ranges = {{.name = "cells", .first = 0, .last = 64, .value = 16},
+                {.name = "thread", .first = 32, .last = 256, .value = 128},
+                {.name = "block", .first = 1, .last = 1 << 16, .value = 1056},
+                {.name = "warps", .first = 1, .last = 8, .value = 4}};
+  out.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {
+    const auto p = Problem<double>::of(arguments);
+    return counter_bytes + waiting_bytes(p) +
+           static_cast<std::size_t>(warp_blocks(p, tuning) * tuning["warps"] * list_bytes(p.cells));
+  };
+  return out;
+}
+
+Variant variant() {
+  Variant out;
+  out.idea =
+      "the formula compiled when it is typed; easy integrals by threads, the rest by warps from a queue";
+  out.where = Where::cuda;
+  out.needs = [](const Device&) -> Reason {
+    if (Reason absent = cuda::no_nvrtc()) return absent;
+    return cuda::no_driver();
+  };
+  out.choices.push_back(choice());
+  return out;
+}
+
+const Rung rung(variant());
+
+}  // namespace
+}  // namespace tessera::integrate_batch

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integrate_batch.hpp"
+#include <gtest/gtest.h>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <fmt/format.h>
+#include "ops/integrate/rules/integrands.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/operation.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera::integrate_batch {
+namespace {
+
+const Operation& operation() { return *find_operation("integrate_batch"); }
+
+struct Batch {
+  std::vector<double> value, error;
+  std::vector<int> spent, why;
+  Values told;
+
+  std::size_t size() const { return value.size(); }
+  bool operator==(const Batch& other) const {
+    const auto bits = [](const std::vector<double>& v) {
+      std::vector<std::uint64_t> out;
+      for (const double x : v) out.push_back(std::isnan(x) ? 0 : std::bit_cast<std::uint64_t>(x));
+      return out;
+    };
+    return bits(value) == bits(other.value) && bits(error) == bits(other.error) && spent == other.spent &&
+           why == other.why;
+  }
+};
+
+Arguments arguments_of(const std::string& formula, const std::string& limits, const std::string& parameters,
+                       int n, Arguments::Words words = {}, std::map<std::string, ArrayView> arrays = {}) {
+  words["FORMULA"] = formula;
+  words["LIMITS"] = limits;
+  words["parameters"] = parameters;
+  if (n > 0) words["n"] = std::to_string(n);
+  return {operation().signature, Element::f64, std::move(arrays), words};
+}
+
+Batch ran(Arguments arguments,
+          const Request& request = {.device = "cpu", .variant = "simd", .cached = false}) {
+  const Outcome outcome = run(operation(), arguments, request);
+  Batch out;
+  const auto take = [&](const char* name, auto& to) {
+    const ArrayView& view = arguments.array(name);
+    for (std::int64_t i = 0; i < view.count(); ++i)
+      to.push_back(static_cast<typename std::remove_reference_t<decltype(to)>::value_type>(load_as_double(
+          view.element,
+          static_cast<const char*>(view.data) + i * static_cast<std::int64_t>(size_of(view.element)))));
+  };
+  take("integrals", out.value);
+  take("errors", out.error);
+  take("evaluations", out.spent);
+  take("reasons", out.why);
+  out.told = outcome.values;
+  return out;
+}
+
+std::string number(double x) { return std::isinf(x) ? (x < 0 ? "-inf" : "inf") : fmt::format("{:.17g}", x); }
+
+// The tolerance is met or another reason is told; and what was told is true.
+void expect_honest(const Batch& batch, std::size_t i, double exact, double relative,
+                   const std::string& what) {
+  const double off = std::fabs(batch.value[i] - exact);
+  if (batch.why[i] != converged) return;
+  EXPECT_LE(off, batch.error[i] + 4e-16 * std::fabs(exact)) << what;
+  EXPECT_LE(off, relative * std::fabs(exact) * 1.0001) << what;
+}
+
+TEST(Batch, KnownIntegralsAreRightOrSaidNotToBe) {
+  int all = 0, met = 0;
+  for (const double relative : {1e-4, 1e-9, 1e-12})
+    for (const auto& known : quadrature::known_integrals()) {
+      const Batch batch = ran(arguments_of("p*(" + known.text + ")",
+                                           number(known.range.lower) + " " + number(known.range.upper),
+                                           "p=-2:3", 3, {{"relative", number(relative)}}));
+      for (std::size_t i = 0; i < 3; ++i) {
+        const double p = -2 + 2.5 * static_cast<double>(i);
+        expect_honest(batch, i, p * known.exact, relative,
+                      fmt::format("{} {} by {}", known.id, known.text, relative));
+        ++all;
+        met += batch.why[i] == converged;
+      }
+    }
+  EXPECT_GE(all, 270);
+  EXPECT_GE(met * 100, all * 80) << met << " of " << all;
+}
+
+struct Family {
+  const char *formula, *limits, *parameters;
+  std::function<double(double)> exact;
+  double from, to;
+  double share = 1;  // of the integrals that must converge
+};
+
+TEST(Batch, FamiliesMatchTheirClosedForms) {
+  const double pi = std::numbers::pi;
+  const std::vector<Family> families = {
+      {"x^k", "0 1", "k=-0.9:5", [](double k) { return 1 / (k + 1); }, -0.9, 5},
+      {"cos(k*x)*exp(-x)", "0 inf", "k=0:20", [](double k) { return 1 / (1 + k * k); }, 0, 20},
+      {"1/(1+k^2*x^2)", "-inf inf", "k=0.1:50", [&](double k) { return pi / k; }, 0.1, 50},
+      {"exp(-k*x)", "0 inf", "k=1e-4:1e4:log", [](double k) { return 1 / k; }, 1e-4, 1e4},
+      {"abs(x-k)", "0 1", "k=0:1", [](double k) { return (k * k + (1 - k) * (1 - k)) / 2; }, 0, 1},
+      {"if(x*x<k,1,0)", "0 1", "k=0:1", [](double k) { return std::sqrt(k); }, 0, 1, 0.9},
+      {"sqrt(abs(x*x-k))", "0 0+sqrt(k)", "k=0.01:9", [&](double k) { return pi / 4 * k; }, 0.01, 9},
+      {"exp(-((x-k)*1e3)^2)", "0 1", "k=0.1:0.9", [&](double) { return std::sqrt(pi) * 1e-3; }, 0.1, 0.9},
+      {"log(x/k)", "0 k", "k=1:7", [](double k) { return -k; }, 1, 7},
+      {"1/((x-k)^2+1e-8)", "-1 2", "k=0:1",
+       [](double k) { return 1e4 * (std::atan(1e4 * (2 - k)) + std::atan(1e4 * (1 + k))); }, 0, 1},
+  };
+  constexpr int n = 60;
+  for (const Family& family : families) {
+    const Batch batch =
+        ran(arguments_of(family.formula, family.limits, family.parameters, n, {{"relative", "1e-9"}}));
+    const bool log = std::string(family.parameters).ends_with(":log");
+    std::size_t met = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double share = static_cast<double>(i) / (n - 1);
+      const double k = log ? family.from * std::pow(family.to / family.from, share)
+                           : family.from + (family.to - family.from) * share;
+      expect_honest(batch, i, family.exact(k), 1e-9, fmt::format("{} k = {}", family.formula, k));
+      met += batch.why[i] == converged;
+    }
+    EXPECT_GE(static_cast<double>(met), family.share * n) << family.formula;
+  }
+}
+
+// A jump that no part of the formula gives away, at many places: it must be found or the claim left out.
+TEST(Batch, HiddenJumpsAreNeverMissed) {
+  constexpr int n = 3000;
+  const Batch batch =
+      ran(arguments_of("if(exp(x)<exp(k),1,2)", "0 1", "k=0.001:0.999", n, {{"relative", "1e-7"}}));
+  std::size_t met = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double k = 0.001 + 0.998 * static_cast<double>(i) / (n - 1);
+    expect_honest(batch, i, 2 - k, 1e-7, fmt::format("k = {:.17g}", k));
+    met += batch.why[i] == converged;
+  }
+  EXPECT_GE(met, n * 9 / 10u);
+}
+
+TEST(Batch, EachReasonIsItsOwn) {
+  const auto why = [](const char* formula, const char* limits, Arguments::Words words = {}) {
+    const Batch batch = ran(arguments_of(formula, limits, "k=1", 1, std::move(words)));
+    EXPECT_EQ(std::get<std::string>(batch.told.at("reason")) == "converged", batch.why[0] == converged);
+    return batch.why[0];
+  };
+  EXPECT_EQ(why("k*x", "0 1"), converged);
+  EXPECT_EQ(why("k*x", "1 1"), converged);
+  EXPECT_EQ(why("sin(k*x)", "0 5000", {{"most-evaluations", "420"}}), evaluations);
+  EXPECT_EQ(why("k*sin(x)", "-1 1"), roundoff);  // 0 by symmetry: no relative accuracy
+  EXPECT_EQ(why("k*sin(x)", "-1 1", {{"absolute", "1e-10"}}), converged);
+  EXPECT_EQ(why("k/x", "0 1"), singular);
+  EXPECT_EQ(why("k/abs(x-0.3)", "0 1"), non_finite);  // no x is near enough to the pole
+  EXPECT_EQ(why("sin(x)*k", "0 inf"), singular);
+  EXPECT_EQ(why("log(x-k)", "0 3"), non_finite);
+  EXPECT_EQ(why("x", "0 k-inf*0"), non_finite);
+  EXPECT_EQ(why("exp(-(x*x-1e8*k)^2)", "-inf inf"), doubtful);
+}
+
+TEST(Batch, WhatIsNotKnownIsNotTold) {
+  const Batch divergent = ran(arguments_of("k/x", "0 1", "k=1", 1));
+  EXPECT_TRUE(std::isinf(divergent.error[0]));
+  const Batch undefined = ran(arguments_of("sqrt(x-k)", "0 1", "k=0.5:2", 2));
+  EXPECT_TRUE(std::isnan(undefined.value[0]) && std::isinf(undefined.error[0]));
+  // The cap comes before the second stretch was seen.
+  const Batch capped = ran(arguments_of("abs(x-k)", "0 1", "k=0.5", 1, {{"most-evaluations", "42"}}));
+  EXPECT_EQ(capped.why[0], evaluations);
+  EXPECT_TRUE(std::isinf(capped.error[0]));
+  EXPECT_LE(capped.spent[0], 42);
+}
+
+TEST(Batch, ARangeTurnedAroundIsItsNegative) {
+  const Batch up = ran(arguments_of("exp(x)", "0 k", "k=1:2", 4)),
+              down = ran(arguments_of("exp(x)", "k 0", "k=1:2", 4));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(up.value[i], -down.value[i]);
+}
+
+// Every rung of our own, wherever it runs, in launches of many shapes: the same bits of everything.
+TEST(Batch, EveryRungGivesTheSameBits) {
+  const std::vector<Arguments> problems = {
+      arguments_of("sqrt(x)*cos(k*x)", "0 3", "k=0.5:20", 75, {{"relative", "1e-9"}}),
+      arguments_of("if(x*x<k,1,x)", "-1 k", "k=-0.5:1", 41),
+      arguments_of("x^k*log(1+w)", "0 inf", "k=-2:0.5,w=1:2", 33, {{"most-evaluations", "4200"}}),
+      arguments_of("sqrt(abs(x-k)*abs(x-w))", "0 1", "k=0.1:0.9,w=0.9:0.2", 20, {{"points", "(k+w)/2"}})};
+  for (const Arguments& problem : problems) {
+    const Batch first = ran(problem, {.device = "cpu", .variant = "naive", .cached = false});
+    int others = 0;
+    for (const Variant* variant : ladder_of("integrate_batch")) {
+      Backend* const backend = find_backend(variant->where);
+      if (variant->yardstick || backend == nullptr || backend->devices().empty()) continue;
+      std::vector<std::optional<Tuning>> shapes{std::nullopt};
+      for (const int blocks : {1, 3})
+        if (!variant->choices[0].ranges.empty()) shapes.push_back(Tuning{{"block", blocks}});
+      for (const char* threads : {":threads=1", ":threads=3"})
+        for (const auto& shape : shapes) {
+          const std::string device =
+              std::string(name_of(variant->where)) + (variant->where == Where::cuda ? "" : threads);
+          EXPECT_EQ(
+              first,
+              ran(problem, {.device = device, .variant = variant->name, .tuning = shape, .cached = false}))
+              << variant->name << " on " << device << (shape ? " " + to_string(*shape) : "");
+          ++others;
+        }
+    }
+    EXPECT_GE(others, 16);
+  }
+}
+
+TEST(Batch, TakesParametersAndTolerancesFromArrays) {
+  double p[] = {1, 0.5, 2, 0.25, 3, 0.125}, t[] = {1e-3, 1e-8, 1e-12};
+  const ArrayView rows{p, Element::f64, {3, 2}, {2, 1}}, tolerances{t, Element::f64, {3}, {1}};
+  const Batch batch = ran(arguments_of("k*x^w", "0 1", "k,w", 0, {}, {{"P", rows}, {"T", tolerances}}));
+  ASSERT_EQ(batch.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_honest(batch, i, p[2 * i] / (1 + p[2 * i + 1]), t[i], "array");
+  EXPECT_LT(batch.spent[0], batch.spent[2]);
+  EXPECT_EQ(batch.why, (std::vector{0, 0, 0}));
+}
+
+std::string complaint(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::user);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Batch, WordsThatMeanNothingAreRefused) {
+  const auto says = [](const char* part, const char* formula, const char* limits, const char* parameters,
+                       Arguments::Words words = {}) {
+    const std::string said =
+        complaint([&] { (void)ran(arguments_of(formula, limits, parameters, 4, std::move(words))); });
+    EXPECT_NE(said.find(part), std::string::npos) << part << ": " << said;
+  };
+  says("no array", "k*x", "0 1", "k");
+  says("named twice", "k*x", "0 1", "k=1:2,k=2:3");
+  says("is the variable", "x", "0 1", "x=1:2");
+  says("names no parameter", "x", "0 1", "pi=1:2");
+  says("is no range", "k*x", "0 1", "k=1:2:lin");
+  says("finite numbers", "k*x", "0 1", "k=0:2:log");
+  says("finite numbers", "k*x", "0 1", "k=0:inf");
+  says("not two", "k*x", "0", "k=1:2");
+  says("no parameter", "k*x", "0 w", "k=1:2");
+  says("the variable", "k*x", "0 x", "k=1:2");
+  says("column", "k*(x", "0 1", "k=1:2");
+  says("from 0 on", "k*x", "0 1", "k=1:2", {{"relative", "-1"}});
+  says("from 0 on", "k*x", "0 1", "k=1:2", {{"absolute", "-1"}});
+  says("out of its range", "k*x", "0 1", "k=1:2", {{"most-evaluations", "41"}});
+}
+
+// A known lie: the check of this operation must find it.
+TEST(Batch, TheCheckFindsAWrongIntegral) {
+  Arguments arguments = arguments_of("exp(-k*x)", "0 inf", "k=1:2", 5);
+  Batch batch = ran(arguments);
+  std::vector<int> whole(5);
+  const std::pair<const char*, void*> places[] = {{"integrals", batch.value.data()},
+                                                  {"errors", batch.error.data()},
+                                                  {"evaluations", batch.spent.data()},
+                                                  {"reasons", batch.why.data()}};
+  for (const auto& [name, data] : places) arguments.set_array(name, data);
+  EXPECT_TRUE(verify(operation(), arguments).passed);
+  batch.value[3] *= 1 + 3e-10;
+  EXPECT_FALSE(verify(operation(), arguments).passed);
+  batch.value[3] = NAN;
+  EXPECT_FALSE(verify(operation(), arguments).passed);
+}
+
+}  // namespace
+}  // namespace tessera::integrate_batch

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+#include "checking.hpp"
+#include "integrate_batch.hpp"
+#include "ops/integrate/bounded.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::integrate_batch {
+namespace {
+
+using Real = long double;
+constexpr Real half_pi = std::numbers::pi_v<Real> / 2;
+
+struct Sum {
+  Real value = 0, sizes = 0;
+};
+
+struct Integral {
+  Real value, error;
+};
+
+// x and dx/dt of the double exponential variable between two limits, one of which may be infinite.
+struct Point {
+  Real x, weight;
+};
+
+Point point(Real a, Real b, Real t) {
+  const Real u = half_pi * std::sinh(t), slope = half_pi * std::cosh(t);
+  if (std::isinf(a) || std::isinf(b)) {
+    const Real away = std::exp(u);
+    return {std::isinf(b) ? a + away : b - away, away * slope};
+  }
+  const Real e = std::exp(-2 * std::fabs(u)), distance = (b - a) * e / (1 + e);
+  return {t < 0 ? a + distance : b - distance, (b - a) * 2 * slope * e / ((1 + e) * (1 + e))};
+}
+
+// The points of one step, from -reach to reach, that a coarser step has not had.
+void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, Sum& sum) {
+  constexpr int reach = 5;
+  for (int j = -reach * steps; j <= reach * steps; ++j) {
+    if (odd_only && j % 2 == 0) continue;
+    const Point p = point(a, b, Real(j) / Real(steps));
+    const Real term = p.weight * integration::bounded(f, {p.x, 0}).value;
+    if (p.x == a || p.x == b || p.weight == 0 || !std::isfinite(term)) continue;
+    sum.value += term;
+    sum.sizes += std::fabs(term);
+  }
+}
+
+// Steps are halved until nothing moves; the last move is the error.
+Integral between(const formula::Program<double>& f, Real a, Real b) {
+  Sum sum;
+  int steps = 8;
+  add(f, a, b, steps, false, sum);
+  Real before = sum.value / Real(steps), error = INFINITY;
+  while (steps < 2048) {
+    steps *= 2;
+    add(f, a, b, steps, true, sum);
+    const Real now = sum.value / Real(steps);
+    error = std::fabs(now - before) + 64 * 0x1p-64L * sum.sizes / Real(steps);
+    before = now;
+    if (error <= 1e-15L * sum.sizes / Real(steps)) break;
+  }
+  return {before, error};
+}
+
+// One integral's formula, its parameters now numbers.
+formula::Program<double> program_of(const Setting& setting, const Formula& with) {
+  formula::Tree tree = setting.formula;
+  const auto names = setting.names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    tree = formula::substitute(tree, names[i], with.inputs[1 + i]);
+  return formula::compile<double>(tree, {setting.variable});
+}
+
+Integral by_other_rule(const Problem<double>& p, const Setting& setting, std::int64_t row) {
+  Formula ends = p.formula_of(p.end, row);
+  const auto program = program_of(setting, ends);
+  const Real a = ends(0), b = ends(1);
+  std::vector<Real> cuts;
+  for (int k = 0; k < p.work.breaks; ++k) cuts.push_back(ends(2 + k));
+  if (std::isinf(a) && std::isinf(b)) cuts.push_back(0);
+  std::erase_if(cuts, [&](Real x) { return !(x > std::min(a, b) && x < std::max(a, b)); });
+  cuts.push_back(a);
+  cuts.push_back(b);
+  std::ranges::sort(cuts);
+  Integral out{0, 0};
+  for (std::size_t i = 1; i < cuts.size(); ++i) {
+    if (cuts[i - 1] == cuts[i]) continue;
+    const Integral part = between(program, cuts[i - 1], cuts[i]);
+    out.value += part.value;
+    out.error += part.error;
+  }
+  if (a > b) out.value = -out.value;
+  return out;
+}
+
+Ended by_own_rule(const Problem<double>& p, std::int64_t row) {
+  thread_local std::vector<double> memory;
+  memory.resize(static_cast<std::size_t>(list_bytes(p.cells)) / sizeof(double) + 1);
+  OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
+  Formula f = p.formula_of(p.integrand, row), ends = p.formula_of(p.end, row);
+  return integrate_alone(cells, p.work.nodes, demand_of(p.work, row), f, ends, p.work.breaks);
+}
+
+void expect(double value, double bound, bool finite, Expected& out) {
+  out.value.push_back(value);
+  out.bound.push_back(bound);
+  out.beyond.push_back(finite ? Expected::nothing : Expected::not_a_number);
+}
+
+}  // namespace
+
+void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data, Expected& out) {
+  const auto p = Problem<double>::of(arguments);
+  const Setting setting = setting_of(arguments);
+  for (const std::int64_t row : rows) {
+    const Ended own = by_own_rule(p, row);
+    if (own.why == non_finite) {
+      expect(own.value, 0, false, out);
+      continue;
+    }
+    const Integral other = by_other_rule(p, setting, row);
+    const Demand demand = demand_of(p.work, row);
+    const Real allowed = own.why == converged ? demand.of(static_cast<double>(other.value)) : own.error;
+    if (std::isfinite(allowed) && other.error <= 0.1L * allowed) {
+      expect(static_cast<double>(other.value), static_cast<double>((allowed + other.error) * 1.001L), true,
+             out);
+    } else if (own.why == converged) {
+      throw Error("integral " + std::to_string(row) +
+                  " is too hard for the check: its answer carries its own error and reason");
+    } else {  // nobody knows it: then everybody must at least say the same
+      expect(own.value, 0, true, out);
+    }
+  }
+}
+
+}  // namespace tessera::integrate_batch

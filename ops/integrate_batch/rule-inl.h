@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
+// error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
+// executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
+// Included inside a namespace by its users, with BATCH_FN defined.
+//
+// A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
+// variable t from 0 to 1 whose square (or, towards infinity, one over it) is the distance from its end:
+// roots there become polynomials, and what is narrow there is seen. So cells come in pairs from the first on.
+//
+// A cell's error is the difference of the pair of rules, and a quarter more: wherever in a cell a jump lies,
+// Kronrod's rule is off by no more than that. The pair does not see what happens between its outermost point
+// and the end of the cell: where two cells meet, what each expects must agree.
+
+enum Why {  // numbered as quadrature::Reason
+  converged = 0,
+  evaluations = 1,
+  memory = 3,
+  roundoff = 4,
+  singular = 5,
+  non_finite = 6,
+  doubtful = 9
+};
+
+constexpr int slots = 11;      // the middle, and pairs of points outwards
+constexpr int pair_cost = 42;  // evaluations of two cells
+constexpr double last_bit = 0x1p-53;
+
+BATCH_FN double size_of(double a) { return a < 0 ? -a : a; }
+BATCH_FN double larger(double a, double b) { return a < b ? b : a; }
+BATCH_FN bool is_finite(double a) { return a - a == 0; }
+
+// By slot, of the interval from -1 to 1; the middle's weights are halved, for it counts as two points.
+struct Nodes {
+  double x[slots], kronrod[slots];
+  double apart[slots];             // by how much Gauss's weights are smaller than Kronrod's
+  double near[slots], far[slots];  // carry the heights of an end's half and of the other on to that end
+};
+
+// x = base + reach·s², where s is t, or 1/t towards infinity.
+struct Piece {
+  double base, reach;
+  int tail;
+};
+
+struct Place {
+  double x, weight;
+};
+
+BATCH_FN Place place(const Piece& piece, double t) {
+  const double s = piece.tail != 0 ? 1 / t : t, square = s * s;
+  return {piece.base + piece.reach * square, 2 * size_of(piece.reach) * s * (piece.tail != 0 ? square : 1)};
+}
+
+// What the two points of a slot see.
+struct Heights {
+  double above, below, x_above, x_below, term_above, term_below;
+};
+
+struct Sums {
+  double kronrod, apart, low, high;
+  double noise;  // how far rounding of values and of abscissae may reach, in last_bit
+};
+
+// `inner`: the slot before, towards the middle.
+BATCH_FN double noise_of(const Nodes& nodes, int slot, double radius, const Heights& now,
+                         const Heights& inner) {
+  const double values =
+      4 * radius * (nodes.kronrod[slot] * (size_of(now.term_above) + size_of(now.term_below)));
+  if (slot == 0) return values;
+  return values + 2 * (size_of(now.above - inner.above) * size_of(now.x_above) +
+                       size_of(now.below - inner.below) * size_of(now.x_below));
+}
+
+// One slot after another: everybody adds in this order.
+BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, double high, double noise,
+                       Sums& to) {
+  to.kronrod += nodes.kronrod[slot] * both;
+  to.apart += nodes.apart[slot] * both;
+  to.low += nodes.near[slot] * low + nodes.far[slot] * high;
+  to.high += nodes.near[slot] * high + nodes.far[slot] * low;
+  to.noise += noise;
+}
+
+template <class F>
+BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
+  const Place above = place(piece, middle + away);
+  Heights out;
+  out.x_above = above.x;
+  out.above = f(above.x);
+  out.term_above = out.above * above.weight;
+  out.x_below = out.x_above;
+  out.below = out.above;
+  out.term_below = out.term_above;
+  if (away == 0) return out;
+  const Place below = place(piece, middle - away);
+  out.x_below = below.x;
+  out.below = f(below.x);
+  out.term_below = out.below * below.weight;
+  return out;
+}
+
+template <class F>
+BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
+  const double radius = 0.5 * width, middle = from + radius;
+  Sums out = {0, 0, 0, 0, 0};
+  Heights inner = {0, 0, 0, 0, 0, 0};
+  BATCH_ROLLED
+  for (int slot = 0; slot < slots; ++slot) {
+    const Heights now = heights(piece, middle, radius * nodes.x[slot], f);
+    add_slot(nodes, slot, now.term_above + now.term_below, now.term_below, now.term_above,
+             noise_of(nodes, slot, radius, now, inner), out);
+    inner = now;
+  }
+  return out;
+}
+
+// A sum of two numbers, so that what was added and taken away again leaves nothing behind.
+struct Exactly {
+  double high = 0, low = 0;
+};
+
+BATCH_FN void add(Exactly& to, double value) {
+  const double sum = to.high + value, of_value = sum - to.high;
+  const double lost = ((to.high - (sum - of_value)) + (value - of_value)) + to.low;
+  to.high = sum + lost;
+  to.low = lost - (to.high - sum);
+}
+
+// The cuts of a range, one stretch after another. ends(0) and ends(1) are its limits, ends(2) … known breaks,
+// wherever they lie.
+struct Stretches {
+  double at, end;
+  int breaks;
+
+  // The two pieces of the next stretch; false: it was the last.
+  template <class Ends>
+  BATCH_FN bool next(Ends& ends, Piece& first, Piece& second) {
+    double to = end;
+    for (int k = 0; k < breaks; ++k) {
+      const double candidate = ends(2 + k);
+      if (candidate > at && candidate < to) to = candidate;
+    }
+    const bool open_below = !is_finite(at), open_above = !is_finite(to);
+    if (open_below && open_above) to = 0;
+    const double half = 0.5 * to - 0.5 * at;
+    first = {open_below ? to : at, open_below ? -1 : open_above && is_finite(at) ? 1 : half, 0};
+    second = {open_below || !open_above ? to : at,
+              open_below   ? -1
+              : open_above ? 1
+                           : -half,
+              open_below || open_above ? 1 : 0};
+    at = to;
+    return to < end;
+  }
+};

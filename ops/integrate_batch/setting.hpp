@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the words of a command mean: which formula, over which range, with which parameters, how exactly.
+#pragma once
+#include <string>
+#include <vector>
+#include "rule.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/formula/program.hpp"
+
+namespace tessera::integrate_batch {
+
+// A parameter's name, and where its values come from: a column of the array, or a range.
+struct Parameter1 {
+  std::string name;
+  int spread = given;  // as Column has it
+  double from = 0, to = 0;
+};
+
+struct Setting {
+  std::string formula_text, variable;
+  std::vector<Parameter1> parameters;
+  formula::Tree formula;               // of the variable and the parameters
+  std::vector<formula::Tree> ends;     // of the parameters: both limits, and known breaks behind them
+  formula::Program<double> integrand;  // of the variable, then the parameters
+  formula::Program<double> end;        // of an index of `ends`, then the parameters
+  double relative = 1e-10, absolute = 0;
+  int most = 20'000;
+
+  std::vector<std::string> names() const;  // of the parameters
+};
+
+// Kept: asking again for the same words costs a comparison. Throws Error for words that make no sense.
+const Setting& setting_of(const Arguments& arguments);
+
+// Where parts of a formula that are linear in the variable are 0, and where linear sides of a comparison, of
+// min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
+std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
+
+}  // namespace tessera::integrate_batch
