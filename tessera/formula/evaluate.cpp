@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 #include "tessera/core/error.hpp"
+#include "tessera/formula/chain.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/formula/vectors.hpp"
 
@@ -61,7 +62,22 @@ class Evaluation {
     spare_ = take();
   }
 
-  void run(std::size_t first, std::size_t count, T* out) {
+  // How many of the first points a chain has done.
+  std::size_t run_chain(std::size_t count, T* out) {
+    const Chains all = chains<T>();
+    const std::size_t whole = count / all.together * all.together;
+    if (whole == 0 ||
+        std::any_of(inputs_.begin(), inputs_.end(), [](const Input<T>& i) { return !i.varies; }))
+      return 0;
+    for (int i = 0; i < program_.input_count; ++i) bind(i, 0, whole, true);
+    Link chain[most_links];
+    if (link<T>(program_, Roots::ieee, {at_, ~std::size_t{0}, 0, out, nullptr, nullptr}, chain) == 0)
+      return 0;
+    all.run(chain, whole);
+    return whole;
+  }
+
+  void run_steps(std::size_t first, std::size_t count, T* out) {
     const bool whole = padded(count) == count;
     for (int i = 0; i < program_.input_count; ++i) bind(i, first, count, whole);
     // The last step may write where the caller wants it.
@@ -109,8 +125,8 @@ void evaluate_many(const Program<T>& program, std::span<const Input<T>> inputs, 
                 std::to_string(inputs.size()));
   if (count == 0) return;
   Evaluation<T> evaluation(program, inputs, count);
-  for (std::size_t first = 0; first < count; first += block_points)
-    evaluation.run(first, std::min(block_points, count - first), out + first);
+  for (std::size_t first = evaluation.run_chain(count, out); first < count; first += block_points)
+    evaluation.run_steps(first, std::min(block_points, count - first), out + first);
 }
 
 template void evaluate_many(const Program<float>&, std::span<const Input<float>>, std::size_t, float*);

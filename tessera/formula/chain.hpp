@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program whose steps hand their values on in registers. Each link is a function that computes on eight
+// vectors at once and calls the next one last, so that what one step leaves lies where the next one looks for
+// it; memory holds only inputs, constants and values that are needed again later.
+//
+// For the operators that cost less than the way through memory. Programs with others go step by step.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+#include "tessera/formula/program.hpp"
+
+namespace tessera::formula {
+
+// What a link does with the value that it is handed, and with `operand` and `other` in memory.
+#define TESSERA_FORMULA_LINKS(X)                                                                              \
+  X(load)          /* operand */                                                                              \
+  X(store)         /* the value, to `operand`; it is handed on */                                             \
+  X(add)           /* value + operand */                                                                      \
+  X(subtract)      /* value - operand */                                                                      \
+  X(subtract_from) /* operand - value */                                                                      \
+  X(multiply)      /* value · operand */                                                                     \
+  X(divide)        /* value / operand */                                                                      \
+  X(divide_into)   /* operand / value */                                                                      \
+  X(square)                                                                                                   \
+  X(twice)                                                                                                    \
+  X(negate)                                                                                                   \
+  X(size)                                                                                                     \
+  X(root)                                                                                                     \
+  X(fast_root) /* within 5 units of the last place (f64: 3) */                                                \
+  X(root_of_difference)                                                                                       \
+  /* square, subtract_from, root */ X(fast_root_of_difference) X(multiply_add) /* value · operand + other */ \
+      X(add_product) /* operand · other + value */                                                           \
+      X(leave)       /* the value, to `operand`: the end */
+
+#define TESSERA_FORMULA_LINK(name) name,
+enum class LinkKind : std::uint8_t { TESSERA_FORMULA_LINKS(TESSERA_FORMULA_LINK) };
+#undef TESSERA_FORMULA_LINK
+
+struct Link {
+  void (*run)() = nullptr;  // of a type that only the set of instructions knows
+  void* operand = nullptr;
+  const void* other = nullptr;
+  // Of how far the chain is, in elements, what counts for the operand: nothing for a constant.
+  std::size_t operand_mask = ~std::size_t{0}, other_mask = ~std::size_t{0};
+};
+
+// For the best instructions of this processor.
+struct Chains {
+  void (*const* links)() = nullptr;                                // by LinkKind; null: it has none
+  void (*run)(const Link* chain, std::size_t elements) = nullptr;  // a multiple of `together`
+  std::size_t together = 0;                                        // eight vectors' elements
+};
+template <class T>
+Chains chains();
+template <>
+Chains chains<float>();
+template <>
+Chains chains<double>();
+
+enum class Roots : std::uint8_t { ieee, fast };
+
+inline constexpr int most_links = 24;
+
+// A program of one input as a chain between two links of the caller's: `head` leaves abscissae in the value,
+// `tail` takes heights from it and returns.
+template <class T>
+class Chain {
+ public:
+  Chain(const Program<T>& program, Roots roots, const Link& head, const Link& tail);
+
+  explicit operator bool() const { return count_ > 0; }  // else the program is not for chains
+  // Whole groups of chains<T>().together.
+  void run(std::size_t elements) const { run_(links_, elements); }
+
+ private:
+  std::vector<T> memory_;
+  Link links_[most_links];
+  int count_ = 0;
+  void (*run_)(const Link*, std::size_t) = nullptr;
+};
+
+// What a program's operands are to its links.
+template <class T>
+struct LinkMemory {
+  T* const* operands = nullptr;  // by the program's numbering
+  std::size_t input_mask = 0, register_mask = 0;
+  T* result = nullptr;  // null: the last value is handed to `tail`
+  const Link *head = nullptr, *tail = nullptr;
+};
+
+// At most most_links; 0: the program is not for chains.
+template <class T>
+int link(const Program<T>& program, Roots roots, const LinkMemory<T>& memory, Link* out);
+
+extern template class Chain<float>;
+extern template class Chain<double>;
+extern template int link(const Program<float>&, Roots, const LinkMemory<float>&, Link*);
+extern template int link(const Program<double>&, Roots, const LinkMemory<double>&, Link*);
+
+}  // namespace tessera::formula
