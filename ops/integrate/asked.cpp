@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "asked.hpp"
+#include <unistd.h>
 #include <algorithm>
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/rules/genz_malik.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integration {
@@ -22,6 +24,14 @@ std::int64_t count_or(const Arguments& arguments, const std::string& name, std::
   if (!(value >= 1 && value <= 1e18))
     throw Error("--" + name + " needs a number from 1 on, not " + arguments.text(name));
   return static_cast<std::int64_t>(value);
+}
+
+// An eighth of the memory that this machine has; a list that grows is there twice for a moment.
+std::int64_t regions_in_memory() {
+  constexpr std::int64_t of_one = sizeof(quadrature::Region) + sizeof(quadrature::RegionResult), least = 1 << 20;
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || bytes <= 0) return least;
+  return std::max<std::int64_t>(least, std::int64_t{pages} * bytes / 8 / of_one);
 }
 
 std::vector<double> points_of(const std::string& text) {
@@ -64,6 +74,7 @@ Asked asked_of(const Arguments& arguments) {
   out.scale = arguments.real("scale");
   out.tolerance = tolerance_of(arguments, one);
   out.limits.evaluations = count_or(arguments, "most-evaluations", out.limits.evaluations);
+  if (!one) out.limits.regions = regions_in_memory();
   out.limits.seconds = number_or(arguments, "most-seconds", out.limits.seconds);
   out.points = points_of(arguments.text("points"));
   out.seed = static_cast<std::uint64_t>(arguments.integer("random-seed"));

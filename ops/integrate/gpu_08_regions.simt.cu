@@ -53,7 +53,7 @@ struct EstimateRegions {
 };
 
 struct Make {
-  auto operator()(const Asked& asked, Run& run) const {
+  auto operator()(const Asked& asked, const Tuning&, Run& run) const {
     return [&run, program = formula::compile<double>(asked.formula, asked.variables)](
                const RegionFrame& frame, long long tasks) {
       constexpr int threads = EstimateRegions<double>::threads;

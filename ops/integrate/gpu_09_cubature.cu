@@ -19,28 +19,32 @@ namespace {
 // Whether axes have maps is known only once the integrand has been looked at: there are two kernels.
 class Compiled {
  public:
-  Compiled(const Asked& asked, const Device& device)
-      : program_(formula::compile<double>(asked.formula, asked.variables)), device_(device) {}
+  Compiled(const Asked& asked, const Tuning& tuning, const Device& device)
+      : program_(formula::compile<double>(asked.formula, asked.variables)),
+        tuning_(tuning),
+        device_(device) {}
 
   const cuda::RuntimeKernel& kernel_for(const RegionFrame& frame) {
     bool plain = true;
     for (int k = 0; k < frame.d; ++k) plain = plain && frame.map[k].kind == region_as_it_is;
     std::optional<cuda::RuntimeKernel>& kernel = plain ? plain_ : mapped_;
     if (!kernel)
-      kernel.emplace(region_source_of(program_, plain), "estimate_regions", device_.compute_capability);
+      kernel.emplace(region_source_of(program_, {plain, tuning_["residents"], tuning_["unroll"]}),
+                     "estimate_regions", device_.compute_capability);
     return *kernel;
   }
 
  private:
   formula::Program<double> program_;
+  Tuning tuning_;
   const Device& device_;
   std::optional<cuda::RuntimeKernel> plain_, mapped_;
 };
 
 struct Make {
-  auto operator()(const Asked& asked, Run& run) const {
-    return [&run, compiled = std::make_shared<Compiled>(asked, *run.device)](const RegionFrame& frame,
-                                                                             long long tasks) {
+  auto operator()(const Asked& asked, const Tuning& tuning, Run& run) const {
+    return [&run, compiled = std::make_shared<Compiled>(asked, tuning, *run.device)](const RegionFrame& frame,
+                                                                                     long long tasks) {
       const cuda::OnDevice on_device(run.device->index);
       constexpr int threads = compiled_region_threads;
       const std::int64_t most = 16 * std::int64_t{run.device->processors};
@@ -59,7 +63,8 @@ Variant variant() {
     if (Reason absent = cuda::no_nvrtc()) return absent;
     return cuda::no_driver();
   };
-  out.choices.push_back(choice_by_regions(Make{}));
+  out.choices.push_back(choice_by_regions(Make{}, {{.name = "residents", .first = 1, .last = 8, .value = 4},
+                                                   {.name = "unroll", .first = 0, .last = 4, .value = 1}}));
   return out;
 }
 

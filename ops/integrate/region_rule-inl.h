@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Genz and Malik's rule of degree 7 on one region: included by regions.hpp inside a namespace, and as text by
-// what NVRTC compiles. It includes nothing. REGION_FN is what functions are.
+// what NVRTC compiles. It includes nothing. REGION_FN is what functions are,
+// region_unrolled how many of the innermost loops over corners are unrolled.
 //
 // Points are made where they are needed. The corners' loops are nested, an axis each, so that whatever of a
 // formula depends on the outer axes alone is computed once for all corners that share them; sums are joined
@@ -138,7 +139,7 @@ class RegionRule {
       if (axis < f_.d()) {
         SumAndSize out = {0, 0};
         // Few copies of a formula, and still some that overlap.
-        if constexpr (axis + 2 < F::most) {
+        if constexpr (axis + region_unrolled < F::most) {
           REGION_NO_UNROLL
           for (int side = 0; side < 2; ++side) add_corners<axis>(side, at, out);
         } else {

@@ -4,10 +4,11 @@
 // regions come about on every device and with every launch.
 //
 // All regions are kept. In each round those are split whose errors are so large that the errors of all others
-// together are half of what is allowed: an algorithm that takes the worst region each time would have to
-// split every one of them, too.
+// together are three quarters of what is allowed: an algorithm that takes the worst region each time would
+// have to split every one of them, too.
 #pragma once
 #include <cstdint>
+#include "ops/integrate/rules/region_bins.hpp"
 #include "tessera/formula/elementary.hpp"
 #include "tessera/kernel.hpp"
 
@@ -19,6 +20,7 @@ inline namespace TESSERA_UNIT {
 #define REGION_NO_UNROLL SIMT_NO_UNROLL
 #define REGION_SINH formula::elementary::sinh
 #define REGION_COSH formula::elementary::cosh
+constexpr int region_unrolled = 1;
 #include "ops/integrate/rules/region_estimate-inl.h"
 #include "region_rule-inl.h"
 #include "region_split-inl.h"
@@ -145,7 +147,7 @@ struct AddUpRegions {
     constexpr double unit = 0x1p-53;
     const double rounding = 8 * unit * s.weighed, relative = f.relative * region_size(s.value),
                  allowed = relative > f.absolute ? relative : f.absolute;
-    s.budget = (allowed - rounding) / 2;
+    s.budget = (allowed - rounding) * region_share;
     if (s.error + rounding <= allowed) s.status = region_converged;
     else if (!(s.budget > 0) || s.largest <= 50 * unit * s.weighed) s.status = region_roundoff;
     else s.status = s.cap;

@@ -2,7 +2,6 @@
 // Cubature by regions: which of them are split, found from a histogram of their errors, and the list of those
 // in the order of their places.
 #pragma once
-#include "ops/integrate/rules/region_bins.hpp"
 #include "regions.hpp"
 
 namespace tessera::integration {

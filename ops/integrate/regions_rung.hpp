@@ -10,11 +10,11 @@
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
-// Make: of the formula's Asked, what RegionRun's constructor calls Estimate.
+// Make: of what is asked and the tuning, what RegionRun's constructor calls Estimate.
 template <class T, class Make>
-void integrate_by_regions(const Arguments& arguments, Run& run, const Make& make) {
+void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run& run, const Make& make) {
   const Asked asked = asked_of(arguments);
-  const auto estimate = make(asked, run);
+  const auto estimate = make(asked, tuning, run);
   const quadrature::ByRegions by_regions{
       [&](quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
         return RegionRun(cube, tolerance, first_cut, run, estimate).run();
@@ -38,13 +38,14 @@ inline Reason not_by_regions(const Arguments& arguments) {
 }
 
 template <class Make>
-Choice choice_by_regions(const Make& make) {
+Choice choice_by_regions(const Make& make, std::vector<Range> ranges = {}) {
   Choice out;
-  out.run[Element::f64] = [make](const Arguments& a, const Tuning&, Run& run) {
-    integrate_by_regions<double>(a, run, make);
+  out.ranges = std::move(ranges);
+  out.run[Element::f64] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
+    integrate_by_regions<double>(a, tuning, run, make);
   };
-  out.run[Element::f32] = [make](const Arguments& a, const Tuning&, Run& run) {
-    integrate_by_regions<float>(a, run, make);
+  out.run[Element::f32] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
+    integrate_by_regions<float>(a, tuning, run, make);
   };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.workspace_bytes = [](const Arguments& a, const Tuning&) {

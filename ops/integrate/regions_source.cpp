@@ -52,7 +52,7 @@ struct Lanes {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(threads) estimate_regions(const __grid_constant__ RegionFrame frame) {
+extern "C" __global__ void __launch_bounds__(threads, residents) estimate_regions(const __grid_constant__ RegionFrame frame) {
   split_regions(Integrand{frame}, frame, (long long)(blockIdx.x) * threads + threadIdx.x,
                 (long long)(gridDim.x) * threads, Lanes{});
 }
@@ -68,13 +68,18 @@ std::string arguments_of(int axes) {
 
 }  // namespace
 
-std::string region_source_of(const formula::Program<double>& program, bool plain) {
+std::string region_source_of(const formula::Program<double>& program, const CompiledRegions& how) {
   const int axes = program.input_count;
   std::string out(formula::elementary_source());
   out += names;
-  out += "constexpr int axes = " + std::to_string(axes) +
-         ", threads = " + std::to_string(compiled_region_threads) + ";\n";
-  out += std::string("constexpr bool plain = ") + (plain ? "true" : "false") + ";\n";
+  const auto constant = [&out](const char* name, int value) {
+    out += std::string("constexpr int ") + name + " = " + std::to_string(value) + ";\n";
+  };
+  constant("axes", axes);
+  constant("threads", compiled_region_threads);
+  constant("residents", how.residents);
+  constant("region_unrolled", how.unroll);
+  out += std::string("constexpr bool plain = ") + (how.plain ? "true" : "false") + ";\n";
   out += estimate;
   out += rule;
   out += formula::source_of(program, "integrand");

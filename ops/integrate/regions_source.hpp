@@ -9,7 +9,12 @@ namespace tessera::integration {
 
 inline constexpr int compiled_region_threads = 128;
 
-// `plain`: no axis has a map, so that slopes are 1 and nothing is computed for them.
-std::string region_source_of(const formula::Program<double>& program, bool plain);
+struct CompiledRegions {
+  bool plain = false;  // no axis has a map: slopes are 1, and nothing is computed for them
+  int residents = 4;   // blocks that a multiprocessor must have registers for
+  int unroll = 1;      // so many of the innermost loops over corners
+};
+
+std::string region_source_of(const formula::Program<double>& program, const CompiledRegions& how);
 
 }  // namespace tessera::integration

@@ -8,6 +8,9 @@
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
+// Of what is allowed: as much may remain of the errors of regions that stay whole. The rest is for the
+// halves.
+inline constexpr double region_share = 0.75;
 inline constexpr int region_bins = 256, budget_bin = 176;
 
 // Bins of errors, in units of the budget: a quarter of an octave each, by exponent and the first two digits

@@ -46,6 +46,7 @@ class Cubature {
   void measure(std::span<Region> regions, std::span<RegionResult> results) const;
   void add_up();
   bool choose();
+  std::int64_t in_time_left() const;
   int first_split(const Histogram& all, std::int64_t room, bool& limited) const;
   void list(int first, const std::vector<Histogram>& histograms);
   void split();
@@ -151,7 +152,7 @@ void Cubature::list(int first, const std::vector<Histogram>& histograms) {
     for (int bin = first; bin < integration::region_bins; ++bin)
       begin[chunk + 1] += histograms[chunk][static_cast<std::size_t>(bin)];
   }
-  const double budget = (tolerance_.of(all_.value) - 8 * unit * all_.weighed) / 2;
+  const double budget = (tolerance_.of(all_.value) - 8 * unit * all_.weighed) * integration::region_share;
   chosen_.resize(begin.back());
   share(histograms.size(), [&](std::size_t chunk) {
     const std::size_t end = std::min(results_.size(), (chunk + 1) * chunk_size);
@@ -161,10 +162,18 @@ void Cubature::list(int first, const std::vector<Histogram>& histograms) {
   });
 }
 
+// Evaluations that surely take little longer than the time that is left: a round is not interrupted.
+std::int64_t Cubature::in_time_left() const {
+  const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;
+  constexpr double slack = 2, little = 1e6;  // and what the first rounds took tells nothing
+  const double rate = gone > 0 ? static_cast<double>(cube_.evaluations()) / gone : 1e9;
+  return static_cast<std::int64_t>(std::fmin(1e18, slack * rate * left + little));
+}
+
 // False: there is nothing more to be done.
 bool Cubature::choose() {
   const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
-               budget = (allowed - rounding) / 2;
+               budget = (allowed - rounding) * integration::region_share;
   const auto stop = [&](Reason reason) {
     reason_ = reason;
     return false;
@@ -185,10 +194,11 @@ bool Cubature::choose() {
     for (std::size_t bin = 0; bin < part.size(); ++bin) all[bin] += part[bin];
   const auto points = static_cast<std::int64_t>(rule_.points());
   const std::int64_t by_cap = (cube_.limits().evaluations - cube_.evaluations()) / (2 * points),
-                     by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size());
+                     by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size()),
+                     by_time = in_time_left() / (2 * points), room = std::min({by_cap, by_place, by_time});
   bool limited = false;
-  list(first_split(all, std::min(by_cap, by_place), limited), histograms);
-  const Reason cap = by_place < by_cap ? Reason::memory : Reason::evaluations;
+  list(first_split(all, room, limited), histograms);
+  const Reason cap = room == by_cap ? Reason::evaluations : room == by_place ? Reason::memory : Reason::time;
   if (limited) cap_ = cap;
   // Nothing wanted: the errors are small enough, and it is rounding that is not.
   if (chosen_.empty()) return stop(limited ? cap : Reason::roundoff);
