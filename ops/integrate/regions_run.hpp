@@ -37,21 +37,23 @@ struct RegionMemory {
   }
 };
 
-// How many regions there is place for at first; a run may need fewer, and makes room for more.
-inline long long first_capacity(const quadrature::Limits& limits, int d) {
-  constexpr long long usual = 1 << 17, least = 64;
+// How many regions there is place for at first, of those that the caps allow; a run makes room for more.
+inline long long first_capacity(const quadrature::Limits& limits, int d, int place) {
+  constexpr long long least = 128;
   const long long needed = least + limits.evaluations / (2 * region_points(d));
-  return std::min(usual, std::max(2 * least, needed));
+  return std::max(least, std::min<long long>(place, needed));
 }
 
 // Estimate: void(const RegionFrame&, std::int64_t threads), enqueues the kernel that estimates regions.
 template <class Estimate>
 class RegionRun {
  public:
-  RegionRun(quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut, Run& run,
-            const Estimate& estimate)
+  // `place`: for so many regions at first.
+  RegionRun(quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut, int place,
+            Run& run, const Estimate& estimate)
       : cube_(cube),
         first_cut_(first_cut),
+        place_(place),
         run_(run),
         backend_(backend_of(*run.device)),
         estimate_(estimate) {
@@ -84,6 +86,7 @@ class RegionRun {
 
   quadrature::Cube& cube_;
   double first_cut_;
+  int place_;
   Run& run_;
   Backend& backend_;
   const Estimate& estimate_;
@@ -111,7 +114,7 @@ void RegionRun<Estimate>::place(void* memory, long long capacity) {
 template <class Estimate>
 void RegionRun<Estimate>::start() {
   const int d = frame_.d, cut = std::min(d, 6), count = 1 << cut;
-  const long long capacity = first_capacity(cube_.limits(), d);
+  const long long capacity = first_capacity(cube_.limits(), d, place_);
   const RegionMemory memory(d, capacity);
   if (run_.workspace_bytes < memory.bytes) own_ = backend_.memory(*run_.device).allocate(memory.bytes);
   place(own_ != nullptr ? own_ : run_.workspace, capacity);
@@ -163,7 +166,7 @@ bool RegionRun<Estimate>::grow() {
 // As many as surely take little time together.
 template <class Estimate>
 int RegionRun<Estimate>::rounds() const {
-  constexpr double little = 1e9;  // evaluations
+  const double little = run_.device->where == Where::cuda ? 1e9 : 1e5;  // evaluations
   double next = 2.0 * static_cast<double>(state_.regions) * frame_.points;
   int out = 1;
   while (out < 8 && next < little) {

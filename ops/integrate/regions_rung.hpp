@@ -17,7 +17,7 @@ void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run&
   const auto estimate = make(asked, tuning, run);
   const quadrature::ByRegions by_regions{
       [&](quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
-        return RegionRun(cube, tolerance, first_cut, run, estimate).run();
+        return RegionRun(cube, tolerance, first_cut, tuning["place"], run, estimate).run();
       },
       run.device->where == Where::cuda ? " on the GPU" : " on the executor"};
   quadrature::Answer answer = answer_to(asked, host_threads(), by_regions);
@@ -41,6 +41,8 @@ template <class Make>
 Choice choice_by_regions(const Make& make, std::vector<Range> ranges = {}) {
   Choice out;
   out.ranges = std::move(ranges);
+  // Of regions: room for more costs a copy.
+  out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = 1 << 17});
   out.run[Element::f64] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
     integrate_by_regions<double>(a, tuning, run, make);
   };
@@ -48,10 +50,10 @@ Choice choice_by_regions(const Make& make, std::vector<Range> ranges = {}) {
     integrate_by_regions<float>(a, tuning, run, make);
   };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
-  out.workspace_bytes = [](const Arguments& a, const Tuning&) {
+  out.workspace_bytes = [](const Arguments& a, const Tuning& tuning) {
     const Asked asked = asked_of(a);
     const int d = asked.box.dimensions();
-    return RegionMemory(d, first_capacity(asked.limits, d)).bytes;
+    return RegionMemory(d, first_capacity(asked.limits, d, tuning["place"])).bytes;
   };
   return out;
 }
