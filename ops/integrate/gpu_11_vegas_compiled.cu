@@ -15,12 +15,30 @@
 namespace tessera::integration {
 namespace {
 
+using Kernel = std::shared_ptr<const cuda::RuntimeKernel>;
+
+// The one that this thread asked for last is kept: asking again costs a comparison.
+Kernel kernel_for(const formula::Program<double>& program, int capability) {
+  struct Known {
+    formula::Program<double> program;
+    int capability = 0;
+    Kernel kernel;
+  };
+  thread_local Known last;
+  if (last.kernel && last.capability == capability &&
+      std::memcmp(&last.program, &program, sizeof program) == 0)
+    return last.kernel;
+  last.kernel = std::make_shared<cuda::RuntimeKernel>(vegas_source_of(program), "vegas_sample", capability);
+  std::memcpy(&last.program, &program, sizeof program);
+  last.capability = capability;
+  return last.kernel;
+}
+
 struct Make {
   auto operator()(const Asked& asked, Run& run) const {
     const cuda::OnDevice here(run.device->index);
-    const auto program = formula::compile<double>(asked.formula, asked.variables);
-    const auto kernel = std::make_shared<cuda::RuntimeKernel>(vegas_source_of(program), "vegas_sample",
-                                                              run.device->compute_capability);
+    const Kernel kernel =
+        kernel_for(formula::compile<double>(asked.formula, asked.variables), run.device->compute_capability);
     return [kernel](const VegasFrame& f, std::int64_t tasks, Run& on) {
       const cuda::OnDevice on_device(on.device->index);
       constexpr int threads = compiled_vegas_threads;

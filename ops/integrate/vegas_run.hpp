@@ -1,59 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's part of VEGAS on the executor and on GPUs: memory, launches, and which arguments are for it.
+// The host's part of VEGAS on the executor and on GPUs: launches, and which arguments are for it.
 #pragma once
 #include <cstring>
 #include <vector>
 #include "asked.hpp"
-#include "ops/integrate/rules/vegas_plan.hpp"
-#include "vegas_kernels.hpp"
+#include "vegas_memory.hpp"
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
-
-// Memory of the run's device, which is made anew when more is needed.
-class DeviceArray {
- public:
-  explicit DeviceArray(Run& run) : run_(run) {}
-  ~DeviceArray() { release(); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-
-  // What it held is lost where it grows.
-  void* at_least(std::size_t bytes) {
-    if (bytes <= bytes_) return data_;
-    release();
-    data_ = backend_of(*run_.device).memory(*run_.device).allocate(2 * bytes);
-    bytes_ = 2 * bytes;
-    return data_;
-  }
-  void* get() const { return data_; }
-
- private:
-  void release() {
-    if (data_ != nullptr) backend_of(*run_.device).memory(*run_.device).release(data_);
-    data_ = nullptr;
-  }
-
-  Run& run_;
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-// Arrays one behind the other in one piece of memory: first asked how much, then where.
-class Pieces {
- public:
-  explicit Pieces(void* base = nullptr) : base_(static_cast<char*>(base)) {}
-  template <class T>
-  void take(T*& to, std::size_t count) {
-    if (base_ != nullptr) to = reinterpret_cast<T*>(base_ + bytes_);
-    bytes_ += (count * sizeof(T) + 255) / 256 * 256;
-  }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  char* base_;
-  std::size_t bytes_ = 0;
-};
 
 inline VegasAxis vegas_axis(const quadrature::Axis& axis) {
   const quadrature::Range& range = axis.range;
@@ -76,10 +30,11 @@ class VegasOnDevice : public quadrature::VegasEngine {
         of_cubes_(run),
         of_tasks_(run),
         wanted_{DeviceArray(run), DeviceArray(run)} {
+    borrow(VegasMemory::of(dimensions_, cube.limits()));
     Pieces size;
-    lay_out_fixed(size);
+    lay_out_fixed(frame_, dimensions_, size);
     Pieces pieces(fixed_.at_least(size.bytes()));
-    lay_out_fixed(pieces);
+    lay_out_fixed(frame_, dimensions_, pieces);
     std::vector<VegasAxis> axes;
     for (int axis = 0; axis < dimensions_; ++axis)
       axes.push_back(vegas_axis(cube.axes()[static_cast<std::size_t>(axis)]));
@@ -91,10 +46,7 @@ class VegasOnDevice : public quadrature::VegasEngine {
 
  private:
   std::size_t bins() const { return static_cast<std::size_t>(dimensions_) * vegas_bins; }
-  std::size_t left_bytes() const { return sizeof(VegasLeft) + bins() * sizeof(u64); }
-  void lay_out_fixed(Pieces& pieces);
-  void lay_out_cubes(Pieces& pieces);
-  void lay_out_tasks(Pieces& pieces, std::size_t most);
+  void borrow(const VegasMemory& memory);
   std::int64_t lay_out(const quadrature::VegasIteration& asked);
   void join(bool sampled);
   quadrature::VegasSeen told() const;
@@ -116,39 +68,18 @@ class VegasOnDevice : public quadrature::VegasEngine {
 };
 
 template <class Sample>
-void VegasOnDevice<Sample>::lay_out_fixed(Pieces& pieces) {
-  char* left = nullptr;
-  pieces.take(left, left_bytes());
-  frame_.left = reinterpret_cast<VegasLeft*>(left);
-  frame_.weights = reinterpret_cast<u64*>(frame_.left + 1);
-  double* edges = nullptr;
-  pieces.take(edges, static_cast<std::size_t>(dimensions_) * (vegas_bins + 1));
-  frame_.edges = edges;
-  VegasAxis* axes = nullptr;
-  pieces.take(axes, static_cast<std::size_t>(dimensions_));
-  frame_.axes = axes;
-}
-
-template <class Sample>
-void VegasOnDevice<Sample>::lay_out_cubes(Pieces& pieces) {
-  VegasTasks& t = frame_.tasks;
-  pieces.take(frame_.points, t.cubes);
-  pieces.take(frame_.first, t.cubes);
-  pieces.take(frame_.group_first, t.groups);
-  pieces.take(frame_.super_first, t.supers + 1);
-  pieces.take(frame_.of_cubes, t.cubes);
-  pieces.take(frame_.of_groups, t.groups);
-  pieces.take(frame_.of_supers, t.supers);
-  t.points = frame_.points;
-  t.first = frame_.first;
-  t.group_first = frame_.group_first;
-  t.super_first = frame_.super_first;
-}
-
-template <class Sample>
-void VegasOnDevice<Sample>::lay_out_tasks(Pieces& pieces, std::size_t most) {
-  pieces.take(frame_.cube_of_task, most);
-  pieces.take(frame_.sums, most);
+void VegasOnDevice<Sample>::borrow(const VegasMemory& memory) {
+  if (run_.workspace_bytes < memory.bytes()) return;
+  char* at = static_cast<char*>(run_.workspace);
+  const auto lend = [&at](DeviceArray& to, std::size_t bytes) {
+    to.lend(at, bytes);
+    at += bytes;
+  };
+  lend(fixed_, memory.fixed);
+  lend(of_cubes_, memory.cubes);
+  lend(of_tasks_, memory.tasks);
+  lend(wanted_[0], memory.wanted);
+  lend(wanted_[1], memory.wanted);
 }
 
 // Where everything lies, what the cubes want, and the points dealt. How many tasks there are at most.
@@ -160,19 +91,15 @@ std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& as
   frame_.asked = static_cast<double>(asked.points);
   VegasTasks& t = frame_.tasks;
   t.cubes = quadrature::cubes_of(frame_.plan);
-  t.groups = (t.cubes + vegas_group - 1) / vegas_group;
-  t.supers = (t.groups + vegas_super - 1) / vegas_super;
   Pieces size;
-  lay_out_cubes(size);
+  lay_out_cubes(frame_, size);
   Pieces pieces(of_cubes_.at_least(size.bytes()));
-  lay_out_cubes(pieces);
-  // Each cube's last task may have few points.
-  const std::int64_t most =
-      std::max<std::int64_t>(asked.points, 2 * t.cubes) / vegas_task_points + t.cubes + 1;
+  lay_out_cubes(frame_, pieces);
+  const std::int64_t most = most_tasks(asked.points, t.cubes);
   Pieces tasks_size;
-  lay_out_tasks(tasks_size, static_cast<std::size_t>(most));
+  lay_out_tasks(frame_, most, tasks_size);
   Pieces tasks(of_tasks_.at_least(tasks_size.bytes()));
-  lay_out_tasks(tasks, static_cast<std::size_t>(most));
+  lay_out_tasks(frame_, most, tasks);
   const bool same =
       begun && frame_.before.strata == frame_.plan.strata && frame_.before.finer == frame_.plan.finer;
   if (!same) {
@@ -199,7 +126,7 @@ void VegasOnDevice<Sample>::join(bool sampled) {
 template <class Sample>
 quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& asked,
                                                      const std::vector<double>& edges) {
-  backend_.fill(run_, frame_.left, 0, left_bytes());
+  backend_.fill(run_, frame_.left, 0, left_bytes(dimensions_));
   backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
   const std::int64_t most = lay_out(asked);
   sample_(frame_, most, run_);
@@ -211,8 +138,8 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
 
 template <class Sample>
 quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
-  std::vector<u64> words(left_bytes() / sizeof(u64));
-  backend_.copy(run_, words.data(), frame_.left, left_bytes());
+  std::vector<u64> words(left_bytes(dimensions_) / sizeof(u64));
+  backend_.copy(run_, words.data(), frame_.left, left_bytes(dimensions_));
   VegasLeft left;
   std::memcpy(&left, words.data(), sizeof left);
   quadrature::VegasSeen out;
@@ -225,7 +152,7 @@ quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
   out.points = static_cast<std::int64_t>(left.points);
   out.holes = static_cast<std::int64_t>(left.holes);
   if (frame_.plan.weight != 0)
-    out.weights.assign(words.end() - static_cast<std::ptrdiff_t>(bins()), words.end());
+    out.weights.assign(words.end() - static_cast<std::ptrdiff_t>(dimensions_ * vegas_bins), words.end());
   return out;
 }
 
@@ -250,6 +177,10 @@ Choice choice_by_vegas(const Make& make) {
   };
   out.run[Element::f32] = [make](const Arguments& a, const Tuning&, Run& run) {
     integrate_by_vegas<float>(a, run, make);
+  };
+  out.workspace_bytes = [](const Arguments& a, const Tuning&) {
+    const Asked asked = asked_of(a);
+    return VegasMemory::of(asked.box.dimensions(), asked.limits).bytes();
   };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) -> tessera::Reason {
     if (has_samples(a)) return "samples are for the processors";
