@@ -4,6 +4,7 @@
 // no thread waits for another.
 #pragma once
 #include "evaluate.hpp"
+#include "ops/integrate/rules/domain.hpp"
 #include "ops/integrate/rules/vegas_point.hpp"
 #include "tessera/kernel.hpp"
 
