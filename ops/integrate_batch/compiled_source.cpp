@@ -45,6 +45,7 @@ std::string source_of(const Setting& setting, const Compiled& how) {
   out +=
       "\n#define BATCH_FN __device__ __forceinline__\n#define BATCH_ROLLED _Pragma(\"unroll 1\")\nnamespace "
       "batch {\n"
+      "constexpr bool middle_twice = true;\n"
       "BATCH_FN double power(double a, double b) { return formula::pow(a, b); }\n";
   for (const std::string_view text : rule) out += text;
   out += formula::source_of(setting.integrand, "integrand");
@@ -57,6 +58,7 @@ std::string source_of(const Setting& setting, const Compiled& how) {
   constant("own_cells", static_cast<std::size_t>(how.cells));
   constant("own_pieces", 2 * setting.ends.size());
   constant("own_threads", static_cast<std::size_t>(how.threads));
+  constant("resident", static_cast<std::size_t>(how.resident));
   constant("warps", static_cast<std::size_t>(how.warps));
   std::string kernels(kernel_text);
   if (how.cells == 0) {  // no thread keeps any

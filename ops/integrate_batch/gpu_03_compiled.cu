@@ -31,9 +31,10 @@ const Kernels& kernels_for(const Setting& setting, const Compiled& how, int capa
   thread_local Kernels last;
   thread_local int for_capability = 0;
   thread_local formula::Program<double> integrand, end;
-  thread_local Compiled compiled{-1, 0, 0};
+  thread_local Compiled compiled{-1, 0, 0, 0};
   const bool same = for_capability == capability && how.cells == compiled.cells &&
-                    how.threads == compiled.threads && how.warps == compiled.warps &&
+                    how.threads == compiled.threads && how.resident == compiled.resident &&
+                    how.warps == compiled.warps &&
                     std::memcmp(&integrand, &setting.integrand, sizeof integrand) == 0 &&
                     std::memcmp(&end, &setting.end, sizeof end) == 0;
   if (same) return last;
@@ -52,7 +53,8 @@ const Kernels& kernels_for(const Setting& setting, const Compiled& how, int capa
 // Where an integral begins with more cells, a thread has room for them and some.
 Compiled compiled_of(const Tuning& tuning, const Setting& setting) {
   const auto begins = 2 * static_cast<int>(setting.ends.size()), cells = tuning["cells"];
-  return {cells == 0 ? 0 : std::max(cells, begins + 4), tuning["thread"], tuning["warps"]};
+  return {cells == 0 ? 0 : std::max(cells, begins + 4), tuning["thread"], tuning["resident"],
+          tuning["warps"]};
 }
 
 std::int64_t warp_blocks(const Problem<double>& p, const Tuning& t) {
@@ -87,6 +89,7 @@ Choice choice() {
   out.run[Element::f64] = integrate_compiled;
   out.ranges = {{.name = "cells", .first = 0, .last = 64, .value = 16},
                 {.name = "thread", .first = 32, .last = 256, .value = 128},
+                {.name = "resident", .first = 1, .last = 8, .value = 1},
                 {.name = "block", .first = 1, .last = 1 << 16, .value = 1056},
                 {.name = "warps", .first = 1, .last = 8, .value = 4}};
   out.workspace_bytes = [](const Arguments& arguments, const Tuning& tuning) {

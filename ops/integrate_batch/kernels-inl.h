@@ -62,7 +62,8 @@ struct Spare {
   int cells;
 };
 
-extern "C" __global__ void __launch_bounds__(own_threads) each_alone(const Work work, const Spare spare) {
+extern "C" __global__ void __launch_bounds__(own_threads, resident)
+    each_alone(const Work work, const Spare spare) {
   const long long index = static_cast<long long>(blockIdx.x) * own_threads + threadIdx.x;
   if (index >= work.count) return;
   FewCells cells;

@@ -2,7 +2,7 @@
 // The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
 // error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
 // executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
-// Included inside a namespace by its users, with BATCH_FN defined.
+// Included inside a namespace by its users, with BATCH_FN and middle_twice defined.
 //
 // A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
 // variable t from 0 to 1 whose square (or, towards infinity, one over it) is the distance from its end:
@@ -82,6 +82,8 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
   to.noise += noise;
 }
 
+// The middle is one point: computed twice it gives the same, and where a branch would keep the compiler from
+// overlapping both sides of every other slot, that is cheaper.
 template <class F>
 BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
   const Place above = place(piece, middle + away);
@@ -92,7 +94,7 @@ BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
   out.x_below = out.x_above;
   out.below = out.above;
   out.term_below = out.term_above;
-  if (away == 0) return out;
+  if (!middle_twice && away == 0) return out;
   const Place below = place(piece, middle - away);
   out.x_below = below.x;
   out.below = f(below.x);
