@@ -40,6 +40,8 @@ TEST(VegasOnTheExecutor, HasTheBitsOfTheProcessors) {
   };
   for (const Tried& tried :
        {Tried{"exp(x)", "0 1", "20000"}, Tried{"exp(-(x^2+y^2)/2)", "x=[-inf,inf] y=[-inf,3]", "40000"},
+        // Lengths that round.
+        Tried{"exp(-x*y*z*w)", "x=[0,0.7] y=[0,inf] z=[0.1,1.7] w=[-inf,1]", "40000"},
         Tried{"x<0.3 ? y*z : exp(w-v)", "x=[0,1] y=[2,0] z=[0,1] w=[0,1] v=[0,inf]", "60000"},
         // Nearly all the points are in the cube that is cut: many tasks.
         Tried{"x<0.12345", "0 1", "200000"},

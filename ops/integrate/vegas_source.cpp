@@ -8,6 +8,7 @@ namespace {
 constexpr std::string_view names = R"(
 #define VEGAS_FN static __device__ __forceinline__
 #define VEGAS_UNROLL _Pragma("unroll")
+#define VEGAS_FROM_BITS formula::from_bits
 )";
 
 constexpr std::string_view types =

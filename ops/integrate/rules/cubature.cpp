@@ -6,6 +6,7 @@
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/sobol.hpp"
+#include "ops/integrate/rules/vegas.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -25,7 +26,8 @@ class Choice {
   Answer run(const Box& box);
 
  private:
-  Cube cube(double share) const;
+  Cube cube(double share) const { return cube(share, seen_.axes); }
+  Cube cube(double share, const std::vector<Axis>& axes) const;
   Answer counted(Answer answer) {
     spent_ += answer.evaluations;
     return answer;
@@ -33,6 +35,7 @@ class Choice {
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut);
   Answer by_regions();
+  Answer by_chance(const Box& box);
   bool settles(Answer answer);
   const Answer& check();
   Answer finished(Answer answer) const;
@@ -51,12 +54,12 @@ class Choice {
 };
 
 // What is left of the caps, or a share of it.
-Cube Choice::cube(double share) const {
+Cube Choice::cube(double share, const std::vector<Axis>& axes) const {
   Limits limits = limits_;
   const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   limits.evaluations = static_cast<std::int64_t>(share * static_cast<double>(limits_.evaluations - spent_));
   limits.seconds = std::fmax(0, share * (limits_.seconds - gone));
-  return {f_, seen_.axes, limits};
+  return {f_, axes, limits};
 }
 
 // Quasi-random points know nothing of the others': what these missed, they may have met.
@@ -88,6 +91,25 @@ Answer Choice::by_regions() {
   return out;
 }
 
+// Two runs of VEGAS that learn from different points and, where axes are drawn together, in different
+// variables.
+Answer Choice::by_chance(const Box& box) {
+  Cube points = cube(0.6);
+  Answer out = counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
+  if (!out.converged()) return out;
+  std::vector<Axis> plain;
+  for (const Range& range : box.axes) plain.push_back(Axis::of(range));
+  Cube others = cube(0.95, plain);
+  const Tolerance coarse{.relative = std::fmax(tolerance_.relative, 1e-3), .absolute = tolerance_.absolute};
+  const Answer other = counted(vegas(others, coarse, {.seed = 12, .threads = threads_}));
+  out.evaluations += other.evaluations;
+  const auto differs = [&out](const Answer& from) {
+    return std::fabs(out.value - from.value) > 1.5 * (out.error() + from.error());
+  };
+  if (!other.converged() || differs(other) || (checked_ && differs(check_))) out.reason = Reason::doubtful;
+  return out;
+}
+
 bool Choice::settles(Answer answer) {
   if (!answer.converged()) return false;
   const Answer& other = check();
@@ -104,7 +126,10 @@ Answer Choice::finished(Answer answer) const {
 }
 
 Answer Choice::run(const Box& box) {
-  seen_ = explore(f_, box, spent_);
+  const int d = box.dimensions();
+  if (d <= most_sobol_dimensions) seen_ = explore(f_, box, spent_);
+  else
+    for (const Range& range : box.axes) seen_.axes.push_back(Axis::of(range));
   if (!seen_.words.empty()) say(seen_.words);
   Answer out;
   if (seen_.zeros_only) {
@@ -113,7 +138,6 @@ Answer Choice::run(const Box& box) {
     out.reason = Reason::doubtful;
     return finished(out);
   }
-  const int d = box.dimensions();
   Answer best;
   const auto consider = [&](Answer answer, const std::string& words) {
     const bool settled = settles(answer);
@@ -133,13 +157,22 @@ Answer Choice::run(const Box& box) {
   if (d <= most_cubature_dimensions &&
       consider(by_regions(), fmt::format("{} variables: Genz-Malik by regions{}, twice", d, regions_.where)))
     return finished(best);
-  Cube points = cube(0.9);
-  out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));
-  if (out.converged() && checked_ &&
-      std::fabs(out.value - check_.value) > 1.5 * (out.error() + check_.error()))
-    out.reason = Reason::doubtful;
+  if (d <= most_sobol_dimensions) {
+    Cube points = cube(0.5);
+    out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));
+    if (out.converged() && checked_ &&
+        std::fabs(out.value - check_.value) > 1.5 * (out.error() + check_.error()))
+      out.reason = Reason::doubtful;
+    if (out.converged() || out.error() < best.error()) {
+      say(fmt::format("{} variables: quasi-random points, {} in 16 repetitions", d, out.evaluations));
+      best = out;
+    }
+    if (out.converged()) return finished(best);
+  }
+  out = by_chance(box);
   if (out.converged() || out.error() < best.error()) {
-    say(fmt::format("{} variables: quasi-random points, {} in 16 repetitions", d, out.evaluations));
+    say(fmt::format("{} variables: VEGAS{}, {} points", d, out.converged() ? ", twice" : "",
+                    out.evaluations));
     best = out;
   }
   return finished(best);
@@ -150,9 +183,9 @@ Answer Choice::run(const Box& box) {
 Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& tolerance,
                           const Limits& limits, int threads, const ByRegions& by_regions) {
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
-  if (box.dimensions() > most_sobol_dimensions)
+  if (box.dimensions() > most_dimensions)
     throw Error(fmt::format("{} variables are too many: {} can be integrated over", box.dimensions(),
-                            most_sobol_dimensions));
+                            most_dimensions));
   Box upwards = box;
   double sign = 1;
   for (Range& range : upwards.axes) {

@@ -17,7 +17,7 @@ struct Explored {
 };
 Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations);
 
-// Throws Error for a box without axes or with more than 21, for limits that are no numbers, and for
+// Throws Error for a box without axes or with more than 32, for limits that are no numbers, and for
 // tolerances below 0. An axis whose limits are exchanged counts negatively.
 Answer automatic_cubature(const ManyValues& f, const Box& box,
                           const Tolerance& tolerance = usual_cubature_tolerance,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What VEGAS does to one point and to the points of one task: included by vegas_point.hpp inside a namespace,
 // and as text by what NVRTC compiles. It includes nothing. VEGAS_FN is what functions are, VEGAS_UNROLL
-// stands before loops over axes whose number a compiler may know.
+// stands before loops over axes whose number a compiler may know, VEGAS_FROM_BITS makes a double.
 
 struct PhiloxState {
   u32 c0;
@@ -27,7 +27,10 @@ VEGAS_FN PhiloxState philox_five_rounds(PhiloxState s) {
 // counter and a key become four words.
 VEGAS_FN PhiloxState philox(PhiloxState s) { return philox_five_rounds(philox_five_rounds(s)); }
 
-VEGAS_FN double vegas_uniform(u32 bits) { return (double(bits) + 0.5) * 0x1p-32; }
+// (bits + 1/2) / 2^32. The sum is put together, for conversions are slow: 2^52 + bits, less 2^52 - 1/2.
+VEGAS_FN double vegas_uniform(u32 bits) {
+  return (VEGAS_FROM_BITS(0x4330000000000000ull | bits) - 4503599627370495.5) * 0x1p-32;
+}
 
 // v in (0, 1) to u by the grid's pieces, each of which is hit equally often.
 VEGAS_FN double vegas_stretch(const double* edges, double v, double* slope, int* bin) {
@@ -41,7 +44,8 @@ VEGAS_FN double vegas_stretch(const double* edges, double v, double* slope, int*
   return from + width * (t - double(i));
 }
 
-VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight) {
+// `weight`: what the lengths of axes between two limits make; `slopes`: what the others' maps do.
+VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight, double* slopes) {
   if (axis.kind == 0) {
     *weight = *weight * (axis.to - axis.from);
     return axis.from + (axis.to - axis.from) * u;
@@ -49,11 +53,11 @@ VEGAS_FN double vegas_abscissa(VegasAxis axis, double u, double* weight) {
   if (axis.kind == 3) {
     const double t = 2.0 * u - 1.0;
     const double square = (1.0 - t) * (1.0 + t);
-    *weight = *weight * (2.0 * (1.0 + t * t) / (square * square));
+    *slopes = *slopes * (2.0 * (1.0 + t * t) / (square * square));
     return 0.0 + t / square;
   }
   const double away = u / (1.0 - u);
-  *weight = *weight * (1.0 / ((1.0 - u) * (1.0 - u)));
+  *slopes = *slopes * (1.0 / ((1.0 - u) * (1.0 - u)));
   return axis.kind == 1 ? axis.from + away : axis.to - away;
 }
 
@@ -123,6 +127,7 @@ VEGAS_FN VegasSums vegas_task(const VegasPlan& plan, const double* edges, const 
     int bin[most];
     double slope = 1.0;
     double weight = 1.0;
+    double slopes = 1.0;
     PhiloxState random = {0u, 0u, 0u, 0u, 0u, 0u};
     VEGAS_UNROLL
     for (int axis = 0; axis < dimensions; ++axis) {
@@ -135,9 +140,9 @@ VEGAS_FN VegasSums vegas_task(const VegasPlan& plan, const double* edges, const 
       const double step = axis < plan.finer ? plan.narrow : plan.wide;
       const double v = (double(stratum[axis]) + vegas_uniform(bits)) * step;
       const double u = vegas_stretch(edges + axis * (vegas_bins + 1), v, &slope, &bin[axis]);
-      x[axis] = vegas_abscissa(axes[axis], u, &weight);
+      x[axis] = vegas_abscissa(axes[axis], u, &weight, &slopes);
     }
-    double y = f(x) * weight;
+    double y = f(x) * (slopes * weight);
     if (!(y - y == 0.0)) {
       y = 0.0;
       hole();

@@ -8,6 +8,7 @@
 
 #define VEGAS_FN SIMT
 #define VEGAS_UNROLL
+#define VEGAS_FROM_BITS formula::elementary::from_bits
 namespace tessera::quadrature {
 #include "ops/integrate/rules/vegas_types-inl.h"
 
@@ -95,3 +96,4 @@ SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
 }  // namespace tessera::quadrature
 #undef VEGAS_FN
 #undef VEGAS_UNROLL
+#undef VEGAS_FROM_BITS

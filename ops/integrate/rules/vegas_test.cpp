@@ -3,6 +3,7 @@
 #include "ops/integrate/rules/vegas.hpp"
 #include <gtest/gtest.h>
 #include "ops/integrate/rules/by_name.hpp"
+#include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "ops/integrate/rules/vegas_known.hpp"
 #include "ops/integrate/rules/vegas_plan.hpp"
@@ -202,6 +203,19 @@ TEST(Vegas, KeepsToItsTime) {
   const Answer answer = vegas(cube, {.relative = 1e-15}, {.threads = 1});
   EXPECT_FALSE(answer.converged());
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2);
+}
+
+TEST(Vegas, HelpsWhereNoOtherRuleCan) {
+  for (const known::OfSeveral& one : known::of_several()) {
+    if (one.id != "24 axes") continue;
+    const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
+    const Box box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)};
+    const Answer answer =
+        automatic_cubature(f, box, {.relative = 1e-3}, {.evaluations = 4'000'000, .seconds = 20});
+    EXPECT_TRUE(answer.converged()) << one.id << ": " << words(answer) << " " << answer.why;
+    EXPECT_NE(answer.why.find("VEGAS, twice"), std::string::npos) << answer.why;
+    EXPECT_LE(std::fabs(answer.value - one.exact), 4 / sigmas * answer.error()) << one.id;
+  }
 }
 
 TEST(Vegas, IsOneOfTheRulesByName) {
