@@ -69,7 +69,7 @@ Variant variant() {
   Variant out;
   out.idea = "several variables: regions cut where it matters, all of a round at once (Genz-Malik)";
   out.where = kernels_run_on;
-  out.choices.push_back(choice_by_regions(Make{}));
+  out.choices.push_back(choice_by_regions(Make{}, 1 << 17));
   return out;
 }
 

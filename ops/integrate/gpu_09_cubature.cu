@@ -63,8 +63,9 @@ Variant variant() {
     if (Reason absent = cuda::no_nvrtc()) return absent;
     return cuda::no_driver();
   };
-  out.choices.push_back(choice_by_regions(Make{}, {{.name = "residents", .first = 1, .last = 8, .value = 4},
-                                                   {.name = "unroll", .first = 0, .last = 4, .value = 1}}));
+  out.choices.push_back(choice_by_regions(Make{}, 1 << 20,
+                                          {{.name = "residents", .first = 1, .last = 8, .value = 4},
+                                           {.name = "unroll", .first = 0, .last = 4, .value = 1}}));
   return out;
 }
 

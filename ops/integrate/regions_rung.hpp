@@ -37,12 +37,13 @@ inline Reason not_by_regions(const Arguments& arguments) {
   return std::nullopt;
 }
 
+// `place`: for so many regions at first, unless the run says otherwise.
 template <class Make>
-Choice choice_by_regions(const Make& make, std::vector<Range> ranges = {}) {
+Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges = {}) {
   Choice out;
   out.ranges = std::move(ranges);
   // Of regions: room for more costs a copy.
-  out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = 1 << 17});
+  out.ranges.push_back({.name = "place", .first = 128, .last = 1 << 24, .value = place});
   out.run[Element::f64] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
     integrate_by_regions<double>(a, tuning, run, make);
   };

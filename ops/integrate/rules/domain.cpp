@@ -39,31 +39,32 @@ void Axis::map(double u, double& x, double& slope) const {
 Cube::Cube(ManyValues f, std::vector<Axis> axes, const Limits& limits)
     : f_(std::move(f)), axes_(std::move(axes)), limits_(limits), start_(std::chrono::steady_clock::now()) {}
 
-void Cube::values(std::span<const double> u, std::size_t count, std::span<double> y) const {
+void Cube::values_at(std::span<const double> u, std::size_t count, std::span<double> y, bool placed) const {
   thread_local std::vector<double> x, weight;
-  if (x.size() < u.size()) x.resize(u.size());
-  if (weight.size() < count) weight.resize(count);
   double everywhere = 1;
-  bool varies = false;
+  bool varies = false, same = placed;
+  for (const Axis& map : axes_) same = same && map.plain();
+  if (!same && x.size() < u.size()) x.resize(u.size());
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     const double* const from = &u[axis * count];
-    double* const to = &x[axis * count];
     const Axis& map = axes_[axis];
-    if (map.range.finite() && map.width == 0) {
+    if (map.plain()) {
       const double lower = map.range.lower, length = map.range.upper - map.range.lower;
-      for (std::size_t i = 0; i < count; ++i) to[i] = lower + length * from[i];
       everywhere *= length;
+      if (same) continue;
+      for (std::size_t i = 0; i < count; ++i)
+        x[axis * count + i] = placed ? from[i] : lower + length * from[i];
       continue;
     }
-    if (!varies) std::fill_n(weight.begin(), count, 1.0);
+    if (!varies) weight.assign(count, 1.0);
     varies = true;
     for (std::size_t i = 0; i < count; ++i) {
       double slope = 0;
-      map.map(from[i], to[i], slope);
+      map.map(from[i], x[axis * count + i], slope);
       weight[i] *= slope;
     }
   }
-  f_(std::span<const double>(x).first(u.size()), count, y);
+  f_(same ? u : std::span<const double>(x).first(u.size()), count, y);
   std::int64_t holes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     y[i] *= varies ? weight[i] * everywhere : everywhere;

@@ -36,6 +36,7 @@ struct Axis {
   static Axis of(const Range& range);  // no peak; infinite ranges around 0 or the limit
   static Axis around(const Range& range, double centre, double width);
   void map(double u, double& x, double& slope) const;
+  bool plain() const { return range.finite() && width == 0; }  // x is linear in u
 };
 
 // Evaluates on the cube, counts, and keeps to the caps.
@@ -48,7 +49,11 @@ class Cube {
   const std::vector<Axis>& axes() const { return axes_; }
   // values of f·dx/du; where f is not finite, 0 is given and the point remembered. May be called by several
   // threads.
-  void values(std::span<const double> u, std::size_t count, std::span<double> y) const;
+  void values(std::span<const double> u, std::size_t count, std::span<double> y) const {
+    values_at(u, count, y, false);
+  }
+  // The same; `placed`: coordinates of plain axes are x already.
+  void values_at(std::span<const double> u, std::size_t count, std::span<double> y, bool placed) const;
   // Whether so many more evaluations are allowed now.
   bool allows(std::int64_t more) const;
   double seconds_left() const;
@@ -69,11 +74,11 @@ class Cube {
   mutable std::atomic<std::int64_t> holes_{0};
 };
 
-// A rule that cuts the cube into regions; `first_cut`: where each axis is cut at first. The caller's may compute
-// elsewhere than on the processors.
+// A rule that cuts the cube into regions; `first_cut`: where each axis is cut at first. The caller's may
+// compute elsewhere than on the processors.
 struct ByRegions {
   std::function<Answer(Cube&, const Tolerance&, double first_cut)> rule;  // none: the processors'
-  std::string where;  // of it, in words: " on the GPU"
+  std::string where;                                                      // of it, in words: " on the GPU"
 };
 
 }  // namespace tessera::quadrature

@@ -128,6 +128,22 @@ TEST(Genz, TheTrueErrorIsWithinTheEstimateOrTheReasonIsNotConverged) {
   EXPECT_GE(converged, tried * 2 / 3);
 }
 
+TEST(Genz, MemoryIsACap) {
+  const Genz f{5, {9, 9, 9}, {0.4, 0.5, 0.6}};
+  const ManyValues values = [&](std::span<const double> points, std::size_t count, std::span<double> y) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double x[] = {points[i], points[count + i], points[2 * count + i]};
+      y[i] = f(x);
+    }
+  };
+  Cube cube(values, std::vector<Axis>(3, Axis::of({0, 1})), {.evaluations = 1'000'000, .regions = 500});
+  const Answer answer = genz_malik(cube, {.relative = 1e-9}, 2);
+  EXPECT_EQ(answer.reason, Reason::memory);
+  EXPECT_GT(answer.evaluations, 500 * 33);
+  EXPECT_LE(answer.evaluations, 1000 * 39);
+  EXPECT_LE(std::fabs(answer.value - f.exact()), answer.error());
+}
+
 TEST(Genz, AJumpBehindTheOutermostPointsIsSeen) {
   // Behind the rule's own points of the first regions, before the edge: 0.5 · (1 + 0.97) and so on.
   for (const double at : {0.4925, 0.5075, 0.7425, 0.9921}) {

@@ -2,6 +2,7 @@
 // Genz and Malik's rule on the processors: rounds of all regions that are not good enough.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <thread>
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/region_bins.hpp"
@@ -12,6 +13,25 @@ namespace {
 
 constexpr std::size_t chunk_size = 1024;
 using Histogram = std::array<std::uint32_t, integration::region_bins>;
+
+// A list that grows without being moved or cleared: whoever writes a place first gets its memory, so that
+// growing is not the work of one thread alone.
+template <class T>
+class Pieces {
+ public:
+  std::size_t size() const { return size_; }
+  void resize(std::size_t size) {
+    while (pieces_.size() * chunk_size < size)
+      pieces_.push_back(std::make_unique_for_overwrite<T[]>(chunk_size));
+    size_ = size;
+  }
+  T& operator[](std::size_t i) { return pieces_[i / chunk_size][i % chunk_size]; }
+  const T& operator[](std::size_t i) const { return pieces_[i / chunk_size][i % chunk_size]; }
+
+ private:
+  std::vector<std::unique_ptr<T[]>> pieces_;
+  std::size_t size_ = 0;
+};
 
 // Of some regions, or of all.
 struct Totals {
@@ -57,8 +77,8 @@ class Cubature {
   GenzMalik rule_;
   double first_cut_;
   int threads_;
-  std::vector<Region> regions_;
-  std::vector<RegionResult> results_;
+  Pieces<Region> regions_;
+  Pieces<RegionResult> results_;
   std::vector<std::size_t> chosen_;
   Totals all_;
   Reason reason_ = Reason::converged;
@@ -83,30 +103,35 @@ void Cubature::measure(std::span<Region> regions, std::span<RegionResult> result
   const auto d = static_cast<std::size_t>(rule_.dimensions());
   if (u.size() < d * count) u.resize(d * count);
   if (y.size() < count) y.resize(count);
-  for (std::size_t axis = 0; axis < d; ++axis)
+  for (std::size_t axis = 0; axis < d; ++axis) {
+    const Axis& map = cube_.axes()[axis];
+    const double lower = map.plain() ? map.range.lower : 0,
+                 length = map.plain() ? map.range.upper - map.range.lower : 1;
     for (std::size_t i = 0; i < regions.size(); ++i)
-      rule_.place(regions[i].centre[axis], regions[i].half[axis], static_cast<int>(axis),
-                  &u[axis * count + i * points]);
-  cube_.values(std::span(u).first(d * count), count, std::span(y).first(count));
+      rule_.place(lower + length * regions[i].centre[axis], length * regions[i].half[axis],
+                  static_cast<int>(axis), &u[axis * count + i * points]);
+  }
+  cube_.values_at(std::span(u).first(d * count), count, std::span(y).first(count), true);
   for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.conclude(&y[i * points], regions[i]);
 }
 
 // Halves of every axis while that gives few regions: one alone is too easily mistaken.
 void Cubature::start() {
   const int d = cube_.dimensions(), cut = std::min(d, 6);
+  regions_.resize(std::size_t{1} << cut);
+  results_.resize(regions_.size());
   for (int k = 0; k < 1 << cut; ++k) {
-    Region region{};
+    Region& region = regions_[static_cast<std::size_t>(k)];
+    region = {};
     for (int axis = 0; axis < d; ++axis) {
       const bool upper = (k >> axis & 1) != 0;
       const double from = axis < cut && upper ? first_cut_ : 0, to = axis < cut && !upper ? first_cut_ : 1;
       region.half[axis] = (to - from) / 2;
       region.centre[axis] = (to + from) / 2;
     }
-    regions_.push_back(region);
   }
-  results_.resize(regions_.size());
   share(regions_.size(), [&](std::size_t i) {
-    measure(std::span(regions_).subspan(i, 1), std::span(results_).subspan(i, 1));
+    measure({&regions_[i], 1}, {&results_[i], 1});
     results_[i].error = results_[i].unconfirmed;
   });
   cube_.count(static_cast<std::int64_t>(regions_.size() * rule_.points()));
