@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's part of VEGAS on the executor and on GPUs: launches, and which arguments are for it.
 #pragma once
+#include <cstddef>
 #include <cstring>
 #include <vector>
 #include "asked.hpp"
@@ -64,7 +65,8 @@ class VegasOnDevice : public quadrature::VegasEngine {
   int dimensions_;
   VegasFrame frame_{};
   DeviceArray fixed_, of_cubes_, of_tasks_, wanted_[2];
-  int turn_ = 0;  // which of the two is wanted now
+  std::vector<double> edges_;  // that are there
+  int turn_ = 0;               // which of the two is wanted now
 };
 
 template <class Sample>
@@ -107,8 +109,8 @@ std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& as
     turn_ = 1 - turn_;
     frame_.wanted = static_cast<double*>(wanted_[turn_].at_least(t.cubes * sizeof(double)));
     launch<Inherit>(t.cubes);
+    join(false);
   }
-  join(false);
   launch<Deal>(t.groups);
   launch<OffsetGroups>(t.supers);
   launch<OffsetSupers>(1);
@@ -126,8 +128,11 @@ void VegasOnDevice<Sample>::join(bool sampled) {
 template <class Sample>
 quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& asked,
                                                      const std::vector<double>& edges) {
-  backend_.fill(run_, frame_.left, 0, left_bytes(dimensions_));
-  backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
+  // The totals stay: by what the cubes wanted in them the next points are dealt.
+  backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
+  if (edges != edges_)
+    backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
+  edges_ = edges;
   const std::int64_t most = lay_out(asked);
   sample_(frame_, most, run_);
   launch<JoinRuns>(most);
@@ -138,8 +143,9 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
 
 template <class Sample>
 quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
-  std::vector<u64> words(left_bytes(dimensions_) / sizeof(u64));
-  backend_.copy(run_, words.data(), frame_.left, left_bytes(dimensions_));
+  const bool learns = frame_.plan.weight != 0;
+  std::vector<u64> words((learns ? left_bytes(dimensions_) : sizeof(VegasLeft)) / sizeof(u64));
+  backend_.copy(run_, words.data(), frame_.left, words.size() * sizeof(u64));
   VegasLeft left;
   std::memcpy(&left, words.data(), sizeof left);
   quadrature::VegasSeen out;
@@ -151,8 +157,7 @@ quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
   out.largest = left.totals.largest;
   out.points = static_cast<std::int64_t>(left.points);
   out.holes = static_cast<std::int64_t>(left.holes);
-  if (frame_.plan.weight != 0)
-    out.weights.assign(words.end() - static_cast<std::ptrdiff_t>(dimensions_ * vegas_bins), words.end());
+  if (learns) out.weights.assign(words.begin() + sizeof left / sizeof(u64), words.end());
   return out;
 }
 

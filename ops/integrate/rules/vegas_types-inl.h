@@ -8,7 +8,7 @@ using u64 = unsigned long long;
 constexpr int vegas_bins = 128;
 constexpr u32 vegas_task_points = 16;
 constexpr u32 vegas_group = 32;
-constexpr u32 vegas_super = 256;
+constexpr u32 vegas_super = 64;
 
 // A limit that is not there makes another map; they are those of Axis without a peak.
 struct VegasAxis {
