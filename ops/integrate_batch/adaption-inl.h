@@ -6,7 +6,7 @@
 // A List holds the cells: numbers by Field, whole numbers by Link. Where several lanes share one, all of them
 // call everything, one of them writes, and settle() makes that visible to the others.
 
-enum Field { from_of, width_of, value_of, apart_of, error_of, noise_of_cell, low_of, high_of, fields };
+enum Field { from_of, width_of, value_of, gap_of, error_of, noise_of_cell, low_of, high_of, fields };
 enum Link { next_of, previous_of, piece_of, links };  // neighbours of the same piece, or -1
 
 constexpr int most_breaks = 12;
@@ -69,9 +69,7 @@ struct Adaption {
   template <class Ends>
   BATCH_FN bool take(Ends& ends, const Sums& first, const Sums& second) {
     spent += pair_cost;
-    const double all =
-        (first.kronrod + first.noise + first.apart) + (second.kronrod + second.noise + second.apart);
-    if (!is_finite(all + (first.low + first.high) + (second.low + second.high))) return stop(non_finite);
+    if (!is_finite(all_of(first) + all_of(second))) return stop(non_finite);
     if (!starting) {
       split(first, second);
       return decide();
@@ -95,7 +93,14 @@ struct Adaption {
 
  private:
   static constexpr double settled = 6 * last_bit;  // of a cell's noise: a smaller error is rounding
-  static constexpr double safety = 1.25;
+  static constexpr double safety = 1.6;
+
+  // Not finite where one of them is not.
+  BATCH_FN static double all_of(const Sums& sums) {
+    double out = sums.kronrod + sums.noise + (sums.low + sums.high);
+    for (int k = 0; k < nulls; ++k) out += sums.apart[k];
+    return out;
+  }
 
   BATCH_FN bool stop(int because) {
     why = because;
@@ -121,7 +126,7 @@ struct Adaption {
     list.set(from_of, index, start);
     list.set(width_of, index, width);
     list.set(value_of, index, radius * sums.kronrod);
-    list.set(apart_of, index, size_of(radius * sums.apart));
+    list.set(gap_of, index, radius * apart_of(sums));
     list.set(error_of, index, its_error);
     list.set(noise_of_cell, index, sums.noise);
     list.set(low_of, index, sums.low);
@@ -137,7 +142,7 @@ struct Adaption {
     list.set_top(pieces + which, count + which);
     list.set_link(next_of, count + which, -1);
     list.set_link(previous_of, count + which, -1);
-    write(count + which, pieces + which, 0, sums, safety * size_of(0.5 * sums.apart));
+    write(count + which, pieces + which, 0, sums, safety * (0.5 * apart_of(sums)));
   }
 
   // How far the sum of two halves may be off, whose rules are so far apart, and which moved so far from their
@@ -145,8 +150,7 @@ struct Adaption {
   // what all further halvings would move adds up; where the fall shows none, a tenth is left.
   BATCH_FN double error_of_halves(double apart, double moved) const {
     if (moved <= settled * parent_noise) return safety * apart;
-    const double fall = parent_apart > 0 ? apart / parent_apart : 1;
-    const double ahead = fall < 0.97 ? fall / (1 - fall) : 32;
+    const double less = fall(apart, parent_apart), ahead = less < 0.99 ? less / (1 - less) : 99;
     const double share = moved > parent_error ? larger(ahead, 1) : larger(ahead, 0.1);
     return safety * larger(apart, moved * share);
   }
@@ -154,7 +158,7 @@ struct Adaption {
   BATCH_FN void split(const Sums& left, const Sums& right) {
     const double radius = 0.5 * width;
     const double now = radius * left.kronrod + radius * right.kronrod, moved = size_of(parent_value - now);
-    const double left_apart = size_of(radius * left.apart), right_apart = size_of(radius * right.apart);
+    const double left_apart = radius * apart_of(left), right_apart = radius * apart_of(right);
     const double apart = left_apart + right_apart, whole = error_of_halves(apart, moved);
     const double left_error = apart > 0 ? whole * (left_apart / apart) : 0.5 * whole;
     const double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
@@ -191,7 +195,7 @@ struct Adaption {
     parent = worst.index;
     parent_error = worst.error;
     parent_value = list.get(value_of, parent);
-    parent_apart = list.get(apart_of, parent);
+    parent_apart = list.get(gap_of, parent);
     parent_noise = list.get(noise_of_cell, parent);
     parent_next = list.link(next_of, parent);
     parent_piece = list.link(piece_of, parent);

@@ -143,6 +143,37 @@ TEST(Batch, HiddenJumpsAreNeverMissed) {
   EXPECT_GE(met, n * 9 / 10u);
 }
 
+// Nor are kinks, where one pair of rules alone would often see nothing.
+TEST(Batch, HiddenKinksAreNeverMissed) {
+  constexpr int n = 1000;
+  for (const double relative : {1e-3, 1e-5, 1e-8}) {
+    const Batch batch =
+        ran(arguments_of("abs(exp(x)-exp(k))", "0 1", "k=0.001:0.999", n, {{"relative", number(relative)}}));
+    for (std::size_t i = 0; i < n; ++i) {
+      const double k = 0.001 + 0.998 * static_cast<double>(i) / (n - 1);
+      EXPECT_EQ(batch.why[i], converged);
+      expect_honest(batch, i, std::exp(k) * (2 * k - 3) + 1 + std::exp(1.0), relative,
+                    fmt::format("k = {}", k));
+    }
+  }
+}
+
+// The four null rules: nothing of any polynomial below their degree, something of the next even one.
+TEST(Batch, NullRulesAreNull) {
+  const Nodes& nodes = kronrod_nodes();
+  for (int k = 0; k < nulls; ++k)
+    for (int degree = 0; degree <= 20 - 2 * k; degree += 2) {
+      double sum = 0, largest = 0;
+      for (int slot = 0; slot < slots; ++slot) {
+        const double term = nodes.apart[k][slot] * 2 * std::pow(nodes.x[slot], degree);
+        sum += term;
+        largest = std::fmax(largest, std::fabs(term));
+      }
+      if (degree < 20 - 2 * k) EXPECT_LE(std::fabs(sum), 1e-14) << k << " " << degree;
+      else EXPECT_GT(std::fabs(sum), 1e-7) << k;
+    }
+}
+
 TEST(Batch, EachReasonIsItsOwn) {
   const auto why = [](const char* formula, const char* limits, Arguments::Words words = {}) {
     const Batch batch = ran(arguments_of(formula, limits, "k=1", 1, std::move(words)));
