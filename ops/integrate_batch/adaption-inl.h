@@ -162,7 +162,9 @@ struct Adaption {
     const double apart = left_apart + right_apart, whole = error_of_halves(apart, moved);
     const double left_error = apart > 0 ? whole * (left_apart / apart) : 0.5 * whole;
     const double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
-    if (moved <= 1e-5 * size_of(now) && apart >= 0.99 * parent_apart) ++rough;
+    // Halving neither moves the sum nor helps, and what is left has no order.
+    const bool shapeless = slowest_fall(left_apart > right_apart ? left : right) >= 0.5;
+    if (shapeless && moved <= 1e-5 * size_of(now) && apart >= 0.99 * parent_apart) ++rough;
     if (from[0] == 0 && width < 0x1p-11 && left_apart >= 0.985 * parent_apart) ++stubborn;
     add(value, -parent_value);
     add(error, -parent_error);

@@ -122,12 +122,18 @@ BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, doubl
 
 BATCH_FN double fall(double to, double from) { return from > 0 ? to / from : to > 0 ? 1 : 0; }
 
+// From each null rule to the next one of higher degree: below a half where the function is smooth.
+BATCH_FN double slowest_fall(const Sums& sums) {
+  double out = 0;
+  for (int k = 1; k < nulls; ++k) out = larger(out, fall(size_of(sums.apart[k - 1]), size_of(sums.apart[k])));
+  return out;
+}
+
 // How far the rule may be off, on an interval of length 2.
 BATCH_FN double apart_of(const Sums& sums) {
-  const double a = size_of(sums.apart[0]), b = size_of(sums.apart[1]), c = size_of(sums.apart[2]),
-               d = size_of(sums.apart[3]);
-  const double most = larger(larger(a, b), larger(c, d));
-  const double slowest = larger(larger(fall(a, b), fall(b, c)), fall(c, d)), square = slowest * slowest;
+  double most = 0;
+  for (int k = 0; k < nulls; ++k) most = larger(most, size_of(sums.apart[k]));
+  const double slowest = slowest_fall(sums), square = slowest * slowest;
   return slowest < 0.5 ? 16 * (square * square) * most : most;
 }
 
