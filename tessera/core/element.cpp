@@ -18,7 +18,8 @@ constexpr Row table[] = {
     {Element::f64, "f64", 8, false}, {Element::f32, "f32", 4, false},
     {Element::f16, "f16", 2, false}, {Element::bf16, "bf16", 2, false},
     {Element::i32, "i32", 4, true},  {Element::i8, "i8", 1, true},
-    {Element::u8, "u8", 1, true},
+    {Element::u8, "u8", 1, true},    {Element::e4m3, "e4m3", 1, false},
+    {Element::e5m2, "e5m2", 1, false},
 };
 
 const Row& row(Element element) { return table[static_cast<std::size_t>(element)]; }
@@ -39,6 +40,41 @@ std::int64_t truncated(double value) {
 std::uint32_t round_off(std::uint32_t value, int dropped) {
   const std::uint32_t half = 1u << (dropped - 1), odd = (value >> dropped) & 1;
   return (value + half - 1 + odd) >> dropped;
+}
+
+struct Fp8 {
+  int fraction_bits, bias;
+  std::uint8_t largest, beyond;  // the largest finite number, and what lies behind it
+};
+constexpr Fp8 e4m3_format{3, 7, 0x7e, 0x7f}, e5m2_format{2, 15, 0x7b, 0x7c};
+
+std::uint8_t to_fp8(float value, const Fp8& format, Overflow overflow) {
+  if (std::isnan(value)) return 0x7f;
+  const auto u = std::bit_cast<std::uint32_t>(value), magnitude = u & 0x7fffffff;
+  const auto sign = static_cast<std::uint8_t>((u >> 24) & 0x80);
+  std::uint32_t out = 0;
+  const auto bias_apart = static_cast<std::uint32_t>(127 - format.bias);
+  if (magnitude >= (bias_apart + 1) << 23) {
+    out = round_off(magnitude - (bias_apart << 23), 23 - format.fraction_bits);
+  } else {
+    // Subnormal: adding a power of two lines the fraction up with the last place, rounding as it goes.
+    const float line = std::ldexp(1.0f, 24 - format.bias - format.fraction_bits);
+    out = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + line) - std::bit_cast<std::uint32_t>(line);
+  }
+  if (out > format.largest) out = overflow == Overflow::saturates ? format.largest : format.beyond;
+  return static_cast<std::uint8_t>(sign | out);
+}
+
+float from_fp8(std::uint8_t bits, const Fp8& format) {
+  const int magnitude = bits & 0x7f, fraction = magnitude & ((1 << format.fraction_bits) - 1);
+  const int exponent = magnitude >> format.fraction_bits;
+  float value = 0;
+  if (magnitude > format.largest) value = magnitude == 0x7c ? INFINITY : NAN;
+  else if (exponent == 0) value = std::ldexp(static_cast<float>(fraction), 1 - format.bias - format.fraction_bits);
+  else
+    value = std::ldexp(static_cast<float>(fraction + (1 << format.fraction_bits)),
+                       exponent - format.bias - format.fraction_bits);
+  return (bits & 0x80) != 0 ? -value : value;
 }
 
 }  // namespace
@@ -93,6 +129,11 @@ f16::operator float() const {
   }
   return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000));
 }
+
+e4m3 e4m3::from(float value, Overflow overflow) { return {to_fp8(value, e4m3_format, overflow)}; }
+e4m3::operator float() const { return from_fp8(bits, e4m3_format); }
+e5m2 e5m2::from(float value, Overflow overflow) { return {to_fp8(value, e5m2_format, overflow)}; }
+e5m2::operator float() const { return from_fp8(bits, e5m2_format); }
 
 double load_as_double(Element element, const void* address) {
   return dispatch(element, [address](auto type) -> double {

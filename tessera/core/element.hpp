@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types an array may hold. f16 and bf16 are storage types of our own, so that a build without
-// CUDA has them and every build rounds alike (to nearest, ties to even).
+// The types an array may hold. f16, bf16, e4m3 and e5m2 are storage types of our own, so that a build
+// without CUDA has them and every build rounds alike (to nearest, ties to even).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-enum class Element : std::uint8_t { f64, f32, f16, bf16, i32, i8, u8 };
+enum class Element : std::uint8_t { f64, f32, f16, bf16, i32, i8, u8, e4m3, e5m2 };
 
 struct f16 {
   std::uint16_t bits = 0;
@@ -24,6 +24,24 @@ struct f16 {
 struct bf16 {
   std::uint16_t bits = 0;
   static bf16 from(float value);
+  explicit operator float() const;
+};
+
+// What becomes of a number beyond the largest, and of an infinity: the largest of its sign, as `cvt` with
+// `satfinite` gives, or what IEEE-like arithmetic would: an infinity, or NaN where the type has none.
+enum class Overflow : std::uint8_t { saturates, escapes };
+
+// OCP's 8-bit floats (OFP8 1.0). e4m3: 1 sign, 4 exponent, 3 fraction bits, no infinities, one NaN of either
+// sign, at most 448. e5m2: as IEEE 754 would have it, at most 57344. NaN becomes 0x7f.
+struct e4m3 {
+  std::uint8_t bits = 0;
+  static e4m3 from(float value, Overflow overflow = Overflow::saturates);
+  explicit operator float() const;
+};
+
+struct e5m2 {
+  std::uint8_t bits = 0;
+  static e5m2 from(float value, Overflow overflow = Overflow::saturates);
   explicit operator float() const;
 };
 
@@ -38,6 +56,8 @@ template <> inline constexpr Element element_of<bf16> = Element::bf16;
 template <> inline constexpr Element element_of<std::int32_t> = Element::i32;
 template <> inline constexpr Element element_of<std::int8_t> = Element::i8;
 template <> inline constexpr Element element_of<std::uint8_t> = Element::u8;
+template <> inline constexpr Element element_of<e4m3> = Element::e4m3;
+template <> inline constexpr Element element_of<e5m2> = Element::e5m2;
 
 std::size_t size_of(Element element);            // in bytes
 std::string_view name_of(Element element);       // "f32"
@@ -61,6 +81,8 @@ decltype(auto) dispatch(Element element, F&& f) {
     case Element::i32: return f(std::type_identity<std::int32_t>{});
     case Element::i8: return f(std::type_identity<std::int8_t>{});
     case Element::u8: return f(std::type_identity<std::uint8_t>{});
+    case Element::e4m3: return f(std::type_identity<e4m3>{});
+    case Element::e5m2: return f(std::type_identity<e5m2>{});
   }
   throw Error(Error::Kind::internal, "unknown element");
 }

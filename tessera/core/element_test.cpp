@@ -58,6 +58,81 @@ TEST(Element, HalvesOverflowToInfinityWhereTheyShould) {
   EXPECT_EQ(bf16::from(std::numeric_limits<float>::max()).bits, 0x7f80);
 }
 
+// What a bit pattern stands for, from the OCP specification's words alone.
+double meant(std::uint8_t bits, int fraction_bits, int bias, bool has_infinity) {
+  const int exponent = (bits & 0x7f) >> fraction_bits, fraction = bits & ((1 << fraction_bits) - 1);
+  const int highest = (0x7f >> fraction_bits), all_ones = (1 << fraction_bits) - 1;
+  const double sign = (bits & 0x80) != 0 ? -1 : 1, unit = std::pow(2.0, -fraction_bits);
+  if (has_infinity && exponent == highest) return fraction == 0 ? sign * INFINITY : NAN;
+  if (!has_infinity && exponent == highest && fraction == all_ones) return NAN;
+  if (exponent == 0) return sign * std::pow(2.0, 1 - bias) * fraction * unit;
+  return sign * std::pow(2.0, exponent - bias) * (1 + fraction * unit);
+}
+
+template <class T>
+void expect_fp8(int fraction_bits, int bias, bool has_infinity, double largest) {
+  double found = 0;
+  for (int bits = 0; bits < 256; ++bits) {
+    const T value{static_cast<std::uint8_t>(bits)};
+    const double wanted = meant(value.bits, fraction_bits, bias, has_infinity);
+    const auto wide = static_cast<float>(value);
+    if (std::isnan(wanted)) {
+      EXPECT_TRUE(std::isnan(wide)) << bits;
+      EXPECT_TRUE(std::isnan(static_cast<float>(T::from(wide, Overflow::escapes))));
+      continue;
+    }
+    EXPECT_EQ(wide, wanted) << bits;
+    EXPECT_EQ(std::signbit(wide), bits >= 128);
+    EXPECT_EQ(T::from(wide, Overflow::escapes).bits, bits);
+    if (std::isfinite(wanted)) found = std::max(found, wanted);
+  }
+  EXPECT_EQ(found, largest);
+}
+
+TEST(Element, Fp8HoldsWhatTheSpecificationSays) {
+  expect_fp8<e4m3>(3, 7, false, 448);
+  expect_fp8<e5m2>(2, 15, true, 57344);
+}
+
+// Every interval between neighbours: its ends, its middle (the tie), and the floats beside the middle.
+template <class T>
+void expect_fp8_roundings(std::uint8_t largest) {
+  for (int bits = 0; bits < largest; ++bits) {
+    const auto low = static_cast<float>(T{static_cast<std::uint8_t>(bits)}),
+               high = static_cast<float>(T{static_cast<std::uint8_t>(bits + 1)}), middle = (low + high) / 2;
+    const int even = bits % 2 == 0 ? bits : bits + 1;
+    for (const Overflow overflow : {Overflow::saturates, Overflow::escapes}) {
+      EXPECT_EQ(T::from(middle, overflow).bits, even) << middle;
+      EXPECT_EQ(T::from(std::nextafter(middle, 0.0f), overflow).bits, bits);
+      EXPECT_EQ(T::from(std::nextafter(middle, 1e9f), overflow).bits, bits + 1);
+      EXPECT_EQ(T::from(-middle, overflow).bits, even | 0x80);
+    }
+  }
+}
+
+TEST(Element, Fp8RoundsToNearestTiesToEven) {
+  expect_fp8_roundings<e4m3>(0x7e);
+  expect_fp8_roundings<e5m2>(0x7b);
+}
+
+TEST(Element, Fp8BeyondTheLargestSaturatesOrEscapes) {
+  using enum Overflow;
+  EXPECT_EQ(e4m3::from(464.0f, escapes).bits, 0x7e);  // the tie with 480, which is not a number
+  EXPECT_EQ(e4m3::from(464.1f, escapes).bits, 0x7f);
+  EXPECT_EQ(e4m3::from(-464.1f, saturates).bits, 0xfe);
+  EXPECT_EQ(e5m2::from(61439.0f, escapes).bits, 0x7b);
+  EXPECT_EQ(e5m2::from(61440.0f, escapes).bits, 0x7c);
+  EXPECT_EQ(e5m2::from(-61440.0f, saturates).bits, 0xfb);
+  for (const float infinite : {INFINITY, 3e38f}) {
+    EXPECT_EQ(e4m3::from(infinite).bits, 0x7e);
+    EXPECT_EQ(e5m2::from(-infinite).bits, 0xfb);
+    EXPECT_TRUE(std::isnan(static_cast<float>(e4m3::from(infinite, escapes))));
+    EXPECT_EQ(static_cast<float>(e5m2::from(-infinite, escapes)), -INFINITY);
+  }
+  EXPECT_EQ(e4m3::from(NAN).bits, 0x7f);
+  EXPECT_EQ(e5m2::from(-NAN, escapes).bits, 0x7f);
+}
+
 TEST(Element, NamesAndSizes) {
   for (const Element element : all_elements()) {
     EXPECT_EQ(parse_element(name_of(element)), element);

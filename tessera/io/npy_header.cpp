@@ -10,7 +10,12 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
-constexpr std::string_view untyped_bf16 = "V2";  // NumPy has no name for it
+// NumPy has no name for bf16 and the 8-bit floats, so that ml_dtypes saves them as mere bytes.
+struct Untyped {
+  std::string_view code;
+  Element element;
+};
+constexpr Untyped untyped[] = {{"V2", Element::bf16}, {"V1", Element::e4m3}, {"V1", Element::e5m2}};
 
 struct Code {
   std::string_view code;
@@ -27,12 +32,13 @@ constexpr Foreign foreign[] = {
     {"i8", "int64", "int32"},       {"i2", "int16", "int32"},    {"u2", "uint16", "int32"},
     {"u4", "uint32", "int32"},      {"u8", "uint64", "int32"},   {"b1", "bool", "uint8"},
     {"f16", "float128", "float64"}, {"c8", "complex64", ""},     {"c16", "complex128", ""},
-    {"c32", "complex256", ""},      {"O", "Python objects", ""}, {"V1", "1-byte values of no type", ""},
+    {"c32", "complex256", ""},      {"O", "Python objects", ""},
 };
 
 std::string why_foreign(std::string_view descr, std::string_view code) {
-  if (code == untyped_bf16)
-    return "holds 2-byte values of no type (V2); if they are bf16, pass --element bf16";
+  if (code == "V2") return "holds 2-byte values of no type (V2); if they are bf16, pass --element bf16";
+  if (code == "V1")
+    return "holds 1-byte values of no type (V1); if they are 8-bit floats, pass --element e4m3 or e5m2";
   for (const Foreign& f : foreign) {
     if (f.code != code) continue;
     std::string text = "holds " + std::string(f.name);
@@ -53,7 +59,8 @@ void read_element(Header& header, std::string_view descr, const std::string& nam
   const Code* found =
       std::find_if(std::begin(codes), std::end(codes), [&](const Code& c) { return c.code == code; });
   if (found != std::end(codes)) header.element = found->element;
-  else if (code == untyped_bf16 && as == Element::bf16) header.element = Element::bf16;
+  else if (std::ranges::any_of(untyped, [&](const Untyped& u) { return u.code == code && u.element == as; }))
+    header.element = *as;
   else throw Error(name + ": " + why_foreign(descr, code));
   if (as && *as != header.element)
     throw Error(name + ": holds " + std::string(name_of(header.element)) + ", but " +
@@ -125,7 +132,9 @@ Header parse_header(std::span<const std::byte> file, const std::string& name, st
 
 std::string format_header(Element element, bool column_major, const Extents& extents) {
   constexpr std::size_t alignment = 64;
-  std::string_view code = untyped_bf16;
+  std::string_view code;
+  for (const Untyped& u : untyped)
+    if (u.element == element) code = u.code;
   for (const Code& c : codes)
     if (c.element == element) code = c.code;
   std::string text = "{'descr': '";

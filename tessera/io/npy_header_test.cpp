@@ -36,7 +36,9 @@ TEST(NpyParse, readsEveryElementInBothByteOrders) {
                                                                                   {"V2", Element::bf16},
                                                                                   {"i4", Element::i32},
                                                                                   {"i1", Element::i8},
-                                                                                  {"u1", Element::u8}}) {
+                                                                                  {"u1", Element::u8},
+                                                                                  {"V1", Element::e4m3},
+                                                                                  {"V1", Element::e5m2}}) {
     const Array source = counted(element, {5});
     const std::size_t size = size_of(element);
     std::string data(static_cast<const char*>(source.view().data), 5 * size);
