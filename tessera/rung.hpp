@@ -15,6 +15,17 @@ void bind_elements(Choice& choice, const F& f, Types<T...>) {
    }),
    ...);
 }
+
+// A Problem may say what of the operation's arguments it has no room for.
+template <template <class> class Problem, class... T>
+void bind_limits(Choice& choice, Types<T...>) {
+  if constexpr (requires(const Arguments& arguments) { (Problem<T>::cannot_hold(arguments), ...); })
+    choice.cannot_hold = [](const Arguments& arguments) {
+      Reason reason;
+      ((arguments.element() == element_of<T> ? void(reason = Problem<T>::cannot_hold(arguments)) : void()), ...);
+      return reason;
+    };
+}
 }  // namespace detail
 
 // A choice that runs f(problem, tuning, run) for each of the elements given.
@@ -24,6 +35,7 @@ Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {}) {
   choice.tuning = std::move(tuning);
   choice.ranges = std::move(ranges);
   detail::bind_elements<Problem>(choice, f, Elements{});
+  detail::bind_limits<Problem>(choice, Elements{});
   return choice;
 }
 

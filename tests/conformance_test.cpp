@@ -44,7 +44,11 @@ TEST_P(Conformance, EveryElementIsTried) {
     (void)walk(operation, {.device = device, .variant = (*first)->name}, [&](const WalkItem& item) {
       passed[item.element] += item.outcome == WalkItem::Outcome::passed;
     });
-    for (const Element element : operation.elements) EXPECT_GT(passed[element], 0) << name_of(element);
+    // On processors a ladder begins with a rung for all of them; kernels may know fewer.
+    for (const Element element : operation.elements)
+      if (GetParam() == Where::cpu || (*first)->choices.at(0).run.contains(element)) {
+        EXPECT_GT(passed[element], 0) << name_of(element);
+      }
   }
 }
 

@@ -82,7 +82,7 @@ TEST(Faults, HarmIsLaidAtTheDoorOfWhoDidIt) {
     EXPECT_EQ(item.text.find("a write ") == 0, item.harmed) << item.text;
     after += item.variant->name == "outside" && item.outcome == WalkItem::Outcome::passed;
   };
-  (void)walk(one_case, {.device = device, .element = Element::f32}, told);
+  (void)walk(one_case, {.device = device, .elements = {Element::f32}}, told);
   EXPECT_EQ(after, 1);
 }
 

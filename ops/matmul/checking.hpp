@@ -15,6 +15,15 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
 // These rows of C in higher precision than any rung, and what else an honest rung may come to.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& expected);
 
+// The same where factors have few bits or something follows the sum.
+void low_reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
+                   Expected& expected);
+std::vector<std::int64_t> low_suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed);
+// No randomised check sees through what bends or clips the sum: rows at equal distances are looked at.
+bool sampled_only(const Arguments& arguments);
+void low_fill(const Arguments& arguments, const std::string& input, Distribution distribution, std::uint64_t seed,
+              const ArrayView& to);
+
 // Rows of C that may be wrong, by R. Freivalds' check: C·x against α·A·(B·x) + β·C0·x, for random x, in
 // O(n²) operations.
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed);

@@ -231,7 +231,7 @@ template <class T>
 std::string refusal_of(const char* name, const std::string& word) {
   Case tried = sized(2, 2, 2, {{name, word}});
   tried.optional_inputs = {"C0"};
-  const Inputs inputs(product(), Element::i8, tried, 1);
+  const Inputs inputs(product(), Element::u8, tried, 1);
   Arguments arguments = inputs.arguments();
   try {
     return std::to_string(Problem<T>::factor(arguments, name));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include "checking.hpp"
+#include "elements.hpp"
 #include "matmul.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
@@ -102,6 +103,8 @@ void strew_specials(const Matrix<T>& matrix, std::uint64_t seed) {
 
 void fill(const Arguments& arguments, const std::string& input, Distribution distribution, std::uint64_t seed,
           const ArrayView& to) {
+  if (is_low(arguments))
+    return low_fill(arguments, input, distribution, seed, to);
   Arguments target = arguments;
   target.set_array(input, to);
   dispatch(to.element, [&]<class T>(std::type_identity<T>) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include "tessera/core/arguments.hpp"
@@ -56,6 +57,14 @@ struct Problem {
   SIMT T scaled(std::int64_t i, std::int64_t j, T sum) const {
     const T product = multiply(alpha, sum);
     return beta == T{0} ? product : multiply_add(beta, c0(i, j), product);
+  }
+
+  // What follows the sum besides α and β has no room here. (Strict sums serve who would take TF32's.)
+  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
+    if (arguments.text("activation") != "none") return "knows no activation";
+    for (const char* name : {"bias", "scale-a", "scale-b"})
+      if (arguments.has(name)) return std::string("knows no ") + (name[0] == 'b' ? "bias" : "scales");
+    return std::nullopt;
   }
 
   // As in BLAS, α = 0 reads neither A nor B: the sum over k is then empty.

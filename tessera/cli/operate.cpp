@@ -113,14 +113,34 @@ std::map<std::string, std::string> places_of(const Operation& operation, const O
   return out;
 }
 
+Arguments::Words words_of(const Operation& operation, const Options& options,
+                          const std::map<std::string, std::string>& places) {
+  Arguments::Words words;
+  for (const Parameter& p : operation.signature.parameters)
+    if (p.is_flag() && !p.is_array() && !options.flags.at(p.name).empty())
+      words[p.name] = options.flags.at(p.name);
+  for (const Parameter* p : operation.signature.positional_texts())
+    if (const auto found = places.find(p->name); found != places.end()) words[p->name] = found->second;
+  return words;
+}
+
 std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options,
                                          const std::map<std::string, std::string>& places) {
   std::optional<Element> element;
   if (!options.element.empty()) element = element_named(operation, options.element);
+  // The first file settles what follows from the operation's element; a type that was not asked for is
+  // better refused by name later, beside the other arrays.
+  std::optional<Element> first = element;
+  const Arguments::Words words = words_of(operation, options, places);
   std::map<std::string, Array> out;
   for (const Parameter* p : operation.signature.of(Kind::input)) {
     const std::string& file = p->is_flag() ? options.flags.at(p->name) : places.at(p->name);
-    if (!file.empty()) out.emplace(p->name, npy::read(file, p->element ? p->element : element));
+    if (file.empty()) continue;
+    std::optional<Element> as = p->element ? p->element : element;
+    if (p->element_from && first && (element || p->element_with(*first, words) != *first))
+      as = p->element_with(*first, words);
+    const auto [read, _] = out.emplace(p->name, npy::read(file, as));
+    if (!first && !p->element) first = read->second.element();
   }
   return out;
 }
@@ -136,14 +156,8 @@ Arguments arguments_of(const Operation& operation, const Options& options,
       if (!first && !p->element) first = found->second.element();
     }
   const std::string name = first ? std::string(name_of(*first)) : "";
-  Arguments::Words words;
-  for (const Parameter& p : operation.signature.parameters)
-    if (p.is_flag() && !p.is_array() && !options.flags.at(p.name).empty())
-      words[p.name] = options.flags.at(p.name);
-  for (const Parameter* p : operation.signature.positional_texts())
-    if (const auto found = places.find(p->name); found != places.end()) words[p->name] = found->second;
   return {operation.signature, element_named(operation, options.element.empty() ? name : options.element),
-          std::move(views), words};
+          std::move(views), words_of(operation, options, places)};
 }
 
 Request request_of(const Operation& operation, const Options& options) {
@@ -202,7 +216,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["dims"] = arguments.dims();
-  out["element"] = std::string(name_of(arguments.element()));
+  out["element"] = operation.element_name(arguments);
   out["ladder"] = outcome.plan.variant->ladder;
   out["variant"] = outcome.plan.variant->name;
   out["tuning"] = lab::to_json(outcome.plan.tuning);

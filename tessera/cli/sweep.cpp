@@ -52,7 +52,7 @@ std::vector<std::string> table_of(const std::string& asked, const std::vector<Su
 const lab::Row* serial_of(const std::vector<lab::Row>& rows, const lab::Row& like) {
   const auto found = std::ranges::find_if(rows, [&like](const lab::Row& r) {
     return r.variant->where == Where::cpu && r.variant->place == 1 && r.counts() && r.dims == like.dims &&
-           r.words == like.words && r.element == like.element;
+           r.words == like.words && r.element_name() == like.element_name();
   });
   return found == rows.end() ? nullptr : &*found;
 }

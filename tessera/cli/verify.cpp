@@ -57,7 +57,8 @@ class Findings {
 Walk walk_of(const Options& options, const Operation& operation, const Device& device) {
   Walk out;
   out.device = device;
-  if (!options.element.empty()) out.element = element_named(operation, options.element);
+  for (const std::string& element : split(options.element, ','))
+    out.elements.push_back(element_named(operation, element));
   if (!options.variant.empty()) out.variant = variants_named(operation, options.variant).front()->name;
   return out;
 }
@@ -66,7 +67,7 @@ Walk walk_of(const Options& options, const Operation& operation, const Device& d
 Operation quick(Operation operation) {
   constexpr double most_flops = 2e5;
   std::erase_if(operation.cases, [&operation](const Case& c) {
-    const Inputs inputs(operation, operation.elements.front(), c, 1);
+    const Inputs inputs(operation, c.elements.empty() ? operation.elements.front() : c.elements.front(), c, 1);
     return operation.flops && operation.flops(inputs.arguments()) > most_flops;
   });
   return operation;
@@ -151,7 +152,7 @@ int verify(const Command& command) {
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
   words.value("--variant", options.variant, "this one only", "NAME");
-  words.value("--element", options.element, "this one only", "TYPE");
+  words.value("--element", options.element, "these only; a list", "TYPE,…");
   words.flag("--quick", options.quick, "small cases only");
   words.value("--json", options.json, "the same as JSON; - is standard output", "FILE");
   words.closing(exit_codes);

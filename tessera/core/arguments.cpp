@@ -58,7 +58,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
       if (!p->optional) throw Error("the array " + p->name + " is missing");
       continue;
     }
-    const Element wanted = p->element.value_or(element);
+    const Element wanted = p->element_with(element, words_);
     if (given->second.element != wanted)
       throw Error(p->name + " holds " + std::string(name_of(given->second.element)) + ", not " +
                   std::string(name_of(wanted)));
@@ -68,7 +68,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     if (!p.needs.empty() && !arrays_.contains(p.needs)) check_needs(p, words_.at(p.name), signature.at(p.needs));
   for (const Parameter* p : signature.of(Kind::output)) {
     ArrayView out;
-    out.element = p->element.value_or(element);
+    out.element = p->element_with(element, words_);
     for (const auto& extent : p->extents) {
       const Parameter* const size = signature.find(extent);
       if (size != nullptr && size->is_flag() && !dims_.contains(extent))
@@ -111,8 +111,9 @@ void Arguments::settle_dims(const Parameter& p, const ArrayView& array) {
     throw Error(p.name + " has " + std::to_string(array.extents.size()) + " dimensions, not " +
                 std::to_string(p.extents.size()));
   const ArrayView seen = is_transposed(p) ? array.transposed() : array;
-  for (std::size_t d = 0; d < p.extents.size(); ++d) {
-    const std::string& name = p.extents[d];
+  const std::vector<std::string>& extents = p.extents_with(words_);
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const std::string& name = extents[d];
     const std::int64_t size = seen.extents[d];
     if (!is_name(name)) {
       if (const std::int64_t wanted = evaluate(name, dims_); wanted != size)
@@ -177,7 +178,7 @@ ArrayView Arguments::oriented(const std::string& name, Element element, int rank
 
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words) {
   Extents out;
-  for (const auto& extent : p.extents) out.push_back(evaluate(extent, dims));
+  for (const auto& extent : p.extents_with(words)) out.push_back(evaluate(extent, dims));
   const auto by = words.find(p.transposed_by);
   if (by != words.end() && by->second == "transpose") std::swap(out[out.size() - 1], out[out.size() - 2]);
   return out;

@@ -23,6 +23,10 @@ double Operation::bytes(const Arguments& arguments) const {
   return sum;
 }
 
+std::string Operation::element_name(const Arguments& arguments) const {
+  return element_text ? element_text(arguments) : std::string(name_of(arguments.element()));
+}
+
 template <>
 const OperationInterface OperationInterface::here{};
 

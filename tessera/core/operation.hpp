@@ -39,6 +39,7 @@ struct Case {
   Arguments::Words words = {};
   Distribution distribution = Distribution::normal;
   std::vector<std::string> optional_inputs = {};  // those to give
+  std::vector<Element> elements = {};             // for these only; none: for all
 };
 
 struct Operation {
@@ -54,6 +55,10 @@ struct Operation {
   std::function<void(const Arguments&, std::span<const std::int64_t> rows, Data, Expected&)> reference;
   // Optional: rows of the output that a randomised check, cheaper than the product itself, finds wrong.
   std::function<std::vector<std::int64_t>(const Arguments&, Data, std::uint64_t seed)> suspect_rows;
+  // Optional: those rows are no more than a sample with these arguments.
+  std::function<bool(const Arguments&)> sampled_only;
+  // Optional: what the arrays hold, where the element alone does not tell: "e4m3>f16".
+  std::function<std::string(const Arguments&)> element_text;
   // Optional: adds what can be told of a result whatever variant computed it; outputs are in host memory.
   std::function<void(const Arguments&, Values&)> tell;
   double largest_norm_error = 0;                       // relative L2 norm demanded of random data, 0: none …
@@ -61,6 +66,7 @@ struct Operation {
   std::vector<Case> cases;  // what `verify` tries
 
   double bytes(const Arguments& arguments) const;  // inputs once, outputs once
+  std::string element_name(const Arguments& arguments) const;
 };
 
 using OperationInterface = InterfaceOf<Operation, Signature, Case, Expected, Arguments>;

@@ -43,6 +43,17 @@ std::string Parameter::flag() const {
   return out;
 }
 
+Element Parameter::element_with(Element of_operation, const std::map<std::string, std::string>& words) const {
+  if (element_from) return element_from(of_operation, words);
+  return element.value_or(of_operation);
+}
+
+const std::vector<std::string>& Parameter::extents_with(const std::map<std::string, std::string>& words) const {
+  const auto word = words.find(shaped_by);
+  const auto shape = word == words.end() ? shapes.end() : shapes.find(word->second);
+  return shape == shapes.end() ? extents : shape->second;
+}
+
 namespace parameter {
 
 Parameter input(std::string name, std::vector<std::string> extents, std::string help) {

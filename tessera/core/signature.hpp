@@ -2,6 +2,7 @@
 // What an operation takes and gives, said once. From it come the command's usage and --help, the
 // check of the shapes, the outputs' sizes, allocation, transfers, and the bytes a run must move.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,12 @@ struct Parameter {
   bool optional = false;                      // inputs: given by --flag, or not at all
   std::string transposed_by = {};             // inputs: the choice whose "transpose" exchanges the last two extents
   std::optional<Element> element = {};        // arrays: fixed, else the operation's
+  // arrays: the element that follows from the operation's and the words given; throws Error where they do not
+  // go together.
+  std::function<Element(Element, const std::map<std::string, std::string>&)> element_from = {};
+  // inputs: the choice whose word says which extents these are; words not named leave `extents`
+  std::string shaped_by = {};
+  std::map<std::string, std::vector<std::string>> shapes = {};
   std::string value = {};                     // scalars: the default, as one would type it
   double minimum = -1e300, maximum = 1e300;   // real, integer
   std::vector<std::string> options = {};      // choice
@@ -30,6 +37,8 @@ struct Parameter {
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
   bool is_flag() const;     // comes as --name, not by its place
   std::string flag() const;  // "op-a" for --op-a
+  Element element_with(Element of_operation, const std::map<std::string, std::string>& words) const;
+  const std::vector<std::string>& extents_with(const std::map<std::string, std::string>& words) const;
 };
 
 namespace parameter {

@@ -73,6 +73,8 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
     return "does not compute " + std::string(name_of(arguments.element()));
   if (needs)
     if (Reason reason = needs(device)) return reason;
+  if (choice.cannot_hold)
+    if (Reason reason = choice.cannot_hold(arguments)) return reason;
   for (const Range& range : choice.ranges)
     if (const int value = tuning[range.name]; value < range.first || value > range.last)
       return range.name + " = " + std::to_string(value) + " is not within " + std::to_string(range.first) + " to " +

@@ -36,6 +36,8 @@ struct Choice {
   std::vector<Range> ranges;   // left to the run
   std::map<Element, std::function<void(const Arguments&, const Tuning&, Run&)>> run;
   std::map<Element, std::string> kernels;  // the types that kernels are made from, as the compiler spells them
+  // Optional: why the type that hands it the arguments has no room for what they ask.
+  std::function<Reason(const Arguments&)> cannot_hold = {};
   // Optional. The Tuning handed to these holds both the fixed values and the parameters.
   std::function<Reason(const Arguments&, const Tuning&, const Device&)> refuses;
   std::function<std::size_t(const Arguments&, const Tuning&)> workspace_bytes;

@@ -174,6 +174,7 @@ Row blank_row(const Candidate& candidate, const Operation& operation, const Case
   row.words = problem.words;
   row.optional_inputs = problem.optional_inputs;
   row.element = arguments.element();
+  row.elements = operation.element_name(arguments);
   row.variant = candidate.plan.variant;
   row.tuning = candidate.plan.tuning;
   row.device = candidate.plan.device;

@@ -36,7 +36,9 @@ std::optional<double> Row::gbps() const {
 // multiply-adds measured beside the samples is the better witness: it saw the same clock.
 std::optional<Roofline> Row::roofline() const {
   if (!counts() || !ceilings.bytes_per_second) return std::nullopt;
-  const auto known = ceilings.flops_per_second.find(element);
+  // Multiply-adds of the plain element say nothing of another arithmetic.
+  const bool plain = element_name() == tessera::name_of(element);
+  const auto known = plain ? ceilings.flops_per_second.find(element) : ceilings.flops_per_second.end();
   const double memory_seconds = bytes / *ceilings.bytes_per_second;
   double arithmetic_seconds = 0;
   if (flops > 0) {

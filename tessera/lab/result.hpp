@@ -32,6 +32,7 @@ struct Row {
   Arguments::Words words;                    // scalars that were given
   std::vector<std::string> optional_inputs;  // those that were given
   Element element = Element::f32;
+  std::string elements;  // as Operation::element_name tells; "": just the element
   const Variant* variant = nullptr;
   Tuning tuning;
   Device device;
@@ -61,6 +62,7 @@ struct Row {
 
   std::optional<double> ratio_serial, ratio_previous, ratio_yardstick;
 
+  std::string element_name() const { return elements.empty() ? std::string(tessera::name_of(element)) : elements; }
   bool counts() const { return !seconds.empty() && verified != Verified::wrong; }
   double median() const { return summarize(seconds).median; }
   std::optional<double> gflops() const, gbps() const;

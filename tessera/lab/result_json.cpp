@@ -49,7 +49,7 @@ const char* word_for(Verified verified) {
 
 Json to_json(const Row& row) {
   Json out{{"dims", row.dims},
-           {"element", std::string(tessera::name_of(row.element))},
+           {"element", row.element_name()},
            {"mode", std::string(name_of(row.mode))},
            {"ladder", row.variant->ladder},
            {"place", row.variant->place},

@@ -194,6 +194,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   out.code = code_of(plan, element, asked);
   out.absent = simt::tracing_absent();
   Inputs inputs(operation, element, problem, asked.seed);
+  out.elements = operation.element_name(inputs.arguments());
   if (!out.absent) out.absent = refuses(plan, inputs.arguments());
   const Choice* const twin = out.absent ? nullptr : traced_twin(*plan.variant, *plan.choice);
   if (!out.absent && twin == nullptr) out.absent = "is not written against Thread, so it has no traced build";

@@ -51,6 +51,7 @@ struct Traced {
   Plan plan;
   Dims dims;
   Element element = Element::f32;
+  std::string elements;  // as Operation::element_name tells
   Reason absent;                // why it was not traced; its code may be known nevertheless
   double flops = 0, bytes = 0;  // what the problem needs, of the part that was traced
   std::uint64_t threads = 0, warps = 0, blocks = 0, blocks_run = 0, launches = 0, barriers = 0;

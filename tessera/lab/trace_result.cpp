@@ -47,7 +47,7 @@ Json lines_json(const std::vector<TracedLine>& lines) {
 
 Json row_json(const Traced& row) {
   Json out{{"dims", row.dims},
-           {"element", std::string(tessera::name_of(row.element))},
+           {"element", row.elements.empty() ? std::string(tessera::name_of(row.element)) : row.elements},
            {"ladder", row.plan.variant->ladder},
            {"place", row.plan.variant->place},
            {"variant", row.plan.variant->name},

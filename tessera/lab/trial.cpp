@@ -84,7 +84,7 @@ int Trial::launches_in_a_sample() const {
 
 Sample Trial::sample() {
   tell("timing");
-  if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element))
+  if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element) && row_->element_name() == name_of(row_->element))
     row_->fma_rates.push_back(fma_flops_per_second(row_->element, row_->device.threads));
   if (!measuring_->cold && !slow_ && last_ < quick_seconds) (void)run_once();
   placed_.poison();

@@ -46,7 +46,7 @@ std::string line(const lab::Session& session, const lab::Row& row) {
   const auto roofline = row.roofline();
   const std::string cells[] = {session.operation,
                                problem_of(row),
-                               std::string(tessera::name_of(row.element)),
+                               row.element_name(),
                                lab::label_of(row.device),
                                row.device.name,
                                std::to_string(row.device.threads),

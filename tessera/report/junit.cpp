@@ -45,7 +45,7 @@ TestCase test_case(const lab::Row& row, const std::string& operation) {
   TestCase out;
   out.group = operation + "." + lab::label_of(row.device) + "." + row.variant->name;
   for (const auto& [name, size] : row.dims) out.name += fmt::format("{}={} ", name, size);
-  out.name += std::string(tessera::name_of(row.element));
+  out.name += row.element_name();
   if (!row.tuning.empty()) out.name += " " + to_string(row.tuning);
   if (row.mode != lab::Mode::burst) out.name += " " + std::string(name_of(row.mode));
   if (!row.seconds.empty()) out.seconds = row.median();

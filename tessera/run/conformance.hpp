@@ -31,7 +31,7 @@ struct WalkTotals {
 struct Walk {
   Device device;
   std::optional<std::string> variant = {};  // this one only
-  std::optional<Element> element = {};      // this one only
+  std::vector<Element> elements = {};       // these only; none: all
   // On the executor the first choice of a variant runs every case, the others those that need at most this.
   double flops_of_other_choices = 6e5;
   std::uint64_t seed = 1;

@@ -16,7 +16,7 @@ ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, cons
   Extents padded = extents;
   if (!padded.empty()) padded.back() += layout.padding;
   Guarded& buffer = buffers[p.name] =
-      Guarded(p.element.value_or(element), padded, host_memory(), layout.guard_bytes);
+      Guarded(element, padded, host_memory(), layout.guard_bytes);
   ArrayView view = buffer.view();
   std::memset(view.data, 0xff, view.bytes());
   view.extents = extents;
@@ -29,12 +29,13 @@ Arguments make_arguments(const Operation& operation, Element element, const Case
   for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
     if (p->optional && std::ranges::find(chosen.optional_inputs, p->name) == chosen.optional_inputs.end())
       continue;
-    inputs[p->name] =
-        add_padded(buffers, *p, element, extents_in_memory(*p, chosen.dims, chosen.words), layout);
+    inputs[p->name] = add_padded(buffers, *p, p->element_with(element, chosen.words),
+                                 extents_in_memory(*p, chosen.dims, chosen.words), layout);
   }
   Arguments arguments(operation.signature, element, std::move(inputs), chosen.words);
   for (const Parameter* p : operation.signature.of(Parameter::Kind::output))
-    arguments.set_array(p->name, add_padded(buffers, *p, element, arguments.array(p->name).extents, layout));
+    arguments.set_array(p->name, add_padded(buffers, *p, arguments.array(p->name).element,
+                                            arguments.array(p->name).extents, layout));
   return arguments;
 }
 

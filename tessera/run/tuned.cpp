@@ -133,7 +133,7 @@ std::string tuning_file() {
 
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device) {
   TunedFor out{
-      operation.name, std::string(name_of(arguments.element())), {}, device_key(device), arguments.dims()};
+      operation.name, operation.element_name(arguments), {}, device_key(device), arguments.dims()};
   out.driver_version = driver_of(device.driver).version;
   std::int64_t largest = 0;
   for (const auto& [name, size] : out.sizes) largest = std::max(largest, size);

@@ -212,8 +212,9 @@ Verdict Verifier::check_rows(const Arguments& host, const Plan* plan) {
     looked_at += some.size();
   }
   Verdict out = comparison.verdict();
-  out.method = "a randomised check of all rows, " + std::to_string(looked_at) + " of " +
-               std::to_string(rows) + " in full";
+  const bool only_sampled = operation_->sampled_only && operation_->sampled_only(host);
+  out.method = (only_sampled ? "a sample of the rows, " : "a randomised check of all rows, ") +
+               std::to_string(looked_at) + " of " + std::to_string(rows) + " in full";
   return out;
 }
 

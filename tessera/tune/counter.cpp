@@ -31,7 +31,7 @@ double input_bytes(const Operation& operation, Element element, const Case& prob
   for (const Parameter* p : operation.signature.of(Parameter::Kind::input)) {
     if (p->optional && std::ranges::find(problem.optional_inputs, p->name) == problem.optional_inputs.end())
       continue;
-    double bytes = static_cast<double>(size_of(p->element.value_or(element)));
+    double bytes = static_cast<double>(size_of(p->element_with(element, problem.words)));
     for (const std::int64_t extent : extents_in_memory(*p, problem.dims, problem.words))
       bytes *= static_cast<double>(extent);
     out += bytes;
