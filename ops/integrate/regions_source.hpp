@@ -13,6 +13,8 @@ struct CompiledRegions {
   bool plain = false;  // no axis has a map: slopes are 1, and nothing is computed for them
   int residents = 4;   // blocks that a multiprocessor must have registers for
   int unroll = 1;      // so many of the innermost loops over corners
+  bool native =
+      false;  // CUDA's elementary functions, within 2 units of the last place, in place of the formula's own
 };
 
 std::string region_source_of(const formula::Program<double>& program, const CompiledRegions& how);

@@ -144,11 +144,24 @@ TEST(RegionSource, SettlesWhatTheRunHasFixed) {
   EXPECT_NE(text_of("x*y", {"x", "y"}, {}).find("constexpr bool plain = false;"), std::string::npos);
 }
 
+TEST(RegionSource, TakesCudasFunctionsWhereItMay) {
+  const char* const formula = "cos(x)*exp2(y)+exp(x)^y";
+  const std::string own = text_of(formula, {"x", "y"}, {}),
+                    native = text_of(formula, {"x", "y"}, {.native = true});
+  for (const char* name : {"cos", "exp2", "exp", "pow"}) {
+    EXPECT_NE(own.find(std::string("= formula::") + name + "("), std::string::npos) << name;
+    EXPECT_EQ(native.find(std::string("= formula::") + name + "("), std::string::npos) << name;
+    EXPECT_NE(native.find(std::string("= ::") + name + "("), std::string::npos) << name;
+  }
+}
+
 TEST(RegionSource, Compiles) {
   if (const Reason absent = cuda::no_nvrtc()) GTEST_SKIP() << *absent;
-  for (const bool plain : {false, true})
-    EXPECT_GT(cuda::compile(text_of("exp(x*y)*z", {"x", "y", "z"}, {.plain = plain}), "sm_90").code.size(),
-              1000u);
+  for (const bool plain : {false, true}) {
+    const std::string text =
+        text_of("exp(x*y)*cos(z)^0.3", {"x", "y", "z"}, {.plain = plain, .native = plain});
+    EXPECT_GT(cuda::compile(text, "sm_90").code.size(), 1000u);
+  }
 }
 
 }  // namespace
