@@ -49,11 +49,11 @@ extern "C" __global__ void __launch_bounds__(threads) vegas_sample(
 
 }  // namespace
 
-std::string vegas_source_of(const formula::Program<double>& program) {
+std::string vegas_source_of(const formula::Program<double>& program, int threads) {
   std::string out(formula::elementary_source());
   out += names;
   out += "constexpr int axes = " + std::to_string(program.input_count) +
-         ", threads = " + std::to_string(compiled_vegas_threads) + ";\n";
+         ", threads = " + std::to_string(threads) + ";\n";
   out += types;
   out += points;
   out += formula::source_of(program, "integrand");

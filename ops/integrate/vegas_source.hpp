@@ -10,6 +10,6 @@ inline constexpr int compiled_vegas_threads = 128;
 
 // `vegas_sample`, of a VegasPlan, VegasTasks, and the addresses of edges, axes, sums and cubes of tasks,
 // weights and holes. The bits of the kernel that interprets.
-std::string vegas_source_of(const formula::Program<double>& program);
+std::string vegas_source_of(const formula::Program<double>& program, int threads = compiled_vegas_threads);
 
 }  // namespace tessera::integration
