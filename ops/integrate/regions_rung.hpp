@@ -51,6 +51,11 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
     integrate_by_regions<float>(a, tuning, run, make);
   };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
+  out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
+    constexpr int threads = 128;  // of the kernels that estimate; for the first regions a block is enough
+    const std::int64_t regions = std::int64_t{1} << std::min(asked_of(a).box.dimensions(), 6);
+    return Footprint{(regions + threads - 1) / threads, threads, 0};
+  };
   out.workspace_bytes = [](const Arguments& a, const Tuning& tuning) {
     const Asked asked = asked_of(a);
     const int d = asked.box.dimensions();

@@ -187,6 +187,13 @@ Choice choice_by_vegas(const Make& make) {
     const Asked asked = asked_of(a);
     return VegasMemory::of(asked.box.dimensions(), asked.limits).bytes();
   };
+  out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
+    // Of the first points, which are a small part of most runs.
+    const std::int64_t points = std::clamp<std::int64_t>(asked_of(a).limits.evaluations / 32, 16, 1 << 14);
+    constexpr int threads = SampleTasks<double>::threads;
+    const std::int64_t tasks = most_tasks(points, static_cast<u32>(points / 4));
+    return Footprint{(tasks + threads - 1) / threads, threads, 0};
+  };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) -> tessera::Reason {
     if (has_samples(a)) return "samples are for the processors";
     if (a.text("rule") != "vegas") return "it knows the rule vegas alone";
