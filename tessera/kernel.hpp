@@ -109,7 +109,7 @@ void bind_kernel(Choice& choice, Types<T...>) {
 #if !defined(__CUDACC__)
   ((choice.kernels[element_of<T>] = typeid(typename Selected::template Of<T>).name()), ...);
 #endif
-  tessera::detail::bind_limits<Problem>(choice, Types<T...>{});
+  bind_limits<Problem>(choice, Types<T...>{});
   choice.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
     Reason reason = "has no kernel for this element";
     ((arguments.element() == element_of<T>

@@ -15,6 +15,7 @@ void bind_elements(Choice& choice, const F& f, Types<T...>) {
    }),
    ...);
 }
+}  // namespace detail
 
 // A Problem may say what of the operation's arguments it has no room for.
 template <template <class> class Problem, class... T>
@@ -26,7 +27,6 @@ void bind_limits(Choice& choice, Types<T...>) {
       return reason;
     };
 }
-}  // namespace detail
 
 // A choice that runs f(problem, tuning, run) for each of the elements given.
 template <template <class> class Problem, class Elements = typename Problem<float>::Elements, class F>
@@ -35,7 +35,7 @@ Choice choice_of(F f, Tuning tuning = {}, std::vector<Range> ranges = {}) {
   choice.tuning = std::move(tuning);
   choice.ranges = std::move(ranges);
   detail::bind_elements<Problem>(choice, f, Elements{});
-  detail::bind_limits<Problem>(choice, Elements{});
+  bind_limits<Problem>(choice, Elements{});
   return choice;
 }
 
