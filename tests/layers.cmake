@@ -38,6 +38,11 @@ target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX
 tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/compiled_source_test.cpp)
 target_link_libraries(test_integrate_batch PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_integrate_batch PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
+if(TARGET gsl)
+  tessera_script(gsl_batch $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:gsl> bench integrate_batch "sqrt(x)*cos(k*x)*exp(-x*x)" 0 5
+                 --parameters k=0.5:50 n=40 --relative 1e-9 --device cpu --reps 2)
+  set_tests_properties(gsl_batch PROPERTIES PASS_REGULAR_EXPRESSION "gsl_native [^\n]* ok\n" FAIL_REGULAR_EXPRESSION "wrong")
+endif()
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu ops/integrate/call_test.cu)

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include "integrate_batch.hpp"
+#include "ops/integrate_batch/integrate_batch.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
