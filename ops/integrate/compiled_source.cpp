@@ -5,13 +5,12 @@
 namespace tessera::integration {
 namespace {
 
-// From the instruction that gives a reciprocal root, one product: within 5 units of the last place (f64: 3),
-// where the root itself would be within half of one.
-constexpr std::string_view roots = R"(
-static __device__ __forceinline__ float fast_root(float a) {
+// One product with the reciprocal root, for the few roots that need care.
+constexpr std::string_view near_roots = R"(
+static __device__ __forceinline__ float near_root(float a) {
   return a == 0.0f || a == formula::infinity<float>() ? a : a * rsqrtf(a);
 }
-static __device__ __forceinline__ double fast_root(double a) {
+static __device__ __forceinline__ double near_root(double a) {
   return a == 0.0 || a == formula::infinity<double>() ? a : a * rsqrt(a);
 }
 )";
@@ -66,7 +65,7 @@ struct Tree {
 constexpr std::string_view strips = R"(
 struct Work {
   R a, b, step, width, scale;
-  long long strips, runs, each;
+  long long strips, piece, each;
   R* result;
   unsigned* counter;
   Pair* partials;
@@ -76,49 +75,113 @@ static __device__ __forceinline__ R term(const Work& w, R x) {
   return scale_terms ? integrand(x) * w.width : integrand(x);
 }
 
-// Indices are whole numbers that R holds, so counting up is as good as converting each.
-static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long last, long long stride) {
-  Pair sum = {R(0), R(0)};
-  R at = R(first);
-  const R by = R(stride);
-#pragma unroll 4
-  for (long long i = first; i < last; i += stride) {
-    sum = plus(sum, term(w, w.a + at * w.step));
-    at += by;
-  }
-  return sum;
-}
-
-static __device__ __forceinline__ Pair add_leaf(const Work& w, long long first) {
-  if (first + 32 > w.strips) return add_range(w, first, w.strips, 1);
-  Pair sum = {R(0), R(0)};
-  R at = R(first);
-#pragma unroll 8
-  for (int i = 0; i < 32; ++i) {
-    sum = plus(sum, term(w, w.a + at * w.step));
-    at += R(1);
-  }
-  return sum;
-}
-
+// Abscissae of `count` strips that go on side by side.
 template <int count>
-static __device__ __forceinline__ Pair add_leaves(const Work& w, long long first) {
-  if constexpr (count == 1) return add_leaf(w, first);
-  else return join(add_leaves<count / 2>(w, first), add_leaves<count / 2>(w, first + 16 * count));
+struct Abscissae {
+  R x[count], at[count];
+
+  __device__ __forceinline__ Abscissae(const Work& w, long long first, long long apart) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      at[i] = R(first + i * apart);
+      x[i] = w.a + at[i] * w.step;
+    }
+  }
+  // Indices are whole numbers that R holds, so counting up is as good as converting each.
+  __device__ __forceinline__ void advance(const Work& w, R by, R width) {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      if (counted) {
+        x[i] += width;
+      } else {
+        at[i] += by;
+        x[i] = w.a + at[i] * w.step;
+      }
+  }
+};
+
+// No height waits for another's special cases; where there are any, all are computed once more.
+template <int count>
+static __device__ __forceinline__ void heights(const Work& w, const R (&x)[count], R (&y)[count]) {
+  bool good = true;
+#pragma unroll
+  for (int i = 0; i < count; ++i) y[i] = quick_integrand(x[i], good);
+  if (!good) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) y[i] = integrand(x[i]);
+  }
+  if (scale_terms) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) y[i] *= w.width;
+  }
 }
 
-static __device__ __forceinline__ Pair add_run(const Work& w, long long first) {
-  const long long end = first + w.each < w.strips ? first + w.each : w.strips;
-  if (way == double_float) return add_range(w, first, end, 1);
-  if (w.each == 32 * leaves) return add_leaves<leaves>(w, first);
+// `count` whole pieces, joined two by two.
+template <int count>
+static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
+  Abscissae<count> at(w, first, w.piece);
+  Pair sum[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) sum[i] = {R(0), R(0)};
+  const int strips = way == pairwise ? 32 : int(w.piece);
+#pragma unroll 2
+  for (int strip = 0; strip < strips; ++strip) {
+    R y[count];
+    heights(w, at.x, y);
+#pragma unroll
+    for (int i = 0; i < count; ++i) sum[i] = plus(sum[i], y[i]);
+    at.advance(w, R(1), w.step);
+  }
+#pragma unroll
+  for (int apart = 1; apart < count; apart *= 2)
+#pragma unroll
+    for (int i = 0; i < count; i += 2 * apart) sum[i] = join(sum[i], sum[i + apart]);
+  return sum[0];
+}
+
+static __device__ Pair add_last_pieces(const Work& w, long long first, long long end) {
   Tree tree;
-  for (; first < end; first += 32 * leaves) tree.add(add_leaves<leaves>(w, first));
+  while (first < end) {
+    const long long behind = first + w.piece < end ? first + w.piece : end;
+    Pair sum = {R(0), R(0)};
+    for (; first < behind; ++first) sum = plus(sum, term(w, w.a + R(first) * w.step));
+    tree.add(sum);
+  }
   return tree.sum();
 }
 
-static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane) {
+// All pieces of a thread, a whole subtree of them.
+static __device__ __forceinline__ Pair add_subtree(const Work& w, long long first) {
+  if (first >= w.strips) return {R(0), R(0)};
+  const long long end = first + w.each * w.piece;
+  if (end > w.strips) return add_last_pieces(w, first, w.strips);
+  if (w.each == together) return add_pieces<together>(w, first);
+  Tree tree;
+  for (; first < end; first += together * w.piece) tree.add(add_pieces<together>(w, first));
+  return tree.sum();
+}
+
+// Strips that lie a stride apart, in this order.
+static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
+  constexpr int group = sizeof(R) == 4 ? 8 : 4;
+  Pair sum = {R(0), R(0)};
+  Abscissae<group> at(w, first, stride);
+  const R by = R(group * stride), width = by * w.step;
+  long long i = first;
+  for (; i + (group - 1) * stride < w.strips; i += group * stride) {
+    R y[group];
+    heights(w, at.x, y);
 #pragma unroll
-  for (int apart = 1; apart < 32; apart *= 2) {
+    for (int k = 0; k < group; ++k) sum = plus(sum, y[k]);
+    at.advance(w, by, width);
+  }
+  for (; i < w.strips; i += stride) sum = plus(sum, term(w, w.a + R(i) * w.step));
+  return sum;
+}
+
+static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes) {
+#pragma unroll
+  for (int apart = 1; apart < lanes; apart *= 2) {
     const Pair other = {__shfl_xor_sync(0xffffffffu, mine.high, apart), __shfl_xor_sync(0xffffffffu, mine.low, apart)};
     mine = (lane & apart) == 0 ? join(mine, other) : join(other, mine);
   }
@@ -127,59 +190,76 @@ static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane) {
 )";
 
 constexpr std::string_view kernel = R"(
-static __device__ __forceinline__ void finish(const Work& w, Pair* value, long long count, int me) {
-  int width = 1;
-  while (width * 2 <= threads) width *= 2;
-  long long each = 1;
-  while (each * width < count) each *= 2;
-  if (me < width) {
+constexpr int warps = threads / 32;
+
+// The block's threads' sums: joined two by two, or the warps' in their order. The first thread has it.
+static __device__ __forceinline__ Pair join_block(Pair mine, Pair* value, int me) {
+  const int lane = me % 32;
+  mine = join_lanes(mine, lane, 32);
+  __syncthreads();  // what was here before has been read
+  if (lane == 0) value[me / 32] = mine;
+  __syncthreads();
+  if (way == pairwise || way == double_float) {
+    if (me < 32) mine = join_lanes(me < warps ? value[me] : Pair{R(0), R(0)}, lane, warps);
+  } else if (me == 0) {
+    for (int i = 1; i < warps; ++i) mine = join(mine, value[i]);
+  }
+  return mine;
+}
+
+static __device__ __forceinline__ Pair partial(const Work& w, long long i) {
+  return {__ldcg(&w.partials[i].high), __ldcg(&w.partials[i].low)};
+}
+
+static __device__ __forceinline__ void finish(const Work& w, Pair* value, const R (&ends)[2], long long count, int me) {
+  Pair sum = {R(0), R(0)};
+  if (count <= threads) {
+    if (me < count) sum = partial(w, me);
+  } else {
+    long long each = 2;
+    while (each * threads < count) each *= 2;
     Tree tree;
-    for (long long i = me * each; i < (me + 1) * each && i < count; ++i) tree.add(w.partials[i]);
-    value[me] = tree.sum();
+    for (long long i = me * each; i < (me + 1) * each && i < count; ++i) tree.add(partial(w, i));
+    sum = tree.sum();
   }
-  for (int apart = 1; apart < width; apart *= 2) {
-    __syncthreads();
-    if (me < width && me % (2 * apart) == 0) value[me] = join(value[me], value[me + apart]);
-  }
+  sum = join_lanes(sum, me % 32, 32);
+  __syncthreads();
+  if (me % 32 == 0) value[me / 32] = sum;
+  __syncthreads();
+  if (me >= 32) return;
+  sum = join_lanes(me < warps ? value[me] : Pair{R(0), R(0)}, me, warps);
   if (me != 0) return;
-  const Pair total = plus(plus(value[0], R(0.5) * term(w, w.b)), R(-0.5) * term(w, w.a));
+  const Pair total = plus(plus(sum, ends[0]), ends[1]);
   *w.result = (scale_terms ? total.high : total.high * w.width) * w.scale;
 }
 
-extern "C" __global__ void __launch_bounds__(threads) add_strips(const Work w) {
-  __shared__ Pair value[threads];
+extern "C" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips(const __grid_constant__ Work w) {
+  __shared__ Pair value[32];
   __shared__ int last;
-  const int me = int(threadIdx.x), lane = me % 32;
-  const long long all = (long long)(gridDim.x) * threads, mine = (long long)(blockIdx.x) * threads + me;
+  R ends[2];
+  const int me = int(threadIdx.x);
   long long count = gridDim.x;
   if (way == pairwise || way == double_float) {
-    count = (w.runs + 31) / 32;
-    for (long long node = mine / 32; node < count; node += all / 32) {
-      const long long run = node * 32 + lane;
-      Pair sum = {R(0), R(0)};
-      if (run < w.runs) sum = add_run(w, run * w.each);
-      sum = join_lanes(sum, lane);
-      if (lane == 0) w.partials[node] = sum;
+    const long long of_block = threads * w.each * w.piece;
+    count = (w.strips + of_block - 1) / of_block;
+    for (long long i = blockIdx.x; i < count; i += gridDim.x) {
+      const Pair sum = join_block(add_subtree(w, (i * threads + me) * w.each * w.piece), value, me);
+      if (me == 0) w.partials[i] = sum;
     }
   } else {
-    const Pair sum = join_lanes(add_range(w, mine, w.strips, all), lane);
-    if (lane == 0) value[me / 32] = sum;
-    __syncthreads();
-    if (me == 0) {
-      Pair total = value[0];
-      for (int i = 1; i < threads / 32; ++i) total = join(total, value[i]);
-      w.partials[blockIdx.x] = total;
-    }
+    const long long all = (long long)(gridDim.x) * threads, mine = (long long)(blockIdx.x) * threads + me;
+    const Pair sum = join_block(add_range(w, mine, all), value, me);
+    if (me == 0) w.partials[blockIdx.x] = sum;
   }
-  __threadfence();
-  __syncthreads();
   if (me == 0) {
-    last = atomicAdd(w.counter, 1u) == gridDim.x - 1;
-    if (last) atomicExch(w.counter, 0u);
-    __threadfence();
+    const unsigned before = arrive(w.counter, gridDim.x - 1);
+    // Half the first height and half the last one, while the counter answers.
+    ends[0] = R(0.5) * term(w, w.b);
+    ends[1] = R(-0.5) * term(w, w.a);
+    last = before == gridDim.x - 1;
   }
   __syncthreads();
-  if (last) finish(w, value, count, me);
+  if (last) finish(w, value, ends, count, me);
 }
 )";
 
@@ -199,9 +279,12 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how) {
   constant("int", "way", static_cast<int>(how.sum));
   constant("bool", "scale_terms", how.scale_terms ? 1 : 0);
   constant("int", "threads", how.threads);
-  constant("int", "leaves", how.leaves);
-  out += roots;
-  out += formula::source_of(program, "integrand", how.root);
+  constant("int", "together", how.together);
+  constant("bool", "counted", how.counted ? 1 : 0);
+  out += near_roots;
+  out += formula::kernel_source();
+  out += formula::source_of(program, "integrand", how.fast_roots ? "near_root" : "formula::root");
+  out += formula::source_of(program, "quick_integrand", how.fast_roots ? "quick_near_root" : "quick_root", true);
   out += sums;
   out += strips;
   out += kernel;

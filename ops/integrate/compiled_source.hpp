@@ -13,18 +13,21 @@ namespace tessera::integration {
 template <class T>
 struct Work {
   T a, b, step, width, scale;
-  std::int64_t strips, runs, each;  // of `each` strips, where the order is fixed
+  std::int64_t strips, piece, each;  // a piece: strips that are added one by one; a thread has `each` of them
   T* result;
   std::uint32_t* counter;  // 0 before and after
-  void* partials;          // pairs
+  void* partials;          // pairs, one of a block's threads together
 };
 
 struct Compiled {
   Sum sum = Sum::pairwise;  // not exact
   bool scale_terms = false;
-  int threads = 256;                        // of a block, whole warps
-  int leaves = 1;                           // 1, 2 or 4 of a run are one piece of straight code
-  std::string_view root = "formula::root";  // what computes square roots: this, or fast_root
+  bool counted = false;     // each abscissa is the one before and a step, without rounding
+  bool fast_roots = false;  // within some units of the last place
+  int threads = 256;        // of a block, a power of two and whole warps
+  int together = 1;         // 1, 2 or 4 pieces are added side by side
+
+  bool operator==(const Compiled&) const = default;
 };
 
 // The bits of the rung that interprets the same formula in one launch.

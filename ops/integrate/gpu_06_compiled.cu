@@ -11,7 +11,7 @@ namespace tessera::integration {
 namespace {
 
 const Rung rung(compiled_variant("the formula compiled when it is typed, one launch",
-                                 compiled_choice("formula::root",
+                                 compiled_choice(false,
                                                  [](const Arguments&) -> Reason { return std::nullopt; })));
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const Rung rung(
     compiled_variant("as compiled, square roots within 5 ulp by the reciprocal root",
-                     compiled_choice("fast_root", [](const Arguments& arguments) -> Reason {
+                     compiled_choice(true, [](const Arguments& arguments) -> Reason {
                        if (arguments.text("roots") == "fast") return std::nullopt;
                        return "its roots are within 5 units of the last place: --roots fast allows them";
                      })));

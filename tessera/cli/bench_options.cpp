@@ -98,6 +98,7 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
                  "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
   words.flag("--cold", options.cold, "flush the caches before each sample");
   words.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
+  words.flag("--graph", options.graph, "launch the runs of a sample as one graph");
   words.flag("--no-verify", options.no_verify, "leave the results unverified");
   words.flag("--no-serial", options.no_serial, "do without the serial rung");
   words.value("--seed", options.seed, "of the random data [1]", "N");
@@ -120,6 +121,8 @@ lab::Measuring measuring_of(const BenchOptions& options) {
   if (!options.sustained.empty())
     out.sustained_seconds = number_named("--sustained", "seconds", options.sustained, shortest, longest);
   out.profile = options.profile;
+  out.graph = options.graph;
+  if (options.graph && options.profile) throw Error("--profile launches plainly, --graph does not");
   if (!options.samples.empty())
     out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
   out.cold = options.cold;
@@ -136,6 +139,7 @@ lab::Session session_of(const Operation& operation, const BenchOptions& options,
   out.operation = operation.name;
   out.distribution = "standard normal, full mantissas; integers: every bit random";
   out.caches = options.cold ? "cold" : "hot";
+  out.launches = options.profile ? "plain" : options.graph ? "graph" : "queued";
   out.date = lab::now_utc();
   out.seed = measuring_of(options).seed;
   return out;

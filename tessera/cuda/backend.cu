@@ -9,6 +9,7 @@
 #include "tessera/cuda/ceilings.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
+#include "tessera/cuda/graph.hpp"
 #include "tessera/cuda/probe.hpp"
 #include "tessera/cuda/staging.hpp"
 #include "tessera/cuda/stream.hpp"
@@ -148,6 +149,12 @@ class CudaBackend : public Backend {
   Reading read(const Run& run, const std::function<void()>& work, bool hide_launches) override {
     const OnDevice on_device(run.device->index);
     return probe(*run.device).read(stream_of(run), work, hide_launches);
+  }
+  std::function<void()> noted(const Run& run, const std::function<void()>& work) override {
+    const OnDevice on_device(run.device->index);
+    return [graph = std::make_shared<Graph>(stream_of(run), work), stream = stream_of(run)] {
+      graph->launch(stream);
+    };
   }
   std::optional<double> joules(const Device& device) override { return probe(device).nvml().joules(); }
   std::string silence(const Device& device) override { return probe(device).nvml().silence(); }

@@ -22,4 +22,25 @@ std::string_view elementary_source() {
 }
 }  // namespace tessera::formula
 ")
-target_sources(tessera_objects PRIVATE formula/emit.cpp ${PROJECT_BINARY_DIR}/elementary_source.cpp)
+
+# What kernels that NVRTC compiles share: roots without a branch, blocks that count each other.
+set(kernel_text "")
+foreach(part quick_root arrivals)
+  set(file ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/${part}-inl.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(APPEND kernel_text "R\"text(${text})text\"\n")
+endforeach()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/kernel_source.cpp @ONLY CONTENT
+"// Written by the build.
+#include \"tessera/formula/emit.hpp\"
+namespace tessera::formula {
+std::string_view kernel_source() {
+  static constexpr std::string_view text =
+@kernel_text@;
+  return text;
+}
+}  // namespace tessera::formula
+")
+target_sources(tessera_objects PRIVATE formula/emit.cpp ${PROJECT_BINARY_DIR}/elementary_source.cpp
+                                       ${PROJECT_BINARY_DIR}/kernel_source.cpp)

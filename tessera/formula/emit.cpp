@@ -18,7 +18,8 @@ std::string literal(T number) {
 template <class T>
 class Writer {
  public:
-  Writer(const Program<T>& program, std::string_view root) : program_(program), root_(root) {
+  Writer(const Program<T>& program, std::string_view root, bool watched)
+      : program_(program), root_(root), watched_(watched) {
     for (int i = 0; i < program.input_count; ++i) words_[first_input + i] = fmt::format("x{}", i);
     for (int i = 0; i < program.constant_count; ++i)
       words_[first_constant + i] = "(" + literal(program.constants[i]) + ")";
@@ -29,7 +30,7 @@ class Writer {
     std::string out = fmt::format("static __device__ __forceinline__ {} {}(", type, name);
     for (int i = 0; i < program_.input_count; ++i)
       out += fmt::format("{}{} x{}", i == 0 ? "" : ", ", type, i);
-    out += ") {\n";
+    out += watched_ ? ", bool& good) {\n  (void)good;\n" : ") {\n";
     for (int i = 0; i < program_.input_count; ++i) out += fmt::format("  (void)x{};\n", i);
     for (int i = 0; i < program_.step_count; ++i) {  // a name for each step: a register serves several
       const Step& step = program_.steps[i];
@@ -54,7 +55,7 @@ class Writer {
       case Op::neg:
         return "-" + a;
       case Op::sqrt:
-        return fmt::format("{}({})", root_, a);
+        return fmt::format("{}({}{})", root_, a, watched_ ? ", good" : "");
       default:
         break;
     }
@@ -66,17 +67,18 @@ class Writer {
 
   const Program<T>& program_;
   std::string_view root_;
+  bool watched_;
   std::string words_[first_constant + most_constants];  // by operand
 };
 
 }  // namespace
 
 template <class T>
-std::string source_of(const Program<T>& program, std::string_view name, std::string_view root) {
-  return Writer<T>(program, root).run(name);
+std::string source_of(const Program<T>& program, std::string_view name, std::string_view root, bool watched) {
+  return Writer<T>(program, root, watched).run(name);
 }
 
-template std::string source_of(const Program<float>&, std::string_view, std::string_view);
-template std::string source_of(const Program<double>&, std::string_view, std::string_view);
+template std::string source_of(const Program<float>&, std::string_view, std::string_view, bool);
+template std::string source_of(const Program<double>&, std::string_view, std::string_view, bool);
 
 }  // namespace tessera::formula

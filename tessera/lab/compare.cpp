@@ -147,6 +147,7 @@ std::optional<std::string> incomparable(const Document& before, const Document& 
   }
   if (!any) return differ("the device", before.drivers.front().device_name, now.drivers.front().device_name);
   if (before.caches != now.caches) return differ("the caches' state", before.caches, now.caches);
+  if (before.launches != now.launches) return differ("how runs are launched", before.launches, now.launches);
   if (before.distribution != now.distribution)
     return differ("the data's distribution", before.distribution, now.distribution);
   return std::nullopt;

@@ -14,6 +14,7 @@ struct Measuring {
   Effort effort = {};
   bool cold = false;             // flush the caches before each sample
   bool profile = false;          // launch plainly, and nothing besides: a profiler looks on
+  bool graph = false;            // note the launches of a sample once, and launch them as one graph
   double sustained_seconds = 0;  // then each alone, run after run, for as long; 0: not
   bool verify = true;
   bool ceilings = true;  // measure those of the devices, where they are not known yet

@@ -107,6 +107,14 @@ class FakeGpu final : public HostBackend {
   Where where() const override { return Where::cuda; }
   const std::vector<Device>& devices() override { return devices_; }
   bool shares_host_memory() const override { return false; }
+  std::function<void()> noted(const Run&, const std::function<void()>& work) override {
+    if (waits) throw Error("it cannot be noted");
+    ++graphs;
+    return [this, work] {
+      work();
+      ++graph_launches;
+    };
+  }
   double seconds(const Run&, const std::function<void()>& work) override {
     const int before = runs;
     work();
@@ -124,7 +132,7 @@ class FakeGpu final : public HostBackend {
 
   double seconds_of_a_run = 1e-3;
   bool waits = false;
-  int hidden = 0;
+  int hidden = 0, graphs = 0, graph_launches = 0;
   std::function<double()> clock, power;
 
  private:
@@ -286,6 +294,24 @@ TEST_P(MeasuredOnGpu, AProfilerSeesPlainLaunches) {
   EXPECT_FALSE(row.clock_mhz());
 }
 
+TEST_P(MeasuredOnGpu, AGraphIsMadeOnceAndLaunchedForEverySample) {
+  gpu_->graphs = gpu_->graph_launches = 0;
+  const Row row = measure({good}, {.graph = true})[0];
+  EXPECT_EQ(gpu_->graphs, 1);
+  EXPECT_EQ(gpu_->graph_launches, static_cast<int>(row.seconds.size()));
+  EXPECT_FALSE(row.exposed);
+  EXPECT_EQ(row.verified, Verified::ok);
+}
+
+TEST_P(MeasuredOnGpu, WhatCannotBeNotedIsLaunchedAsItIs) {
+  gpu_->waits = true;
+  gpu_->graphs = 0;
+  const Row row = measure({good}, {.graph = true})[0];
+  EXPECT_EQ(gpu_->graphs, 0);
+  EXPECT_TRUE(row.exposed);
+  EXPECT_FALSE(row.seconds.empty());
+}
+
 TEST_P(MeasuredOnGpu, SustainedIsARowOfItsOwnWithTheEnergyOfOneRun) {
   gpu_->seconds_of_a_run = 2e-4;
   int readings = 0;
@@ -340,7 +366,7 @@ TEST_P(MeasuredOnGpu, WhatAnEarlierSessionMeasuredIsKept) {
   EXPECT_EQ(earlier.merged(to_json(next))["rows"].size(), 2u);
   next.rows = rows;
   EXPECT_EQ(earlier.merged(to_json(next))["rows"].size(), 1u);
-  for (auto change : {+[](Session& s) { s.seed = 9; }, +[](Session& s) { s.caches = "cold"; },
+  for (auto change : {+[](Session& s) { s.seed = 9; }, +[](Session& s) { s.caches = "cold"; }, +[](Session& s) { s.launches = "graph"; },
                       +[](Session& s) { s.operation = "other"; }}) {
     Session unlike = session;
     change(unlike);

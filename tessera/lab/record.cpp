@@ -74,6 +74,7 @@ Document read_document(const Json& json, const std::string& name, const std::str
     Document out;
     out.operation = text(json, "operation");
     out.caches = text(json, "caches");
+    out.launches = json.value("launches", "queued");  // older files do not tell it
     out.distribution = text(json, "distribution");
     out.date = text(json, "date");
     out.git = text(json, "git");

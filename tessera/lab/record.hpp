@@ -27,7 +27,7 @@ struct Driver {
 };
 
 struct Document {
-  std::string operation, caches, distribution, date, git, compiler, flags;
+  std::string operation, caches, launches, distribution, date, git, compiler, flags;
   std::string cuda_compiler, cuda_flags;  // with its architectures; "": not known, or a build without CUDA
   std::string processor;  // of the machine that measured
   std::string seed;

@@ -79,7 +79,9 @@ void fill_ratios(std::vector<Row>& rows, const std::string& versus);
 
 struct Session {
   std::vector<std::string> argv;
-  std::string operation, distribution, caches, date;  // caches: "hot" or "cold"
+  std::string operation, distribution, date;
+  std::string caches;             // "hot" or "cold"
+  std::string launches = "queued";  // before the device starts with them; "graph": as one; "plain": neither
   std::uint64_t seed = 0;
   std::vector<Row> rows;
 };

@@ -151,6 +151,7 @@ Json to_json(const Session& session) {
   out["seed"] = session.seed;
   out["distribution"] = session.distribution;
   out["caches"] = session.caches;
+  out["launches"] = session.launches;
   out["devices"] = Json::array();
   std::vector<std::string> seen;
   for (const Row& row : session.rows)

@@ -77,7 +77,7 @@ Earlier::Earlier(Json json, const std::string& name, const Session& now, const s
   empty.rows.clear();
   const Json mine = to_json(empty);
   for (const char* what :
-       {"operation", "machine", "git", "compiler", "flags", "cuda", "seed", "distribution", "caches"})
+       {"operation", "machine", "git", "compiler", "flags", "cuda", "seed", "distribution", "caches", "launches"})
     check_same(what, json_, mine, name);
   const auto names = names_of(json_);
   for (const Json& row : json_.at("rows")) rows_[record_of(row, names).key()] = &row;

@@ -2,6 +2,7 @@
 #include "tessera/lab/trial.hpp"
 #include <algorithm>
 #include <cmath>
+#include "tessera/core/error.hpp"
 #include "tessera/lab/clock.hpp"
 #include "tessera/lab/peak.hpp"
 #include "tessera/lab/power.hpp"
@@ -63,9 +64,13 @@ Sample Trial::timed(int launches) {
     for (int i = 0; i < launches; ++i) placed_.launch();
   };
   Reading reading;
-  if (measuring_->profile) reading.seconds = backend_->seconds(placed_.run(), work);
   // A first run may load code, for which a device that waits would wait for ever.
-  else reading = backend_->read(placed_.run(), work, hide_launches_ && last_ > 0);
+  const bool hide = hide_launches_ && last_ > 0;
+  if (measuring_->profile) reading.seconds = backend_->seconds(placed_.run(), work);
+  else if (measuring_->graph && hide) {
+    const std::function<void()>& graph = as_graph(work, launches);
+    reading = backend_->read(placed_.run(), graph, hide_launches_);
+  } else reading = backend_->read(placed_.run(), work, hide);
   if (reading.gave_up) {
     hide_launches_ = false;
     row_->exposed = true;
@@ -75,6 +80,21 @@ Sample Trial::timed(int launches) {
   own_clock_ = placed_.run().own_seconds >= 0;
   last_ = own_clock_ ? placed_.run().own_seconds : reading.seconds / launches;
   return {.seconds = last_, .clock_mhz = reading.clock_mhz, .power_w = reading.power_w};
+}
+
+// A run that waits for the device itself cannot be noted; it is launched as it is, and its row says so.
+const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches) {
+  if (graph_launches_ != launches) {
+    graph_launches_ = launches;
+    try {
+      graph_ = backend_->noted(placed_.run(), work);
+    } catch (const Error&) {
+      hide_launches_ = false;
+      row_->exposed = true;
+      graph_ = work;
+    }
+  }
+  return graph_;
 }
 
 // Caches are cold for one launch only.

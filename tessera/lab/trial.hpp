@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One candidate on its device, from its first run to its verdict.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include "tessera/lab/estimate.hpp"
@@ -30,6 +31,7 @@ class Trial {
   void tell(const char* doing) const;
   double run_once();
   Sample timed(int launches);
+  const std::function<void()>& as_graph(const std::function<void()>& work, int launches);
   int launches_in_a_sample() const;
   Reason harm();
   void check(Row& row);
@@ -41,6 +43,8 @@ class Trial {
   const Measuring* measuring_;
   Row* row_;
   Backend* backend_;
+  std::function<void()> graph_;  // of so many launches
+  int graph_launches_ = 0;
   double last_ = 0;  // what a run took, in seconds; 0: there was none
   bool slow_, own_clock_ = false, hide_launches_ = true;
 };

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU yardstick: CUB's reduction of one integrand, the quarter circle, compiled ahead as its users would.
+//
+// A library of templates cannot be handed a formula while the program runs. Here it has what it is best at:
+// a functor of few instructions with fused operations, and indices of 32 bits where they suffice. It adds plainly
+// whatever --sum says, so only its time is compared.
+#include <cstring>
+#include "cub_sum.cuh"
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::integration {
+namespace {
+
+constexpr const char* circle = "sqrt(1-x^2)";
+
+template <class T, class Index>
+struct CircleHeight {
+  T a, step;
+  __device__ T operator()(Index strip) const {
+    const T x = ::fma(T(strip), step, a);
+    return ::sqrt(::fma(-x, x, T(1)));
+  }
+};
+
+template <class T>
+void add_circle(const Problem<T>& p, Run& run) {
+  if (p.strips < (std::int64_t{1} << 31))
+    add_with_cub<std::int32_t>(p, CircleHeight<T, std::int32_t>{p.a, p.step}, run);
+  else add_with_cub<std::int64_t>(p, CircleHeight<T, std::int64_t>{p.a, p.step}, run);
+}
+
+bool is_circle(const Setting& setting) {
+  const formula::Program<double> known = formula::compile<double>(formula::parse(circle), {"x"}),
+                                 asked = program_of<double>(setting);
+  return std::memcmp(&known, &asked, sizeof known) == 0;
+}
+
+Variant cub_of_circle() {
+  Variant out;
+  out.idea = "CUB's reduction of the quarter circle, the one integrand that it was compiled for";
+  out.where = Where::cuda;
+  out.yardstick = true;
+  out.compares_time_only = true;
+  Choice choice = choice_of<Problem>(
+      []<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
+  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
+  choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+    const Setting setting = setting_of(arguments);
+    if (!is_circle(setting)) return std::string("it was compiled for ") + circle;
+    if (setting.scale_terms) return "it multiplies the sum by the width, not each height";
+    if (setting.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
+    return std::nullopt;
+  };
+  out.choices.push_back(std::move(choice));
+  return out;
+}
+
+const Rung rung(cub_of_circle());
+
+}  // namespace
+}  // namespace tessera::integration
