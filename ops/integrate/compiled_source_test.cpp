@@ -21,7 +21,7 @@ TEST(CompiledSource, SettlesWhatTheRunHasFixed) {
       text_of<double>("sqrt(1-x^2)", {.sum = Sum::kahan, .scale_terms = true, .threads = 64, .together = 2}));
   for (const char* part : {"using R = double;", "constexpr int way = 2;", "constexpr bool scale_terms = 1;",
                            "constexpr int threads = 64;", "constexpr int together = 2;",
-                           "extern \"C\" __global__ void __launch_bounds__(threads) add_strips"})
+                           "extern \"C\" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
