@@ -48,6 +48,98 @@ class Integrals(unittest.TestCase):
         self.assertEqual(self.value(*words, "--device", "cpu"),
                          self.value(*words, "--device", "simt", "--variant", "strips_per_thread", "--tuning", "block=7,thread=33"))
 
+    def test_strips_tell_their_error_and_keep_their_value(self):
+        words = ("--strips", "65536", "--scale", "4", "--device", "cpu")
+        told = json.loads(self.passes(*CIRCLE, *words, "--json", "-").stdout)["values"]
+        off = abs(told["integral"] - math.pi)
+        self.assertLessEqual(off, told["error"])
+        self.assertLess(told["error"], 1.2 * off)
+        self.assertEqual(told["exponent"], 1.5)
+        self.assertEqual(told["by"], "trapezoid")
+        self.assertTrue(told["reason"].startswith("as asked"))
+        self.assertIn("reason       converged", self.passes(*CIRCLE, *words, "--absolute", "1e-6").stdout)
+        short = run(*CIRCLE, *words, "--relative", "1e-9")
+        self.assertEqual(short.returncode, 7, short.stderr)
+        self.assertIn("more strips", short.stdout)
+
+    def test_the_error_of_strips_is_honest(self):
+        for formula, limits, strips, right in (("exp(cos(x))", ("0", "2*pi"), 40, 7.954926521012846), ("x<0.3", ("0", "1"), 1000, 0.3),
+                                               ("x^3", ("-1", "1"), 7, 0), ("1/(1+1e8*(x-0.3)^2)", ("0", "1"), 5000, 3.1409450293e-4),
+                                               ("x", ("0", "1"), 1, 0.5), ("sin(1000*x)", ("0", "pi"), 500, 0)):
+            for more in ((), ("--element", "f32"), ("--sum", "plain"), ("--abscissa", "accumulated")):
+                told = json.loads(self.passes("integrate", formula, *limits, "--strips", str(strips), "--device", "cpu", *more, "--json", "-").stdout)["values"]
+                self.assertLessEqual(abs(told["integral"] - right), told["error"] + 1e-13, (formula, more))
+
+    def test_the_rule_says_why_no_gpu(self):
+        self.assertIn("on one core; ", self.passes(*CIRCLE).stdout.replace("Gauss-Kronrod from other points agrees to 0; ", ""))
+        self.assertIn("a GPU would be slower", self.passes(*CIRCLE).stdout)
+
+    def told(self, *words, code=0):
+        done = run("integrate", *words, "--device", "cpu", "--json", "-")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(done.stdout)["values"]
+
+    def test_rules_for_swinging_tails_by_name(self):
+        for rule in ("oscillating", "epsilon"):
+            told = self.told("sin(x)/x", "0", "inf", "--rule", rule, "--relative", "1e-9")
+            self.assertAlmostEqual(told["integral"], math.pi / 2, delta=1e-9)
+            self.assertEqual((told["by"], told["reason"]), (rule, "converged"))
+            self.assertAlmostEqual(self.told("cos(x)/(1+x^2)", "-inf", "0", "--rule", rule)["integral"], math.pi / 2 / math.e, delta=1e-9)
+            self.assertIn("does not swing", self.told("exp(-x)", "0", "inf", "--rule", rule, code=7)["why"])
+            self.fails("one infinite limit", "integrate", "sin(x)", "0", "1", "--rule", rule)
+        self.assertIn("epsilon may serve", self.told("sin(x^2)", "0", "inf", "--rule", "oscillating", code=7)["why"])
+
+    def test_tails_that_swing_without_a_change_of_sign_are_right_or_refused(self):
+        for formula, limits, right in (("sin(x)^2/x^2", ("0", "inf"), math.pi / 2), ("abs(sin(x))/x^2", ("1", "inf"), 0.774430)):
+            done = run("integrate", formula, *limits, "--most-evaluations", "2e5", "--json", "-")
+            told = json.loads(done.stdout)["values"]
+            self.assertIn(done.returncode, (0, 7))
+            self.assertLessEqual(abs(told["integral"] - right), told["error"] + 1e-6)
+
+    def test_no_peak_is_told_where_there_is_none(self):
+        for words in (("sin(x)", "0", "10"), ("1/(1+x^2)", "-inf", "inf"), ("exp(-x^2)", "-inf", "inf")):
+            self.assertNotIn("narrow", self.told(*words)["why"], words)
+        self.assertIn("narrow", self.told("1/(1+(1e6*(x-0.3))^2)", "0", "1")["why"])
+
+    def test_doubt_has_no_error_of_zero(self):
+        done = run("integrate", "exp(-x^2)", "-1e300", "1e300", "--json", "-")
+        told = json.loads(done.stdout)["values"]
+        self.assertEqual(done.returncode, 7)
+        error = math.inf if told["error"] is None else told["error"]
+        self.assertGreaterEqual(float(error), math.sqrt(math.pi))
+
+    def test_help_says_what_is_a_number(self):
+        text = self.passes("integrate", "--help").stdout
+        self.assertRegex(text, r"--relative NUMBER +the error")
+        self.assertNotIn("TEXT", text)
+        columns = {re.match(r"  -\S+( \S+)? +", line).end() for line in text.splitlines() if re.match(r"  -\S+ \S*… +\S", line)}
+        self.assertEqual(columns, {34}, "a flag with … keeps the column")
+
+    def test_infinite_ranges_are_checked_too(self):
+        for words in (("exp(-x)", "0", "inf"), ("exp(-x^2)", "-inf", "inf"), ("1/(1+x^2)", "-inf", "0"), ("exp(-x)/sqrt(x)", "0", "inf"),
+                      ("exp(-abs(x-1))", "inf", "-inf")):
+            self.assertIn("verified", self.passes("integrate", *words, "--check").stdout, words)
+        self.fails("too hard for the check", "integrate", "sin(x)/x", "0", "inf", "--check")
+
+    def test_every_bad_input_has_its_words(self):
+        self.assertAlmostEqual(self.value("integrate", "x", "1", "0"), -0.5, delta=1e-12)
+        self.assertAlmostEqual(self.value("integrate", "x", "1", "0", "--strips", "8", "--device", "cpu"), -0.5, delta=1e-12)
+        self.fails("not a number", "integrate", "x", "0/0", "1")
+        self.fails("limits are missing", "integrate", "x")
+        self.fails("stands alone", "integrate", "x", "1")
+        self.fails("0 or more", *CIRCLE, "--relative", "-1e-3")
+        self.fails("0 or more", *CIRCLE, "--absolute", "-1")
+        self.fails("more than 0", *CIRCLE, "--relative", "0")
+        self.fails("0 or more", *CIRCLE, "--strips", "8", "--relative", "-1", "--device", "cpu")
+        self.fails("out of its range", *CIRCLE, "--strips", "-3", "--device", "cpu")
+        self.fails("'y'", "integrate", "x*y", "0", "1")
+        self.fails("'t'", "integrate", "t", "x=[0,1]")
+        self.fails("bound twice", "integrate", "x", "0", "1", "x=[0,1]")
+        self.fails("longer than the largest", "integrate", "x", "-1e308", "1e308")
+
+    def test_richardson_is_called_so(self):
+        self.assertRegex(self.passes(*CIRCLE, "--rule", "richardson").stdout, r"by +richardson")
+
     def test_check_passes(self):
         self.assertIn("verified", self.passes(*CIRCLE, "--strips", "1000", "--device", "cpu", "--check").stdout)
 

@@ -78,6 +78,17 @@ def split():
         {"device": "cuda:1", "share": 0.49, "seconds": 0.0019, "gflops": 44000}])])
 
 
+def study():
+    strips = [65536 * 2 ** i for i in range(6)]
+    rows = [[n, -1.2 * n ** -1.5, 3.14, 1e-12 * n, [0.1, 0.2, 0.15], -3e-8, None if n == strips[2] else 4e-9] for n in strips]
+    threads = [[1, 4 ** i, 4 ** i, [1 / 4 ** i] * 5, 4 ** i, 1.0, 3.14, 1e-5] for i in range(3)]
+    return document("study", [], study="precision", tables=[
+        {"title": "Float against double " + HOSTILE, "columns": ["strips", "predicted error", "float, plain", "its error", "its time", "pairwise", HOSTILE],
+         "shows": ["digits", "error", "digits", "error", "seconds", "error", "error"], "rows": rows, "remarks": ["It drifts. " + HOSTILE]},
+        {"title": "Threads", "columns": ["block", "thread", "threads", "time", "gain", "efficiency", "result", "error"],
+         "shows": ["digits", "digits", "digits", "seconds", "ratio", "ratio", "digits", "error"], "rows": threads, "remarks": []}])
+
+
 # What each verb writes, of small problems on the executor.
 MEASURED = {
     "sweep": ("sweep", "matmul", "m=32", "n=m", "k=m", "--device", "simt", "--variant", "per_element", "--reps", "3",
@@ -98,4 +109,4 @@ def measured(run, folder):
     return out
 
 
-ALL = {"bench": bench, "sweep": sweep, "tune": tune, "trace": trace, "split": split}
+ALL = {"bench": bench, "sweep": sweep, "tune": tune, "trace": trace, "split": split, "study": study}

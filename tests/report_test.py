@@ -49,7 +49,7 @@ class Files(Case):
     def test_every_chart_alone_is_well_formed(self):
         names = re.search(r"there is (?!no)(.*)", run("report", *self.samples, "--svg", "nothing", code=2).stderr)[1]
         names = names.split(", ")
-        for needed in ("ladder", "roofline", "sizes", "search", "tuning-swept", "split-shared-out", "sectors", "lines-tiled"):
+        for needed in ("ladder", "roofline", "sizes", "search", "tuning-swept", "split-shared-out", "sectors", "lines-tiled", "study"):
             self.assertIn(needed, names)
         for name in names:
             text = run("report", *self.samples, "--svg", name, "-o", "-").stdout
@@ -109,6 +109,17 @@ class Files(Case):
             lede = re.search(r'<p class="lede">(.*?)</p>', (self.here / "caches.html").read_text(), re.S)[1]
             self.assertEqual("The caches were flushed before each sample." in lede, caches == "cold", lede)
 
+    def test_a_study_is_drawn_and_told(self):
+        made = self.here / "study_made.json"
+        run("integrate", "sqrt(1-x^2)", "0", "1", "--strips", "65536*4", "--scale", "4", "--device", "cpu", "--study", "precision", "--json", made)
+        run("report", made, "-o", self.here / "study.html")
+        text = (self.here / "study.html").read_text()
+        self.assertIn("h^1.5", text)
+        self.assertIn("predicted error", text)
+        drawing = run("report", made, "--svg", "study", "-o", "-").stdout
+        columns = json.loads(made.read_text())["tables"][0]["shows"].count("error")
+        self.assertEqual(drawing.count("<circle"), 3 * (columns - 1), "a point for each error but the predicted ones")
+
     def test_damage_is_named(self):
         bad = self.here / "bad.json"
         for content, reason in (("", "parse error"), ("{", "parse error"), ("[1]", "not an object"), ("{}", "schema"),
@@ -117,7 +128,9 @@ class Files(Case):
                                 ('{"schema": 1, "kind": "bench"}', "rows are missing"),
                                 ('{"schema": 1, "kind": "bench", "rows": [{"variant": "a", "median": "x"}]}', "rows[0].median"),
                                 ('{"schema": 1, "kind": "bench", "rows": [{"variant": "a", "median": -1}]}', "rows[0].median"),
-                                ('{"schema": 1, "kind": "bench", "rows": [7]}', "rows[0]")):
+                                ('{"schema": 1, "kind": "bench", "rows": [7]}', "rows[0]"),
+                                ('{"schema": 1, "kind": "study", "tables": [{"title": "t", "columns": ["a"], "shows": []}]}', "tables[0].shows"),
+                                ('{"schema": 1, "kind": "study", "tables": [{"title": "t", "columns": ["a"], "shows": ["error"], "rows": [[1, 2]]}]}', "tables[0].rows")):
             bad.write_text(content)
             message = run("report", bad, "-o", self.here / "no.html", code=2).stderr
             self.assertIn("bad.json", message)

@@ -5,19 +5,41 @@
 // variable brings that end to infinity, and some seventy points give every digit that sixteen million
 // strips do not. What limits it: one integral is too little work for more than one core.
 #include <cmath>
+#include <string>
 #include "asked.hpp"
 #include "integrate.hpp"
+#include "tessera/formula/program.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::integration {
 namespace {
 
+// Why the processors, and no GPU.
+std::string of_device(const Asked& asked, const quadrature::Answer& answer) {
+  if (asked.rule != "auto") return "";
+  const bool one = asked.variables.size() == 1;
+  const auto steps = formula::compile<double>(asked.formula, asked.variables).step_count;
+  // A core computes some operators in a nanosecond; a GPU's launches and copies take tens of thousands.
+  constexpr double core_per_second = 1e9, launches_seconds = 50e-6;
+  const double seconds = static_cast<double>(answer.evaluations) * (1 + steps) / core_per_second;
+  if (seconds < launches_seconds) return "a GPU would be slower: its launches alone take longer";
+  return one ? "what the points are depends on those before, which leaves a GPU idle: one integral is the "
+               "processors'"
+             : "on the processors (a GPU integrates by regions: --device cuda)";
+}
+
 template <class T>
 void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
   const double scale = arguments.real("scale");
-  quadrature::Answer answer = has_samples(arguments)
-                                        ? answer_from_samples(arguments)
-                                        : answer_to(asked_of(arguments), run.device->threads);
+  quadrature::Answer answer;
+  if (has_samples(arguments)) {
+    answer = answer_from_samples(arguments);
+  } else {
+    const Asked asked = asked_of(arguments);
+    answer = answer_to(asked, run.device->threads);
+    const std::string device = of_device(asked, answer);
+    answer.why += (answer.why.empty() || device.empty() ? "" : "; ") + device;
+  }
   *static_cast<T*>(arguments.array("integral").data) = rounded_value<T>(answer, scale);
   run.values = told_of(answer, scale);
 }

@@ -3,10 +3,21 @@
 #include "asked.hpp"
 #include "checking.hpp"
 #include "setting.hpp"
+#include "strips_told.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::integration {
 namespace {
+
+// A number may be written as a formula without variables; left out, the rule knows what is usual.
+Parameter number(std::string name, std::string help, const char* type = "NUMBER") {
+  Parameter out = parameter::text(std::move(name), "", std::move(help));
+  out.options = {type};  // as help calls it
+  return out;
+}
+Parameter numbers(std::string name, std::string help) {
+  return number(std::move(name), std::move(help), "NUMBER,…");
+}
 
 Signature signature() {
   using namespace parameter;
@@ -17,16 +28,16 @@ Signature signature() {
             "FROM TO for x; x=[FROM,TO] for any variable; k=VALUE fixes a parameter. Where FROM > TO the "
             "integral is the negative of the one from TO to FROM"),
       choice("rule",
-             {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "genz_malik",
-              "quasi_random", "vegas"},
+             {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "oscillating",
+              "epsilon", "genz_malik", "quasi_random", "vegas"},
              "how to integrate; auto chooses a rule and has another check it, or is the trapezoid sum where "
              "--strips are given; the other rules do not heed --strips"),
-      text("relative", "",
-           "the error that is allowed, as a share of the integral; 1e-10, for several variables 1e-6"),
-      text("absolute", "", "the error that is allowed in any case; 0"),
-      text("points", "", "abscissae where the integrand is known to break, such as \"0.5,pi/4\""),
-      text("most-evaluations", "", "when to give up; 4e6, for several variables 1e8"),
-      text("most-seconds", "", "when to give up; 10, for several variables 20"),
+      number("relative",
+             "the error that is allowed, as a share of the integral; 1e-10, for several variables 1e-6"),
+      number("absolute", "the error that is allowed in any case; 0"),
+      numbers("points", "abscissae where the integrand is known to break, such as \"0.5,pi/4\""),
+      number("most-evaluations", "when to give up; 4e6, for several variables 1e8"),
+      number("most-seconds", "when to give up; 10, for several variables 20"),
       integer("random-seed", 1, 0, std::int64_t{1} << 62, "of the random points of quasi_random and vegas"),
       optional_integer("strips", 1, std::int64_t{1} << 50,
                        "strips of the trapezoid sum, such as 65536*256, which is taken if none are given"),
@@ -63,7 +74,7 @@ double flops(const Arguments& arguments) {
 
 void tell(const Arguments& arguments, Values& values) {
   if (values.contains("evaluations")) return;
-  values.try_emplace("evaluations", setting_of(arguments).strips + 1);
+  values.merge(told_of_strips(arguments));
 }
 
 Case tried(std::string formula, std::string limits, std::string strips, Arguments::Words more = {}) {

@@ -19,6 +19,7 @@ constexpr std::int64_t most_compared = 1 << 22;  // strips of a sum made for com
 // What the heights of one of those sums tell.
 struct Seen {
   Real sizes = 0, errors = 0, steps = 0;  // mean |height|, mean error of a height, the way up and down
+  Real end_errors = 0;                    // those of the first and the last one
   Real hole = quadrature::nothing;        // an abscissa without a finite height
 };
 
@@ -34,7 +35,7 @@ Seen look(const Height& height, Real a, Real b, int level) {
       continue;
     }
     out.sizes += std::fabs(y.value);
-    if (std::isfinite(y.error)) out.errors += y.error;
+    if (std::isfinite(y.error)) (i == 0 || i == strips ? out.end_errors : out.errors) += y.error;
     if (i > 0) out.steps += std::fabs(y.value - before);
     before = y.value;
   }
@@ -48,7 +49,7 @@ Real rounding_of(const Summed& s, const Seen& seen) {
   const Real largest = std::max(std::fabs(Real(s.a)), std::fabs(Real(s.b)));
   // Each abscissa is rounded; where widths are added again and again, so is each addition.
   const Real astray = 2 * u * largest * (s.accumulated ? n : 1);
-  return (lost_by(s.sum, n + 2, u) + 3 * u) * seen.sizes * length + seen.errors * length +
+  return (lost_by(s.sum, n + 2, u) + 3 * u) * seen.sizes * length + seen.errors * length + seen.end_errors * length / n +
          std::min(astray, length) * seen.steps;
 }
 

@@ -50,6 +50,11 @@ int code(const Command& command) {
         found.push_back(std::move(kernel));
   if (found.empty()) throw Error("no kernel there has a name with " + kernels + " in it");
   std::ranges::stable_sort(found, {}, &lab::KernelCode::name);
+  // A file can carry the same code several times, as a library that was linked into it and into another does.
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (std::size_t k = found.size() - 1; k > i; --k)
+      if (found[k].name == found[i].name && lab::to_json(found[k]) == lab::to_json(found[i]))
+        found.erase(found.begin() + static_cast<std::ptrdiff_t>(k));
   fmt::print(table_stream(json), "{}", report::code_table(found));
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "code"}};
   out.update(lab::provenance(command.argv, lab::now_utc()));

@@ -299,10 +299,13 @@ void write_outputs(std::FILE* to, const Operation& operation, const Options& opt
   }
 }
 
-// Of operations that work to a tolerance: they tell a reason, which is "converged" where it was reached.
+// Of operations that work to a tolerance: they tell a reason, which is "converged" where it was reached, and
+// begins with "as asked" where none was set.
 bool falls_short(const Values& values) {
-  const auto reason = values.find("reason");
-  return reason != values.end() && std::get<std::string>(reason->second) != "converged";
+  const auto found = values.find("reason");
+  if (found == values.end()) return false;
+  const std::string& reason = std::get<std::string>(found->second);
+  return reason != "converged" && !reason.starts_with("as asked");
 }
 
 }  // namespace

@@ -60,9 +60,15 @@ ordered_json json_of(const StudyTable::Cell& cell) {
 }
 
 ordered_json json_of(const StudyTable& study) {
-  ordered_json out{
-      {"title", study.title}, {"columns", ordered_json::array()}, {"rows", ordered_json::array()}};
-  for (const auto& column : study.columns) out["columns"].push_back(column.name);
+  ordered_json out{{"title", study.title},
+                   {"columns", ordered_json::array()},
+                   {"shows", ordered_json::array()},
+                   {"rows", ordered_json::array()}};
+  constexpr const char* kinds[] = {"digits", "seconds", "error", "ratio"};
+  for (const auto& column : study.columns) {
+    out["columns"].push_back(column.name);
+    out["shows"].push_back(kinds[static_cast<int>(column.show)]);
+  }
   for (const auto& row : study.rows) {
     ordered_json cells = ordered_json::array();
     for (const auto& cell : row) cells.push_back(json_of(cell));

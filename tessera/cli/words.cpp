@@ -49,6 +49,16 @@ class Layout : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override {
     return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
   }
+  // CLI11 counts bytes, of which "…" has three.
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    std::string out = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    const auto width = static_cast<std::size_t>(
+        std::ranges::count_if(out, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    const std::size_t column = get_column_width();
+    if (width >= column) out += "\n" + std::string(column, ' ');
+    else out += std::string(column - width, ' ');
+    return out + make_option_desc(option) + "\n";
+  }
 
  private:
   std::string usage_;

@@ -21,7 +21,7 @@ std::string flag_usage(const Parameter& p) {
   if (p.kind == Kind::input) value = with_extents(p);
   if (p.kind == Kind::real) value = "NUMBER";
   if (p.kind == Kind::integer) value = "WHOLE_NUMBER";
-  if (p.kind == Kind::choice) {
+  if (!p.options.empty()) {
     value.clear();
     for (const auto& option : p.options) value += (value.empty() ? "" : "|") + option;
   }

@@ -52,6 +52,7 @@ Chart search_chart(const Group& group, const Dims& problem);  // time over the o
 std::vector<Chart> split_charts(const Group& group);          // who did what, of several devices
 std::vector<Chart> counter_charts(const Group& group);        // of a trace, by rung
 std::vector<Chart> line_charts(const Group& group);           // of a trace, by source line
+Chart study_chart(const StudiedTable& table);                 // its errors against its first column
 DataTable rows_table(const Group& group);                     // everything that was measured
 DataTable findings_table(const Group& group);                 // empty where a trace found nothing
 

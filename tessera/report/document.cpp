@@ -16,7 +16,8 @@ namespace tessera::report {
 namespace {
 
 constexpr int known_schema = 1;
-constexpr std::array known_kinds{"bench", "sweep", "tune", "trace", "verify", "compare", "code", "agreement"};
+constexpr std::array known_kinds{"bench",   "sweep", "tune",      "trace", "verify",
+                                 "compare", "code",  "agreement", "study"};
 constexpr std::array shown_as_tables{"verify", "compare", "code", "agreement"};
 
 std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
@@ -194,6 +195,44 @@ void read_cells(const std::string& file, const Json& rows, Document& out) {
   }
 }
 
+std::vector<std::string> texts_of(const std::string& file, const std::string& place, const Json& list) {
+  std::vector<std::string> out;
+  for (const Json& text : list) {
+    if (!text.is_string()) fail_file(file, place + " holds something that is no text");
+    out.push_back(text.get<std::string>());
+  }
+  return out;
+}
+
+std::vector<double> numbers_of(const std::string& file, const std::string& place, const Json& cell) {
+  std::vector<double> out;
+  const auto add = [&](const Json& value) {
+    if (value.is_number()) out.push_back(value.get<double>());
+    else if (!value.is_null()) fail_file(file, place + " holds something that is no number");
+  };
+  if (cell.is_array()) std::ranges::for_each(cell, add);
+  else add(cell);
+  return out;
+}
+
+StudiedTable studied_of(const std::string& file, const std::string& place, const Json& json) {
+  const Fields fields(file, place, json);
+  StudiedTable out{fields.needed_text("title"),
+                   texts_of(file, fields.place("columns"), fields.array("columns")),
+                   texts_of(file, fields.place("shows"), fields.array("shows")),
+                   {},
+                   texts_of(file, fields.place("remarks"), fields.array("remarks"))};
+  if (out.columns.empty()) fields.fail("columns", "are missing");
+  if (out.shows.size() != out.columns.size()) fields.fail("shows", "do not go with the columns");
+  for (const Json& row : fields.array("rows")) {
+    if (!row.is_array() || row.size() != out.columns.size())
+      fields.fail("rows", "do not go with the columns");
+    auto& cells = out.rows.emplace_back();
+    for (const Json& cell : row) cells.push_back(numbers_of(file, fields.place("rows"), cell));
+  }
+  return out;
+}
+
 }  // namespace
 
 Number Entry::work() const {
@@ -247,6 +286,12 @@ Document parse_document(const std::string& path, const std::string& text) {
   for (std::size_t i = 0; i < devices.size(); ++i)
     out.devices.push_back(device_of(path, Fields(path, at("devices", i), devices[i])));
   read_provenance(path, fields, out);
+  if (out.kind == "study") {
+    const Json& tables = fields.array("tables");
+    for (std::size_t i = 0; i < tables.size(); ++i)
+      out.studied.push_back(studied_of(path, at("tables", i), tables[i]));
+    return out;
+  }
   if (!json.contains("rows")) fail_file(path, "rows are missing");
   const Json& rows = fields.array("rows");
   if (std::ranges::find(shown_as_tables, out.kind) != shown_as_tables.end())

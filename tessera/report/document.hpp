@@ -74,6 +74,14 @@ struct DeviceFacts {
   std::map<std::string, double> gflops;  // as measured, by element
 };
 
+// A table of a study: what was measured beside what was predicted, and what both say.
+struct StudiedTable {
+  std::string title;
+  std::vector<std::string> columns, shows;         // of each column: digits, seconds, error, ratio
+  std::vector<std::vector<std::vector<double>>> rows;  // a cell's numbers; none: n/a
+  std::vector<std::string> remarks;
+};
+
 struct Document {
   std::string path, kind, operation, caches;
   std::vector<std::pair<std::string, std::string>> provenance;  // what is known, in reading order
@@ -82,6 +90,7 @@ struct Document {
   // Rows of kinds that are shown as they are (verify, compare): titles, then cells by column.
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> cells;
+  std::vector<StudiedTable> studied;
 
   const DeviceFacts* device(const std::string& label) const;
 };

@@ -165,6 +165,18 @@ Section plain_section(const Document& document) {
   return out;
 }
 
+Section studied_section(const Document& document) {
+  Section out;
+  out.kind = kind_of(document);
+  out.title = document.operation + ": a study";
+  for (const StudiedTable& table : document.studied) {
+    out.charts.push_back(study_chart(table));
+    for (const std::string& remark : table.remarks) out.lede += (out.lede.empty() ? "" : " ") + remark;
+  }
+  if (document.studied.empty()) out.lede = "The file holds no tables.";
+  return out;
+}
+
 // The serial rung of another device's ladder: what its ratios refer to, no ladder of its own.
 bool only_serial(const Group& group) { return std::ranges::all_of(group.rows, &Entry::serial); }
 
@@ -186,7 +198,8 @@ void name_uniquely(std::vector<Section>& sections) {
 std::vector<Section> sections_of(const std::vector<Document>& documents) {
   std::vector<Section> out;
   for (const Document& document : documents) {
-    if (document.rows.empty()) out.push_back(plain_section(document));
+    if (document.kind == "study") out.push_back(studied_section(document));
+    else if (document.rows.empty()) out.push_back(plain_section(document));
     const auto groups = groups_of(document);
     for (const Group& group : groups)
       if (groups.size() == 1 || !only_serial(group)) out.push_back(section_of(group));

@@ -9,6 +9,7 @@
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
+#include "ops/integrate/rules/swinging.hpp"
 #include "ops/integrate/rules/vegas.hpp"
 #include "tessera/core/error.hpp"
 
@@ -25,7 +26,7 @@ Range upwards(Range range) {
 Error unsuited(const std::string& rule, bool one) {
   const bool known = rule == "genz_malik" || rule == "quasi_random" || rule == "vegas" ||
                      rule == "richardson" || rule == "simpson" || rule == "gauss_kronrod" ||
-                     rule == "tanh_sinh";
+                     rule == "tanh_sinh" || rule == "epsilon" || rule == "oscillating";
   if (!known) return Error("there is no rule " + rule);
   return Error("the rule " + rule + (one ? " is for several variables" : " is for one variable"));
 }
@@ -34,6 +35,8 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
               const Limits& limits, std::span<const double> points) {
   if (rule == "tanh_sinh") return tanh_sinh(f, range, tolerance, limits, points);
   if (rule == "gauss_kronrod") return gauss_kronrod(f, range, tolerance, limits, {}, points);
+  if (rule == "epsilon") return swinging(f, range, tolerance, limits, points, Swings::epsilon);
+  if (rule == "oscillating") return swinging(f, range, tolerance, limits, points, Swings::ooura_mori);
   if (rule != "richardson" && rule != "simpson") throw unsuited(rule, true);
   if (!points.empty()) throw Error("the rule " + rule + " takes no known breaks");
   return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
@@ -56,7 +59,7 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   if (rule == "auto" || range.lower == range.upper) return automatic(f, range, tolerance, limits, points);
   Answer out = of_one(rule, f, upwards(range), tolerance, limits, points);
   if (range.lower > range.upper) out.value = -out.value;
-  out.why = unchecked;
+  out.why = std::string(unchecked) + (out.why.empty() ? "" : "; " + out.why);
   return out;
 }
 

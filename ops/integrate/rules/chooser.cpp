@@ -30,6 +30,19 @@ double power_near(Sampler& sampler, double x, double sign, double scale) {
   return alpha;
 }
 
+// Whether |f| falls to half on both sides, nearer than most rules would look.
+bool is_narrow(Sampler& sampler, double x) {
+  const Range& range = sampler.range();
+  const double away = range.finite() ? 0.02 * (range.upper - range.lower) : 0.3 * std::fmax(std::fabs(x), 0.03);
+  const double top = std::fabs(sampler.at(x));
+  for (const double sign : {-1.0, 1.0}) {
+    const double there = x + sign * away;
+    if (!(range.lower < there && there < range.upper)) continue;
+    if (!(std::fabs(sampler.at(there)) < top / 2)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Chooser::Chooser(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
@@ -79,10 +92,12 @@ bool Chooser::look_around() {
                     seen_.x.size()));
     return give_up(zero, Reason::doubtful, nothing);
   }
-  if (!seen_.peaks.empty())
+  std::vector<double> narrow;  // others are cut at, too, which harms nothing
+  for (const double x : seen_.peaks)
+    if (is_narrow(sampler_, x)) narrow.push_back(x);
+  if (!narrow.empty())
     say(fmt::format("{} found near x = {:.6g}: cut there",
-                    seen_.peaks.size() == 1 ? "a narrow peak was" : "narrow peaks were",
-                    seen_.peaks.front()));
+                    narrow.size() == 1 ? "a narrow peak was" : "narrow peaks were", narrow.front()));
   points_.insert(points_.end(), seen_.peaks.begin(), seen_.peaks.end());
   return false;
 }
@@ -163,7 +178,12 @@ bool Chooser::by_bisection(const Answer& first) {
   if (by_tail()) return true;
   if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.reason == Reason::diverges;
   const bool doubt = first.converged() || second.converged();
-  const Answer& better = first.error() < second.error() ? first : second;
+  Answer better = first.error() < second.error() ? first : second;
+  better.truncation = std::fmax(better.truncation, std::fabs(first.value - second.value));
+  // Both may have overlooked what was seen at first: how much of it there is, nobody knows.
+  if (doubt &&
+      (better.magnitude < 0.5 * least_magnitude(seen_) || better.error() <= tolerance_.of(better.value)))
+    better.truncation = infinity;
   return give_up(better, doubt ? Reason::doubtful : second.reason, second.where);
 }
 

@@ -136,7 +136,7 @@ double exponent(double coarse, double middle, double fine) {
 }
 
 Answer trapezoid(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits) {
-  return halve(f, range, tolerance, limits, "trapezoid",
+  return halve(f, range, tolerance, limits, "richardson",
                [](const std::vector<double>& sums) { return eliminate(sums); });
 }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/swinging.hpp"
+#include <algorithm>
+#include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/tail.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+// The integrand of a part of the range: it is told distances to the limits of the whole.
+Integrand part_of(const Integrand& f, const Range& whole, const Range& part) {
+  Integrand out = f;
+  out.values = [&f, whole, part](std::span<const double> x, std::span<const double> distance,
+                                 std::span<double> y) {
+    std::vector<double> told(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool exact = distance[i] >= 0 ? part.lower == whole.lower : part.upper == whole.upper;
+      told[i] = exact ? distance[i] : whole.distance(x[i]);
+    }
+    f.values(x, told, y);
+  };
+  return out;
+}
+
+Answer unsuited(const char* rule, const char* why) {
+  Answer out;
+  out.rule = rule;
+  out.reason = Reason::unresolved;
+  out.why = why;
+  return out;
+}
+
+}  // namespace
+
+Answer swinging(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                std::span<const double> points, Swings how) {
+  const bool below = std::isinf(range.lower), above = std::isinf(range.upper);
+  const char* const rule = how == Swings::epsilon ? "epsilon" : "oscillating";
+  if (below == above) throw Error(std::string("the rule ") + rule + " takes a range with one infinite limit");
+  Sampler sampler(f, range, limits);
+  double base = above ? range.lower : range.upper;
+  for (const double x : points) base = above ? std::fmax(base, x) : std::fmin(base, x);
+  const Tail tail = tail_of(sampler, base, above ? 1 : -1);
+  if (tail.zeros.empty()) return unsuited(rule, "the tail does not swing");
+  if (how == Swings::ooura_mori && std::isnan(tail.gap))
+    return unsuited(rule, "the zeros of the tail keep no distance: epsilon may serve");
+  const auto rest_of = [&](double allowed) {
+    return how == Swings::epsilon ? between_zeros(sampler, tail, allowed)
+                                  : ooura_mori(sampler, tail, allowed);
+  };
+  const Answer rough = rest_of(infinity);
+  Answer out = rest_of(tolerance.of(rough.magnitude) / 8);
+  out.rule = rule;
+  if (out.reason == Reason::diverges || sampler.exhausted()) return out;
+  const Range part = above ? Range{range.lower, tail.start} : Range{tail.start, range.upper};
+  Limits left = limits;
+  left.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler.evaluations());
+  const Integrand inner = part_of(f, range, part);
+  const Answer head = automatic(inner, part, {tolerance.relative / 4, tolerance.absolute / 4}, left, points);
+  out.value += head.value;
+  out.truncation += head.truncation;
+  out.rounding += head.rounding;
+  out.magnitude += head.magnitude;
+  out.evaluations = sampler.evaluations() + head.evaluations;
+  if (out.error() <= tolerance.of(out.value)) out.reason = Reason::converged;
+  else if (out.reason == Reason::converged) out.reason = head.converged() ? Reason::unresolved : head.reason;
+  return out;
+}
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strips_told.hpp"
+#include <cmath>
+#include "asked.hpp"
+#include "bounded.hpp"
+#include "strips_answer.hpp"
+#include "tessera/core/error.hpp"
+#include "vector_strips.hpp"
+
+namespace tessera::integration {
+namespace {
+
+template <class T>
+quadrature::Answer answer_of(const Arguments& arguments) {
+  const Problem<T> p = Problem<T>::of(arguments);
+  const double scale = static_cast<double>(p.scale);
+  Summed summed{.value = static_cast<double>(*p.result) / scale,
+                .a = static_cast<double>(p.a),
+                .b = static_cast<double>(p.b),
+                .strips = p.strips,
+                .sum = p.sum,
+                .accumulated = p.accumulated,
+                .unit = std::numeric_limits<T>::epsilon() / 2};
+  const int root = arguments.text("roots") == "fast" ? 10 : 1;
+  const Height height = [&](long double x) { return bounded(p.integrand, {x, 0}, root); };
+  const Problem<double> in_double = Problem<double>::of(arguments);
+  const SumOf sum_of = [&](std::int64_t strips) {
+    Problem<double> q = in_double;
+    q.set_range(summed.a, summed.b, strips);
+    q.scale = 1;
+    q.sum = Sum::double_float;
+    q.accumulated = q.scale_terms = false;
+    return static_cast<long double>(add_by_vectors(q, host_threads(), formula::Roots::ieee));
+  };
+  const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
+  quadrature::Tolerance tolerance = tolerance_of(arguments, true);
+  if (arguments.text("relative").empty()) tolerance.relative = 0;
+  if (!(tolerance.relative >= 0) || !(tolerance.absolute >= 0)) throw Error("a tolerance must be 0 or more");
+  return strips_answer(summed, height, sum_of, asked ? &tolerance : nullptr);
+}
+
+}  // namespace
+
+Values told_of_strips(const Arguments& arguments) {
+  const double scale = arguments.real("scale");
+  if (scale == 0) return {{"evaluations", setting_of(arguments).strips + 1}};  // nothing is left to be wrong
+  return told_of(
+      arguments.element() == Element::f32 ? answer_of<float>(arguments) : answer_of<double>(arguments),
+      scale);
+}
+
+}  // namespace tessera::integration
