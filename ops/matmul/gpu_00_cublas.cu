@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The yardstick: cuBLASLt. Its first guess is not always its best, so every algorithm that it
 // proposes for a shape is tried once, and the fastest is kept.
-#include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
-#include "cublas_lt.cuh"
-#include "matmul.hpp"
+#include "lt_product.cuh"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
 #include "tessera/rung.hpp"
@@ -14,170 +10,165 @@
 namespace tessera::matmul {
 namespace {
 
+using lt::Product;
+using lt::stored;
+
 constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
-
-// A matrix as the library wants it: columns one after another, or the transpose of such a one.
-struct Stored {
-  bool transposed = false;
-  std::int64_t rows = 0, cols = 0, leading = 0;  // as they lie, before transposing
-};
-
-template <class T>
-std::optional<Stored> stored(const Matrix<T>& x) {
-  const std::int64_t r = x.rows(), c = x.cols();
-  const auto fits = [](std::int64_t length, std::int64_t step, std::int64_t count, std::int64_t apart) {
-    return (length <= 1 || step == 1) && (count <= 1 || apart >= std::max<std::int64_t>(length, 1));
-  };
-  const auto leading = [](std::int64_t length, std::int64_t count, std::int64_t apart) {
-    return count <= 1 ? std::max<std::int64_t>(length, 1) : apart;
-  };
-  if (fits(r, x.stride[0], c, x.stride[1])) return Stored{false, r, c, leading(r, c, x.stride[1])};
-  if (fits(c, x.stride[1], r, x.stride[0])) return Stored{true, c, r, leading(c, r, x.stride[0])};
-  return std::nullopt;
-}
-
-template <class T>
-Matrix<T> transpose(Matrix<T> x) {
-  std::swap(x.extent[0], x.extent[1]);
-  std::swap(x.stride[0], x.stride[1]);
-  return x;
-}
-
-// The library writes columns. Where C has rows, its transpose has columns: Cᵀ = Bᵀ·Aᵀ.
-template <class T>
-Problem<T> with_columns(const Problem<T>& p) {
-  const auto c = stored(p.c);
-  if (!c || !c->transposed) return p;
-  Problem<T> out = p;
-  out.a = transpose(p.b);
-  out.b = transpose(p.a);
-  out.c = transpose(p.c);
-  if (p.beta != T{0}) out.c0 = transpose(p.c0);
-  return out;
-}
-
-template <class T>
-Reason refuses(const Problem<T>& given) {
-  if (given.m() == 0 || given.n() == 0) return std::nullopt;
-  if (given.k() == 0) return "cuBLASLt takes no empty sum (k = 0 or alpha = 0)";
-  constexpr std::int64_t most = 2147483647;
-  if (std::max({given.m(), given.n(), given.k()}) > most)
-    return "cuBLASLt counts rows and columns in 32 bits";
-  const Problem<T> p = with_columns(given);
-  const auto c = stored(p.c);
-  if (!stored(p.a) || !stored(p.b) || !c)
-    return "cuBLASLt wants the elements of each row, or column, next to each other";
-  if (p.beta == T{0}) return std::nullopt;
-  const auto c0 = stored(p.c0);
-  if (!c0 || c0->transposed) return "cuBLASLt wants C0 in the same order as C";
-  return std::nullopt;
-}
-
-template <class T>
-struct Numbers;
-template <>
-struct Numbers<float> {
-  static constexpr cudaDataType_t type = CUDA_R_32F;
-  static constexpr cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // no TF32
-};
-template <>
-struct Numbers<double> {
-  static constexpr cudaDataType_t type = CUDA_R_64F;
-  static constexpr cublasComputeType_t compute = CUBLAS_COMPUTE_64F;
-};
 
 std::uint32_t alignment_of(const void* address) {
   const auto bits = reinterpret_cast<std::uintptr_t>(address);
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(bits & (~bits + 1), 256));
 }
 
-// What two problems must share to be served by one plan.
-using Shape = std::array<std::int64_t, 16>;
+// What two products must share to be served by one plan.
+using Shape = std::array<std::int64_t, 28>;
 
-// C0; where β = 0 it is not read, but the library wants an address.
-template <class T>
-const T* c0_of(const Problem<T>& p) {
-  return p.beta != T{0} ? p.c0.data : p.c.data;
+Shape shape_of(const Product& p, const Run& run) {
+  const auto a = *stored(p.a), b = *stored(p.b), c = *stored(p.c), c0 = *stored(p.c0);
+  const auto of = [](Element element) { return static_cast<std::int64_t>(element); };
+  return {run.device->index,
+          p.compute,
+          p.scale,
+          of(p.a.element),
+          of(p.b.element),
+          of(p.c.element),
+          p.m(),
+          p.n(),
+          p.k(),
+          a.transposed,
+          b.transposed,
+          a.leading,
+          b.leading,
+          c0.leading,
+          c.leading,
+          p.reads_c0,
+          alignment_of(p.a.data),
+          alignment_of(p.b.data),
+          alignment_of(p.c0.data),
+          alignment_of(p.c.data),
+          of(p.bias_element),
+          p.bias != nullptr,
+          p.scale_a != nullptr,
+          p.scale_a_step != 0,
+          p.scale_b != nullptr,
+          p.fast,
+          static_cast<std::int64_t>(p.activation),
+          static_cast<std::int64_t>(run.workspace_bytes)};
 }
 
-// A product described to the library, with the fastest of its algorithms. It holds no address.
-template <class T>
+cublasLtEpilogue_t epilogue_of(const Product& p) {
+  const bool bias = p.bias != nullptr;
+  switch (p.activation) {
+    case Activation::relu:
+      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::gelu_tanh:
+      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    default:
+      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+// With the addresses of this product's bias and scales.
+lt::Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
+  auto out = lt::make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
+  const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    lt::check(lt::library().set_desc(out.get(), attribute, &value, sizeof value));
+  };
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
+  if (lt::is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.fast));
+  if (p.bias != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(lt::type_of(p.bias_element)));
+  }
+  if (p.scale_a != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.scale_a);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.scale_b);
+  }
+  if (p.scale_a == nullptr || p.scale_a_step == 0) return out;
+#if CUBLAS_VERSION >= 120900
+  const auto each = static_cast<std::int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, each);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, each);
+#else
+  throw Error(Error::Kind::internal, "this cuBLASLt has no scale for each row");
+#endif
+  return out;
+}
+
+lt::Owned<cublasLtMatrixLayout_t> layout(const lt::Described& matrix) {
+  const lt::Stored s = *stored(matrix);
+  return lt::make_layout(lt::type_of(matrix.element), s.rows, s.cols, s.leading);
+}
+
+// Of a name, which the library's types lack: nvcc 13.0 ends with an internal error at vectors of those.
+struct Algorithm {
+  cublasLtMatmulAlgo_t algo;
+};
+
+// A product described to the library, with the fastest of its algorithms. It holds no address that it uses
+// for another product.
 class Plan {
  public:
-  Plan(const Problem<T>& p, const Run& run)
+  // Without `search`, only what the library proposes is known.
+  Plan(const Product& p, const Run& run, bool search)
       : handle_(lt::handle_of(run.device->index)),
-        desc_(lt::make_desc(Numbers<T>::compute, Numbers<T>::type, stored(p.a)->transposed,
-                            stored(p.b)->transposed)),
+        desc_(describe(p)),
         a_(layout(p.a)),
         b_(layout(p.b)),
-        c0_(p.beta != T{0} ? layout(p.c0) : layout(p.c)),
+        c0_(layout(p.c0)),
         c_(layout(p.c)),
-        algorithm_(fastest(p, run)) {}
+        candidates_(proposals(p, run)),
+        algorithm_(search ? fastest(p, run) : candidates_.front().algo) {}
 
-  static Shape shape(const Problem<T>& p, const Run& run) {
-    const Stored a = *stored(p.a), b = *stored(p.b), c = *stored(p.c),
-                 c0 = p.beta != T{0} ? *stored(p.c0) : c;
-    return {run.device->index,
-            Numbers<T>::type,
-            p.m(),
-            p.n(),
-            p.k(),
-            a.transposed,
-            b.transposed,
-            a.leading,
-            b.leading,
-            c0.leading,
-            c.leading,
-            p.beta != T{0},
-            alignment_of(p.a.data),
-            alignment_of(p.b.data),
-            alignment_of(c0_of(p)),
-            alignment_of(p.c.data)};
+  void enqueue(const Product& p, const Run& run) const {
+    const auto own = p.has_addresses() ? describe(p) : nullptr;
+    lt::check(enqueue(p, run, algorithm_, own ? own.get() : desc_.get()));
   }
-
-  void enqueue(const Problem<T>& p, const Run& run) const { lt::check(enqueue(p, run, algorithm_)); }
 
  private:
-  template <class M>
-  static lt::Owned<cublasLtMatrixLayout_t> layout(const M& matrix) {
-    const Stored s = *stored(matrix);
-    return lt::make_layout(Numbers<T>::type, s.rows, s.cols, s.leading);
+  cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
+                         cublasLtMatmulDesc_t desc) const {
+    return lt::library().matmul(handle_, desc, p.alpha.bytes, p.a.data, a_.get(), p.b.data, b_.get(),
+                                p.beta.bytes, p.c0.data, c0_.get(), const_cast<char*>(p.c.data), c_.get(),
+                                &algorithm, run.workspace, run.workspace_bytes,
+                                static_cast<cudaStream_t>(run.stream));
   }
 
-  cublasStatus_t enqueue(const Problem<T>& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
-    return lt::library().matmul(handle_, desc_.get(), &p.alpha, p.a.data, a_.get(), p.b.data, b_.get(),
-                                &p.beta, c0_of(p), c0_.get(), p.c.data, c_.get(), &algorithm, run.workspace,
-                                run.workspace_bytes, static_cast<cudaStream_t>(run.stream));
-  }
-
-  std::vector<cublasLtMatmulHeuristicResult_t> proposals(const Problem<T>& p, const Run& run) const {
+  std::vector<Algorithm> proposals(const Product& p, const Run& run) const {
     const auto preference = lt::make_preference(run.workspace_bytes);
     const auto aligned = [&](cublasLtMatmulPreferenceAttributes_t attribute, const void* address) {
       const std::uint32_t bytes = alignment_of(address);
       lt::check(lt::library().set_preference(preference.get(), attribute, &bytes, sizeof bytes));
     };
+    // A sum along k that is split and then added in C's few bits is not what others are asked for.
+    const std::uint32_t reductions =
+        CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (size_of(p.c.element) < 4)
+      lt::check(lt::library().set_preference(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                             &reductions, sizeof reductions));
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a.data);
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c0_of(p));
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c0.data);
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c.data);
-    std::vector<cublasLtMatmulHeuristicResult_t> out(64);
+    cublasLtMatmulHeuristicResult_t found[64] = {};
     int count = 0;
     lt::check(lt::library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(),
-                                       preference.get(), static_cast<int>(out.size()), out.data(), &count));
-    out.resize(static_cast<std::size_t>(count));
-    std::erase_if(out, [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
+                                       preference.get(), static_cast<int>(std::size(found)), found, &count));
+    std::vector<Algorithm> out;
+    for (int i = 0; i < count; ++i)
+      if (found[i].state == CUBLAS_STATUS_SUCCESS) out.push_back({found[i].algo});
     if (out.empty()) throw Error(Error::Kind::internal, "cuBLASLt has no algorithm for this product");
     return out;
   }
 
-  cublasLtMatmulAlgo_t fastest(const Problem<T>& p, const Run& run) const {
-    const auto candidates = proposals(p, run);
+  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run) const {
     // Where C is its own input, trying would add again and again.
-    if (static_cast<const void*>(p.c0.data) == p.c.data && p.beta != T{0}) return candidates.front().algo;
+    if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
     const cublasLtMatmulAlgo_t* best = nullptr;
     double best_seconds = 0;
-    for (const auto& candidate : candidates) {
-      if (enqueue(p, run, candidate.algo) != CUBLAS_STATUS_SUCCESS) continue;  // this also loads its code
+    for (const auto& candidate : candidates_) {
+      // This also loads its code.
+      if (enqueue(p, run, candidate.algo, desc_.get()) != CUBLAS_STATUS_SUCCESS) continue;
       double seconds = timed(p, run, candidate.algo);
       const bool near = best == nullptr || seconds < 1.2 * best_seconds;
       for (int again = 0; near && again < 3; ++again)
@@ -191,11 +182,11 @@ class Plan {
     return *best;
   }
 
-  double timed(const Problem<T>& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
+  double timed(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
     const auto stream = static_cast<cudaStream_t>(run.stream);
     cuda::Event begin, end;
     begin.record(stream);
-    lt::check(enqueue(p, run, algorithm));
+    lt::check(enqueue(p, run, algorithm, desc_.get()));
     end.record(stream);
     end.synchronize();
     return end.seconds_since(begin);
@@ -204,30 +195,59 @@ class Plan {
   cublasLtHandle_t handle_;
   lt::Owned<cublasLtMatmulDesc_t> desc_;
   lt::Owned<cublasLtMatrixLayout_t> a_, b_, c0_, c_;
+  std::vector<Algorithm> candidates_;
   cublasLtMatmulAlgo_t algorithm_;  // last: finding it uses the others
 };
 
-// The plan of each shape seen. One search at a time: they would disturb each other.
-template <class T>
-std::shared_ptr<const Plan<T>> plan_for(const Problem<T>& p, const Run& run) {
-  static std::mutex mutex;
-  static std::map<Shape, std::shared_ptr<const Plan<T>>> known;
-  constexpr std::size_t most = 512;
-  const std::lock_guard lock(mutex);
-  const Shape shape = Plan<T>::shape(p, run);
-  if (const auto found = known.find(shape); found != known.end()) return found->second;
-  if (known.size() >= most) known.clear();
-  const auto made = std::make_shared<const Plan<T>>(p, run);
-  known.emplace(shape, made);
-  return made;
+// One value for each shape seen, made under a lock: searches would disturb each other.
+template <class Value>
+class Known {
+ public:
+  template <class Make>
+  Value of(const Shape& shape, const Make& make) {
+    constexpr std::size_t most = 512;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(shape); found != known_.end()) return found->second;
+    if (known_.size() >= most) known_.clear();
+    return known_.emplace(shape, make()).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Shape, Value> known_;
+};
+
+// Which products of few bits the library computes, only the library can tell.
+Reason not_proposed(const Product& p, const Device& device) {
+  static Known<Reason> known;
+  const Run run{&device, nullptr, nullptr, workspace_bytes};
+  return known.of(shape_of(p, run), [&]() -> Reason {
+    const cuda::OnDevice on_device(device.index);
+    try {
+      (void)Plan(p, run, false);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  });
 }
 
-template <class T>
-void run(const Problem<T>& given, const Tuning&, Run& run) {
+Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+  const Product given = lt::product_of(arguments);
+  if (Reason reason = lt::refuses(given)) return reason;
+  const bool classical = (given.a.element == Element::f64 || given.a.element == Element::f32) &&
+                         !given.has_addresses() && given.activation == Activation::none;
+  if (given.m() == 0 || given.n() == 0 || classical) return std::nullopt;
+  return not_proposed(given.with_columns(), device);
+}
+
+void run(const Arguments& arguments, const Tuning&, Run& run) {
+  static Known<std::shared_ptr<const Plan>> known;
+  const Product given = lt::product_of(arguments);
   if (given.m() == 0 || given.n() == 0) return;
   const cuda::OnDevice on_device(run.device->index);
-  const Problem<T> p = with_columns(given);
-  plan_for(p, run)->enqueue(p, run);
+  const Product p = given.with_columns();
+  known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, true); })->enqueue(p, run);
 }
 
 Variant cublas() {
@@ -239,14 +259,15 @@ Variant cublas() {
     if (lt::library().absent.empty()) return std::nullopt;
     return lt::library().absent;
   };
-  Choice choice = choice_of<Problem, Types<float, double>>(
-      []<class T>(const Problem<T>& p, const Tuning& tuning, Run& here) { run(p, tuning, here); });
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return workspace_bytes; };
-  choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
-    if (arguments.element() == Element::f64) return refuses(Problem<double>::of(arguments));
-    if (arguments.element() == Element::f32) return refuses(Problem<float>::of(arguments));
-    return "cuBLASLt has no product of these elements";
+  Choice choice;
+  for (const Element element :
+       {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
+    choice.run[element] = run;
+  choice.cannot_hold = [](const Arguments& arguments) -> Reason {
+    return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
   };
+  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return workspace_bytes; };
+  choice.refuses = refuses;
   out.choices.push_back(std::move(choice));
   return out;
 }
