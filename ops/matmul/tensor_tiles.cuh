@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of the tensor core rungs: tiles of C by warpgroups, fed by the copy engine.
+//
+// One warpgroup copies, the others multiply; between them a ring of stages in shared memory. Blocks stay and take
+// tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks of a
+// cluster copy each other what they share of A or B.
+#pragma once
+#include "tensor_results.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
+
+namespace tessera::matmul {
+
+// The blocks of a cluster that need the same rows of A, or the same columns of B, as bits; and who of them this is.
+template <class C>
+struct Sharing {
+  std::uint32_t row, col;  // of the block in its cluster
+  __device__ explicit Sharing(std::uint32_t rank) : row(rank % C::cluster_rows), col(rank / C::cluster_rows) {}
+  __device__ std::uint16_t of_a() const {
+    std::uint32_t out = 0;
+#pragma unroll
+    for (int i = 0; i < C::cluster_cols; ++i) out |= 1u << (row + i * C::cluster_rows);
+    return static_cast<std::uint16_t>(out);
+  }
+  __device__ std::uint16_t of_b() const {
+    return static_cast<std::uint16_t>(((1u << C::cluster_rows) - 1) << (col * C::cluster_rows));
+  }
+};
+
+// Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to all
+// blocks that need it.
+template <class C, bool turned, int lines, int sharers>
+__device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k, int share,
+                                             std::uint16_t blocks, ptx::Barrier& full) {
+  constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers, boxes = turned ? mine / per_128 : 1;
+  to += share * mine * 128;
+  first += share * mine;
+#pragma unroll
+  for (int i = 0; i < boxes; ++i) {
+    const int x = turned ? first + i * per_128 : k, y = turned ? k : first;
+    unsigned char* const box = to + i * per_128 * 128;
+    if constexpr (sharers == 1) ptx::load_box(box, map, x, y, full);
+    else ptx::load_box_to(blocks, box, map, x, y, full);
+  }
+}
+
+template <class C>
+__device__ __forceinline__ void copy_stage(const TensorArgs& args, const TileShared<C>& shared, int stage, int row,
+                                           int col, int k, const Sharing<C>& sharing) {
+  ptx::Barrier& full = shared.full(stage);
+  ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + C::b_bytes));
+  copy_operand<C, C::turn_a, C::rows, C::cluster_cols>(shared.a(stage), args.a, row, k, static_cast<int>(sharing.col),
+                                                       sharing.of_a(), full);
+  copy_operand<C, C::turn_b, C::cols, C::cluster_rows>(shared.b(stage), args.b, col, k, static_cast<int>(sharing.row),
+                                                       sharing.of_b(), full);
+}
+
+// A consumer's products of one stage.
+template <class C>
+__device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int consumer,
+                                               float (&sum)[C::row_blocks][C::sums], bool first) {
+  using Product = ptx::Product<typename C::Kind, C::cols, C::turn_a, C::turn_b>;
+  constexpr int steps = 4;  // of 32 bytes of k
+  constexpr int per_128 = 128 / static_cast<int>(C::element_bytes), k_of_step = per_128 / steps;
+  const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
+#pragma unroll
+  for (int step = 0; step < steps; ++step) {
+    const std::uint64_t right = C::turn_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
+                                          : ptx::operand(b + step * 32, 1024, 0);
+#pragma unroll
+    for (int block = 0; block < C::row_blocks; ++block) {
+      const int row = (consumer * C::row_blocks + block) * 64;
+      const std::uint64_t left = C::turn_a ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
+                                           : ptx::operand(a + row * 128 + step * 32, 1024, 0);
+      Product::add(sum[block], left, right, first && step == 0 ? 0 : 1);
+    }
+  }
+}
+
+// From where to where a split goes, in stages.
+__device__ __forceinline__ int first_stage(const TensorArgs& args, int split) { return split * args.split_depth; }
+__device__ __forceinline__ int stages_of(const TensorArgs& args, int split) {
+  const int left = args.depth - first_stage(args, split);
+  return left < args.split_depth ? left : args.split_depth;
+}
+
+template <class C>
+__device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+  const Sharing<C> sharing(rank);
+  Ring<C::stages> ring;
+  constexpr int k_of_stage = 128 / C::element_bytes;
+  for (std::int64_t unit = blockIdx.x / C::cluster; unit < args.order.count(); unit += gridDim.x / C::cluster) {
+    const TileOrder::Tile tile = args.order.at(unit);
+    const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
+              col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    const int first = first_stage(args, tile.split), count = stages_of(args, tile.split);
+    for (int i = 0; i < count; ++i) {
+      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+      copy_stage<C>(args, shared, ring.stage, row, col, (first + i) * k_of_stage, sharing);
+      ring.advance();
+    }
+  }
+}
+
+template <class C>
+__device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t sharers) {
+  const int me = static_cast<int>(threadIdx.x) % 128;
+  if constexpr (C::cluster == 1) {
+    if (me == 0) ptx::arrive(shared.empty(stage));
+  } else {
+    if (me < C::cluster && (sharers >> me & 1) != 0) ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
+  }
+}
+
+template <class C>
+__device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
+  const Sharing<C> sharing(rank);
+  const std::uint32_t sharers = sharing.of_a() | sharing.of_b();  // who copies to this block
+  Ring<C::stages> ring;
+  for (std::int64_t unit = blockIdx.x / C::cluster; unit < args.order.count(); unit += gridDim.x / C::cluster) {
+    const TileOrder::Tile tile = args.order.at(unit);
+    const int count = stages_of(args, tile.split);
+    float sum[C::row_blocks][C::sums];
+    if (count <= 0)
+#pragma unroll
+      for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
+    int before = -1;  // the stage whose products may still be under way
+    for (int i = 0; i < count; ++i) {
+      ptx::wait(shared.full(ring.stage), ring.parity);
+      ptx::begin_products();
+      multiply_stage<C>(shared, ring.stage, consumer, sum, i == 0);
+      ptx::commit_products();
+      ptx::wait_for_products<1>();
+      if (before >= 0) release<C>(shared, before, sharers);
+      before = ring.stage;
+      ring.advance();
+    }
+    ptx::wait_for_products<0>();
+#pragma unroll
+    for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
+    if (before >= 0) release<C>(shared, before, sharers);
+    if (args.order.splits > 1 && !join_splits<C>(args, tile, rank, consumer, sum)) continue;
+    const std::int64_t row = (std::int64_t{tile.row} * C::cluster_rows + sharing.row) * C::rows,
+                       col = (std::int64_t{tile.col} * C::cluster_cols + sharing.col) * C::cols;
+if (args.epilogue.plain) store_tile<C, true>(args, shared, consumer, sum, row, col);
+    else store_tile<C, false>(args, shared, consumer, sum, row, col);
+  }
+  if constexpr (C::boxes > 0)
+    if (threadIdx.x % 128 == 0) ptx::wait_until_read<0>();
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::threads, C::blocks) multiply_tiles(const __grid_constant__ TensorArgs args) {
+  extern __shared__ unsigned char raw[];
+  const TileShared<C> shared(raw);
+  const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
+  const std::uint32_t rank = C::cluster == 1 ? 0 : ptx::rank_in_cluster();
+  if (threadIdx.x == 0) {
+    ptx::prefetch(args.a);
+    ptx::prefetch(args.b);
+    for (int stage = 0; stage < C::stages; ++stage) {
+      ptx::init(shared.full(stage), 1);
+      ptx::init(shared.empty(stage), C::consumers * (C::cluster_rows + C::cluster_cols - 1));
+    }
+    ptx::fence_init();
+  }
+  if constexpr (C::cluster == 1) __syncthreads();
+  else ptx::synchronize_cluster();
+  // What follows touches the arrays; all before it may happen while the kernel before is still at work.
+  ptx::wait_for_kernel_before();
+  ptx::let_next_kernel_start();
+  if constexpr (C::blocks > 1) {
+    if (group == 0) {
+      if (threadIdx.x < 32 && ptx::elected()) produce<C>(args, shared, rank);
+      __syncwarp();
+    } else {
+      consume<C>(args, shared, group - 1, rank);
+    }
+  } else if (group == 0) {
+    ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
+    if (threadIdx.x < 32 && ptx::elected()) produce<C>(args, shared, rank);
+    __syncwarp();
+  } else {
+    ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
+    consume<C>(args, shared, group - 1, rank);
+  }
+  // A block stays while the other one of its cluster may still tell it something.
+  if constexpr (C::cluster > 1) ptx::synchronize_cluster();
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tile a product is cut into, and whether its sums are: by a model of what each tile takes. Plain arithmetic.
+#pragma once
+#include <cstdint>
+#include "tile_order.hpp"
+
+namespace tessera::matmul {
+
+struct TileShape {
+  int rows, cols, cluster_rows, cluster_cols;
+  double stage_us;  // what 128 bytes of k take a block whose multiprocessors are all busy
+};
+
+// The tiles that kernels were made for, the largest first. Times: fitted to one NVIDIA H200, from the products of the
+// issue's shapes; only their proportions matter.
+inline constexpr TileShape tile_shapes[] = {
+    {128, 256, 2, 1, 0.62}, {128, 128, 2, 1, 0.36}, {128, 64, 1, 2, 0.21}, {64, 64, 1, 1, 0.17}};
+inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
+
+// Sums of splits wait in spare memory of this size, beside a counter for each tile.
+inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_split_tiles = std::int64_t{1} << 16;
+
+struct TilePlan {
+  int tile = 0;  // of tile_shapes
+  TileOrder order;
+  std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each split
+  double microseconds = 0;                  // what the model tells
+
+  std::int64_t blocks() const {
+    const TileShape& shape = tile_shapes[tile];
+    return order.count() * shape.cluster_rows * shape.cluster_cols;
+  }
+};
+
+// What the caller would have; 0: the model's choice. More splits than spare memory holds are none.
+struct TileWish {
+  int tile = 0;  // counted from 1
+  int splits = 0, group = 0;
+};
+
+// m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at least.
+TilePlan plan_tiles(std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
+                    const TileWish& wish = {});
+
+}  // namespace tessera::matmul

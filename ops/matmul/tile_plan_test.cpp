@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of the tensor core kernels: every part of every sum exactly once, whatever the shape.
+#include "tile_plan.hpp"
+#include <gtest/gtest.h>
+#include <cmath>
+#include <random>
+#include <set>
+#include <tuple>
+
+namespace tessera::matmul {
+namespace {
+
+TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    TileOrder order;
+    order.rows = static_cast<std::int32_t>(random() % 40 + 1);
+    order.cols = static_cast<std::int32_t>(random() % 40 + 1);
+    order.group = static_cast<std::int32_t>(random() % 20 + 1);
+    order.splits = static_cast<std::int32_t>(random() % 4 + 1);
+    std::set<std::tuple<int, int, int>> met;
+    for (std::int64_t unit = 0; unit < order.count(); ++unit) {
+      const TileOrder::Tile tile = order.at(unit);
+      ASSERT_TRUE(tile.row >= 0 && tile.row < order.rows && tile.col >= 0 && tile.col < order.cols &&
+                  tile.split >= 0 && tile.split < order.splits);
+      ASSERT_TRUE(met.emplace(tile.row, tile.col, tile.split).second);
+    }
+    ASSERT_EQ(static_cast<std::int64_t>(met.size()), std::int64_t{order.rows} * order.cols * order.splits);
+  }
+}
+
+TEST(TileOrder, NeighboursShareRowsAndColumns) {
+  const TileOrder order{.rows = 32, .cols = 32, .group = 8, .splits = 1};
+  std::set<int> rows, cols;
+  for (std::int64_t unit = 0; unit < 64; ++unit) {
+    rows.insert(order.at(unit).row);
+    cols.insert(order.at(unit).col);
+  }
+  EXPECT_EQ(rows.size(), 8u);
+  EXPECT_EQ(cols.size(), 8u);
+}
+
+TEST(TilePlan, CoversAnyShapeAndItsSum) {
+  std::mt19937 random(2);
+  const auto size = [&] { return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100)); };
+  for (int i = 0; i < 5000; ++i) {
+    const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
+    const auto tiles = static_cast<unsigned>(random() % 15 + 1);
+    const TileWish wish{.tile = static_cast<int>(random() % 5), .splits = static_cast<int>(random() % 17), .group = 0};
+    const TilePlan plan = plan_tiles(m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
+    ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
+    const TileShape& shape = tile_shapes[plan.tile];
+    const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows, width = std::int64_t{shape.cols} * shape.cluster_cols;
+    ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
+    ASSERT_TRUE(plan.order.cols * width >= n && (plan.order.cols - 1) * width < n);
+    // Each split has something to add, and together they have all.
+    ASSERT_EQ(plan.depth, (k + 63) / 64);
+    ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
+    if (plan.order.splits > 1) {
+      ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
+      ASSERT_LE(plan.blocks() * shape.rows * shape.cols * 4, most_split_bytes);
+      ASSERT_LE(plan.blocks(), most_split_tiles);
+    }
+  }
+}
+
+TEST(TilePlan, KnownShapes) {
+  const auto tile_of = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return plan_tiles(m, n, k, 64, 132, 0b1111).tile;
+  };
+  EXPECT_EQ(tile_of(8192, 8192, 8192), 0);  // 128 × 256
+  EXPECT_EQ(tile_of(2048, 2048, 2048), 0);
+  EXPECT_EQ(tile_of(1024, 1024, 1024), 2);  // 128 × 64: 128 tiles for 132 multiprocessors
+  EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
+  EXPECT_EQ(tile_of(64, 7168, 2112), 3);
+  EXPECT_GT(plan_tiles(1024, 1024, 16384, 64, 132, 0b1111).order.splits, 1);
+  EXPECT_EQ(plan_tiles(8192, 8192, 8192, 64, 132, 0b1111).order.splits, 1);
+  // 2048 tiles, two in a cluster, on 66 clusters: 16 rounds.
+  const TilePlan large = plan_tiles(8192, 8192, 512, 64, 132, 0b0001);
+  EXPECT_EQ(large.order.count(), 1024);
+  EXPECT_NEAR(large.microseconds, 16 * (8 * tile_shapes[0].stage_us + 1.3), 1e-9);
+}
+
+TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
+  EXPECT_EQ(plan_tiles(4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
+  EXPECT_EQ(plan_tiles(4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
+  EXPECT_EQ(plan_tiles(256, 256, 4096, 64, 132, 0b1111, {.splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_tiles(16384, 16384, 4096, 64, 132, 0b1111, {.splits = 8}).order.splits, 1);  // no room
+  EXPECT_EQ(plan_tiles(4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks that run at the same time and reach into each other's shared memory; warps that change roles.
+#pragma once
+#include <cstdint>
+
+namespace tessera::cuda::ptx {
+
+__device__ __forceinline__ std::uint32_t rank_in_cluster() {
+  std::uint32_t out;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(out));
+  return out;
+}
+__device__ __forceinline__ void arrive_in_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_cluster() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void synchronize_cluster() {
+  arrive_in_cluster();
+  wait_for_cluster();
+}
+
+// Registers that a warpgroup gives back, or takes.
+template <int registers>
+__device__ __forceinline__ void keep_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+template <int registers>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
+// Of kernels that overlap: until all that the kernel before wrote can be read; and leave for the next to be placed.
+__device__ __forceinline__ void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+// One lane of a warp whose lanes are all here.
+__device__ __forceinline__ bool elected() {
+  std::uint32_t out;
+  asm volatile("{\n .reg .pred one;\n elect.sync _|one, 0xffffffff;\n selp.u32 %0, 1, 0, one;\n}" : "=r"(out));
+  return out != 0;
+}
+
+// Some of a block's threads.
+__device__ __forceinline__ void synchronize(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+}  // namespace tessera::cuda::ptx

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a warpgroup (wgmma): 64 rows of A times up to 256 columns of B, both in shared memory, added to
+// registers.
+#pragma once
+#include <cstdint>
+#include "tessera/cuda/ptx/mbarrier.cuh"
+
+namespace tessera::cuda::ptx {
+
+// Where an operand lies: rows of 128 bytes, swizzled as the copy engine does it. Offsets in bytes.
+//   k contiguous:    8 rows of the operand are a pattern; `patterns` leads to the next 8.
+//   rows contiguous: 8 steps of k are a pattern; `patterns` leads to the next 8, `chunks` to the next 128 bytes of
+//                    rows.
+__device__ __forceinline__ std::uint64_t operand(const void* address, std::uint32_t patterns, std::uint32_t chunks) {
+  constexpr std::uint64_t swizzle_128 = 1;
+  const auto field = [](std::uint32_t bytes) { return static_cast<std::uint64_t>((bytes & 0x3ffff) >> 4); };
+  return field(shared_address(address)) | field(chunks) << 16 | field(patterns) << 32 | swizzle_128 << 62;
+}
+
+__device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+// Until all but the last `groups` are done.
+template <int groups>
+__device__ __forceinline__ void wait_for_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
+}
+// Tells the compiler that products in flight write these.
+template <int count>
+__device__ __forceinline__ void touch(float (&sum)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sum[i])::"memory");
+}
+
+// What multiplies. `turns`: an operand may have its rows contiguous.
+struct Bf16 {
+  static constexpr int bytes = 2;
+  static constexpr bool turns = true;
+  using Sum = float;
+};
+struct F16 {
+  static constexpr int bytes = 2;
+  static constexpr bool turns = true;
+  using Sum = float;
+};
+
+// sum += A·B, or sum = A·B where `keep` is 0. turn_a, turn_b: rows, not k, are contiguous.
+template <class Kind, int columns, int turn_a, int turn_b>
+struct Product;
+
+// Inline assembly wants its operands numbered and spelt out.
+#define TESSERA_SLOTS_32 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TESSERA_SLOTS_64 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TESSERA_SLOTS_96 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define TESSERA_SLOTS_128 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define TESSERA_SUMS_8(i) \
+  "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), \
+      "+f"(sum[i + 6]), "+f"(sum[i + 7])
+#define TESSERA_SUMS_32(i) TESSERA_SUMS_8(i), TESSERA_SUMS_8(i + 8), TESSERA_SUMS_8(i + 16), TESSERA_SUMS_8(i + 24)
+#define TESSERA_SUMS_64(i) TESSERA_SUMS_32(i), TESSERA_SUMS_32(i + 32)
+#define TESSERA_SUMS_96(i) TESSERA_SUMS_64(i), TESSERA_SUMS_32(i + 64)
+#define TESSERA_SUMS_128(i) TESSERA_SUMS_64(i), TESSERA_SUMS_64(i + 64)
+
+// N columns, R sums a thread; then the operands behind the sums: A, B, keep, how A and B are turned.
+#define TESSERA_PRODUCT(KIND, NAME, N, R, A, B, KEEP, TURN_A, TURN_B)                                          \
+  template <int turn_a, int turn_b>                                                                            \
+  struct Product<KIND, N, turn_a, turn_b> {                                                                    \
+    static __device__ __forceinline__ void add(float (&sum)[R], std::uint64_t a, std::uint64_t b, int keep) {  \
+      asm volatile("{\n .reg .pred keep;\n setp.ne.b32 keep, " KEEP ", 0;\n"                                   \
+                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_SLOTS_##R "}, " A ", " B          \
+                   ", keep, 1, 1, " TURN_A ", " TURN_B ";\n}"                                                  \
+                   : TESSERA_SUMS_##R(0)                                                                       \
+                   : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                                     \
+    }                                                                                                          \
+  };
+#define TESSERA_PRODUCTS(KIND, NAME)                                                       \
+  TESSERA_PRODUCT(KIND, NAME, 64, 32, "%32", "%33", "%34", "%35", "%36") \
+  TESSERA_PRODUCT(KIND, NAME, 128, 64, "%64", "%65", "%66", "%67", "%68") \
+  TESSERA_PRODUCT(KIND, NAME, 192, 96, "%96", "%97", "%98", "%99", "%100") \
+  TESSERA_PRODUCT(KIND, NAME, 256, 128, "%128", "%129", "%130", "%131", "%132")
+
+TESSERA_PRODUCTS(Bf16, "k16.f32.bf16.bf16")
+TESSERA_PRODUCTS(F16, "k16.f32.f16.f16")
+
+#undef TESSERA_PRODUCTS
+#undef TESSERA_PRODUCT
+#undef TESSERA_SUMS_128
+#undef TESSERA_SUMS_96
+#undef TESSERA_SUMS_64
+#undef TESSERA_SUMS_32
+#undef TESSERA_SUMS_8
+#undef TESSERA_SLOTS_128
+#undef TESSERA_SLOTS_96
+#undef TESSERA_SLOTS_64
+#undef TESSERA_SLOTS_32
+
+}  // namespace tessera::cuda::ptx

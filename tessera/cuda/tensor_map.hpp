@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maps for the tensor copy engine: how a matrix lies in device memory, and what a box of it is.
+#pragma once
+#include <cuda.h>
+#include <cstdint>
+#include "tessera/core/variant.hpp"
+
+namespace tessera::cuda {
+
+// Why no map can be made here; nothing: it can.
+Reason no_tensor_maps();
+
+// Lines of contiguous elements, one line every `stride` elements.
+struct Lines {
+  const void* data = nullptr;
+  std::int64_t count = 0, length = 0, stride = 0;
+};
+
+// Whether the engine can copy from and to these: addresses and strides are multiples of 16 bytes.
+bool has_tensor_map(const Lines& lines, int element_bytes);
+
+// A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that have no map.
+CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines);
+
+}  // namespace tessera::cuda
