@@ -12,6 +12,7 @@ namespace {
 
 constexpr double quick_seconds = 0.01;     // a run this short is repeated to warm the caches
 constexpr double sample_seconds = 200e-6;  // and one far shorter fills a sample several times
+constexpr double graph_seconds = 2e-3;     // a graph takes a moment to start, which is none of its kernels'
 constexpr double batch_seconds = 0.02;     // of runs that follow each other without a look at the clock
 constexpr int most_launches = 100;         // a device's queue holds about a thousand, some take several
 constexpr double energy_seconds = 1;       // a device counts its energy in steps of a tenth of a second
@@ -99,7 +100,7 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
 
 // Caches are cold for one launch only.
 int Trial::launches_in_a_sample() const {
-  return measuring_->cold || own_clock_ ? 1 : launches_for(sample_seconds, last_);
+  return measuring_->cold || own_clock_ ? 1 : launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_);
 }
 
 Sample Trial::sample() {
