@@ -148,8 +148,9 @@ struct AddUpRegions {
     const double rounding = 8 * unit * s.weighed, relative = f.relative * region_size(s.value),
                  allowed = relative > f.absolute ? relative : f.absolute;
     s.budget = (allowed - rounding) * region_share;
-    if (s.error + rounding <= allowed) s.status = region_converged;
-    else if (!(s.budget > 0) || s.largest <= 50 * unit * s.weighed) s.status = region_roundoff;
+    const bool finite = allowed - allowed == 0;  // what is infinite allows everything
+    if (finite && s.error + rounding <= allowed) s.status = region_converged;
+    else if (!finite || !(s.budget > 0) || s.largest <= 50 * unit * s.weighed) s.status = region_roundoff;
     else s.status = s.cap;
   }
 

@@ -224,7 +224,7 @@ quadrature::Answer RegionRun<Estimate>::told() const {
   out.rounding = 8 * quadrature::unit * state_.weighed;
   switch (state_.status) {
     case region_converged:
-      out.reason = quadrature::Reason::converged;
+      out.reason = state_.holes > 0 ? quadrature::Reason::non_finite : quadrature::Reason::converged;
       break;
     case region_roundoff:
       out.reason = quadrature::Reason::roundoff;

@@ -104,6 +104,12 @@ TEST(Regions, SayWhatRoundingSpoils) {
   EXPECT_NEAR(wanted.integral, 0, 1e-6);
 }
 
+TEST(Regions, ClaimNothingBeyondTheLargestNumber) {
+  const Arguments::Words words{{"FORMULA", "1e300*(x^2+y)"}, {"LIMITS", "x=[0,1e9] y=[0,1]"}};
+  for (const Request& request : {processors, executor()})
+    EXPECT_NE(told_by(request, words).reason, "converged");
+}
+
 TEST(Regions, AreChosenAndCheckedByAuto) {
   const Told answer = told_by(executor(), {{"FORMULA", "exp(-(a*b+c*d))"},
                                            {"LIMITS", "a=[0,1] b=[0,1] c=[0,1] d=[0,1]"},

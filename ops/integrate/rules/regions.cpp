@@ -203,8 +203,9 @@ bool Cubature::choose() {
     reason_ = reason;
     return false;
   };
-  if (all_.error + rounding <= allowed) return stop(Reason::converged);
-  if (!(budget > 0) || all_.largest <= 50 * unit * all_.weighed) return stop(Reason::roundoff);
+  const bool finite = allowed - allowed == 0;  // what is infinite allows everything
+  if (finite && all_.error + rounding <= allowed) return stop(Reason::converged);
+  if (!finite || !(budget > 0) || all_.largest <= 50 * unit * all_.weighed) return stop(Reason::roundoff);
   if (cap_ != Reason::converged) return stop(cap_);
   if (!(cube_.seconds_left() > 0)) return stop(Reason::time);
   std::vector<Histogram> histograms(chunks());
@@ -286,6 +287,8 @@ Answer Cubature::run() {
   out.rounding = 8 * unit * all_.weighed;
   out.evaluations = cube_.evaluations();
   out.reason = reason_;
+  // Points without a value count as 0, which is nobody's.
+  if (out.converged() && cube_.holes() > 0) out.reason = Reason::non_finite;
   return out;
 }
 
