@@ -49,7 +49,8 @@ TEST(CompiledSource, FloatsStayFloats) {
 
 TEST(ExactSteps, AddingGivesTheBitsOfMultiplying) {
   EXPECT_TRUE(steps_are_exact(0.0, 0x1p-24, 1 << 24));
-  EXPECT_TRUE(steps_are_exact(0.0f, 0x1p-24f, 1 << 20));
+  EXPECT_TRUE(steps_are_exact(0.0f, 0x1p-24f, 1 << 24));
+  EXPECT_FALSE(steps_are_exact(0.25f, 0x1p-24f, 1 << 24));
   EXPECT_TRUE(steps_are_exact(-1.5, 0.375, 1 << 20));
   EXPECT_TRUE(steps_are_exact(3.0, 0.0, 7));
   EXPECT_FALSE(steps_are_exact(0.0, 0.1, 1 << 20));  // 54 digits for the 2^20th

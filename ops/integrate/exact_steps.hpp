@@ -21,9 +21,9 @@ bool steps_are_exact(T a, T step, std::int64_t strips) {
     return exponent;
   };
   const int exponent = a == 0 ? lowest_digit(step) : std::min(lowest_digit(a), lowest_digit(step));
-  const T unit = std::ldexp(T(1), exponent), most = std::ldexp(T(1), std::numeric_limits<T>::digits - 1);
+  const T unit = std::ldexp(T(1), exponent), most = std::ldexp(T(1), std::numeric_limits<T>::digits);
   const T range = static_cast<T>(strips) * std::fabs(step);
-  return unit >= std::numeric_limits<T>::min() && std::fabs(a) / unit <= most && range / unit <= most;
+  return unit >= std::numeric_limits<T>::min() && std::fabs(a) / unit + range / unit <= most;
 }
 
 }  // namespace tessera::integration
