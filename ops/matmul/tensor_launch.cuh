@@ -59,7 +59,7 @@ inline Readable packed(const Factor& f, void* to, cudaStream_t stream) {
     part.lines = std::min(most, f.lines - first);
     part.from += first * f.line_step;
     part.to += first * args.to_step;
-    pack_lines<<<dim3(tiles(args.to_step), tiles(part.lines)), 256, 0, stream>>>(part);
+    pack_lines<std::uint16_t><<<dim3(tiles(args.to_step), tiles(part.lines)), 256, 0, stream>>>(part);
     cuda::check(cudaGetLastError());
   }
   return {{to, f.lines, f.k, args.to_step}, false};

@@ -16,8 +16,10 @@ struct PackArgs {
 };
 
 // A tile of 64 × 64 by way of shared memory: read along what is contiguous, written along k, two elements at once.
+template <class Word>
 __global__ void __launch_bounds__(256) pack_lines(const __grid_constant__ PackArgs args) {
-  __shared__ std::uint16_t tile[pack_tile][pack_tile + 2];
+  static_assert(sizeof(Word) == 2);
+  __shared__ Word tile[pack_tile][pack_tile + 2];
   const std::int64_t first_line = std::int64_t{blockIdx.y} * pack_tile, first = std::int64_t{blockIdx.x} * pack_tile;
   const bool along_k = args.k_step <= args.line_step;
   const int fast = static_cast<int>(threadIdx.x) % pack_tile, slow = static_cast<int>(threadIdx.x) / pack_tile;
@@ -26,7 +28,7 @@ __global__ void __launch_bounds__(256) pack_lines(const __grid_constant__ PackAr
     const int line = along_k ? slow + i : fast, at = along_k ? fast : slow + i;
     const bool inside = first_line + line < args.lines && first + at < args.k;
     tile[line][at] =
-        inside ? args.from[(first_line + line) * args.line_step + (first + at) * args.k_step] : std::uint16_t{0};
+        inside ? args.from[(first_line + line) * args.line_step + (first + at) * args.k_step] : Word{0};
   }
   __syncthreads();
   const int pair = static_cast<int>(threadIdx.x) % 32 * 2, start = static_cast<int>(threadIdx.x) / 32;
