@@ -54,7 +54,7 @@ inline Readable packed(const Factor& f, void* to, cudaStream_t stream) {
   const auto tiles = [](std::int64_t n) { return static_cast<unsigned>((n + pack_tile - 1) / pack_tile); };
   // Grids are short along y.
   constexpr std::int64_t most = std::int64_t{65535} * pack_tile;
-  for (std::int64_t first = 0; first < f.lines; first += most) {
+  for (std::int64_t first = 0; first < f.lines && f.k > 0; first += most) {
     PackArgs part = args;
     part.lines = std::min(most, f.lines - first);
     part.from += first * f.line_step;
@@ -73,8 +73,10 @@ void launch_tiles(TensorArgs& args, const Readable& a, const Readable& b, const 
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
   const int a_rows = C::cluster_cols == 1 && !C::turn_a ? static_cast<int>(rows) : C::rows / C::cluster_cols;
   args.a_bytes = a_rows * C::cluster_cols * C::row_bytes;
-  args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
-  args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
+  if (args.depth > 0) {  // of an empty sum nothing is read
+    args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
+    args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
+  }
   args.boxed = C::boxes > 0 && cuda::has_tensor_map(c, C::element_bytes);
   if (args.boxed) args.c = cuda::tensor_map(c, type, C::element_bytes, 64);
   const auto kernel = multiply_tiles<C>;

@@ -60,7 +60,10 @@ void run_tiles(TensorJob& job, CUtensorMapDataType type, Run& run) {
   const bool turned = (a && a->turned) || (b && b->turned);
   char* const spare = static_cast<char*>(run.workspace);
   char* to = spare + counter_bytes + partial_bytes;
-  if (!a) a = packed(job.a, to, stream), to += packed_bytes(job.a);
+  if (!a) {
+    a = packed(job.a, to, stream);
+    to += packed_bytes(job.a);
+  }
   if (!b) b = packed(job.b, to, stream);
   TensorArgs& args = job.args;
   const unsigned tiles = wide ? wide_tiles : turned ? turning_tiles : all_tiles;

@@ -155,8 +155,10 @@ __global__ void __launch_bounds__(C::threads, C::blocks) multiply_tiles(const __
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 ? 0 : ptx::rank_in_cluster();
   if (threadIdx.x == 0) {
-    ptx::prefetch(args.a);
-    ptx::prefetch(args.b);
+    if (args.depth > 0) {
+      ptx::prefetch(args.a);
+      ptx::prefetch(args.b);
+    }
     for (int stage = 0; stage < C::stages; ++stage) {
       ptx::init(shared.full(stage), 1);
       ptx::init(shared.empty(stage), C::consumers * (C::cluster_rows + C::cluster_cols - 1));
