@@ -7,7 +7,7 @@
 namespace tessera::integrate_batch {
 
 struct Compiled {
-  int cells = 32;     // of an integral that one thread keeps for itself; 0: none does
+  int cells = 16;     // of an integral that one thread keeps for itself; 0: none does
   int threads = 128;  // of a block of such threads
   int resident = 1;   // of such blocks, that registers are to suffice for on a multiprocessor
   int warps = 4;      // of a block whose warps take an integral each

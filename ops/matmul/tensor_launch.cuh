@@ -77,7 +77,8 @@ void launch_tiles(TensorArgs& args, const Readable& a, const Readable& b, const 
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
     args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
   }
-  args.boxed = C::boxes > 0 && cuda::has_tensor_map(c, C::element_bytes);
+  // The engine writes lines to their last 16 bytes, whatever the map says.
+  args.boxed = C::boxes > 0 && cuda::has_tensor_map(c, C::element_bytes) && c.length * C::element_bytes % 16 == 0;
   if (args.boxed) args.c = cuda::tensor_map(c, type, C::element_bytes, 64);
   const auto kernel = multiply_tiles<C>;
   cudaLaunchAttribute attributes[2]{};
