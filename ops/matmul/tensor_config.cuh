@@ -39,7 +39,7 @@ struct TensorArgs {
 };
 
 // Of a tile of C. `rows` of a block, all consumers together.
-template <class Kind_, class Out_, int rows_, int cols_, int consumers_, int stages_, int cluster_rows_, int cluster_cols_, int blocks_ = 1,
+template <class Kind_, class Out_, int rows_, int cols_, int consumers_, int stages_, int cluster_rows_, int cluster_cols_,
           bool turn_a_ = false, bool turn_b_ = false>
 struct TileConfig {
   using Kind = Kind_;
@@ -47,7 +47,6 @@ struct TileConfig {
   static constexpr int rows = rows_, cols = cols_, consumers = consumers_, stages = stages_;
   // Blocks of a cluster, below and beside each other: those beside share A, those below B.
   static constexpr int cluster_rows = cluster_rows_, cluster_cols = cluster_cols_, cluster = cluster_rows * cluster_cols;
-  static constexpr int blocks = blocks_;  // on a multiprocessor
   static constexpr bool turn_a = turn_a_, turn_b = turn_b_;
   static constexpr int element_bytes = Kind::bytes;
   static constexpr int row_bytes = 128;  // of a stage, along k

@@ -20,19 +20,19 @@ template <class Kind, class Out, int tile, bool turn_a, bool turn_b>
 struct TileOf;
 template <class Kind, class Out, bool turn_a, bool turn_b>
 struct TileOf<Kind, Out, 0, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 128, 256, 2, 4, 2, 1, 1, turn_a, turn_b>;
+  using Config = TileConfig<Kind, Out, 128, 256, 2, 4, 2, 1, turn_a, turn_b>;
 };
 template <class Kind, class Out, bool turn_a, bool turn_b>
 struct TileOf<Kind, Out, 1, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 128, 128, 2, 6, 2, 1, 1, turn_a, turn_b>;
+  using Config = TileConfig<Kind, Out, 128, 128, 2, 6, 2, 1, turn_a, turn_b>;
 };
 template <class Kind, class Out, bool turn_a, bool turn_b>
 struct TileOf<Kind, Out, 2, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 128, 64, 2, 8, 1, 2, 1, turn_a, turn_b>;
+  using Config = TileConfig<Kind, Out, 128, 64, 2, 8, 1, 2, turn_a, turn_b>;
 };
 template <class Kind, class Out, bool turn_a, bool turn_b>
 struct TileOf<Kind, Out, 3, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 64, 64, 1, 12, 1, 1, 1, turn_a, turn_b>;
+  using Config = TileConfig<Kind, Out, 64, 64, 1, 12, 1, 1, turn_a, turn_b>;
 };
 
 template <class Kind, class Out, int tile>

@@ -149,7 +149,7 @@ if (args.epilogue.plain) store_tile<C, true>(args, shared, consumer, sum, row, c
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::threads, C::blocks) multiply_tiles(const __grid_constant__ TensorArgs args) {
+__global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ TensorArgs args) {
   extern __shared__ unsigned char raw[];
   const TileShared<C> shared(raw);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
@@ -170,14 +170,7 @@ __global__ void __launch_bounds__(C::threads, C::blocks) multiply_tiles(const __
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
   ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
-  if constexpr (C::blocks > 1) {
-    if (group == 0) {
-      if (threadIdx.x < 32 && ptx::elected()) produce<C>(args, shared, rank);
-      __syncwarp();
-    } else {
-      consume<C>(args, shared, group - 1, rank);
-    }
-  } else if (group == 0) {
+  if (group == 0) {
     ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
     if (threadIdx.x < 32 && ptx::elected()) produce<C>(args, shared, rank);
     __syncwarp();

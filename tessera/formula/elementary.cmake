@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # The elementary functions as text, for compilers at run time: the files that elementary.hpp includes, one after
 # another. A raw string of C++ may hold 64 KiB, so each file is one of its own.
-set(elementary "")
-foreach(part number pair exact exponential logarithm huge_angle angle trigonometric inverse hyperbolic power library)
-  set(file ${CMAKE_CURRENT_SOURCE_DIR}/formula/elementary/${part}-inl.h)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(READ ${file} text)
-  string(APPEND elementary "R\"text(${text})text\"\n")
-endforeach()
+function(tessera_join_texts out)
+  set(all "")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(APPEND all "R\"text(${text})text\"\n")
+  endforeach()
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+set(files number pair exact exponential logarithm huge_angle angle trigonometric inverse hyperbolic power library)
+list(TRANSFORM files REPLACE ".+" "${CMAKE_CURRENT_SOURCE_DIR}/formula/elementary/\\0-inl.h")
+tessera_join_texts(elementary ${files})
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/elementary_source.cpp @ONLY CONTENT
 "// Written by the build.
 #include \"tessera/formula/emit.hpp\"
@@ -24,13 +30,8 @@ std::string_view elementary_source() {
 ")
 
 # What kernels that NVRTC compiles share: roots without a branch, blocks that count each other.
-set(kernel_text "")
-foreach(part quick_root arrivals)
-  set(file ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/${part}-inl.h)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(READ ${file} text)
-  string(APPEND kernel_text "R\"text(${text})text\"\n")
-endforeach()
+tessera_join_texts(kernel_text ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/quick_root-inl.h
+                   ${CMAKE_CURRENT_SOURCE_DIR}/cuda/ptx/arrivals-inl.h)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/kernel_source.cpp @ONLY CONTENT
 "// Written by the build.
 #include \"tessera/formula/emit.hpp\"
