@@ -47,7 +47,8 @@ struct Slot {
 };
 constinit Slot slots[16];
 
-// One that finds no slot is only not removed by a signal.
+// To be called before the file gets the name: a signal that comes while the kernel makes it is handled
+// right after. One that finds no slot is only not removed by a signal.
 void remember(const std::string& temporary) {
   if (temporary.size() >= sizeof Slot::path) return;
   for (Slot& slot : slots) {
@@ -95,15 +96,24 @@ AtomicFile::~AtomicFile() { abandon(); }
 
 void AtomicFile::open_beside(Until until) {
   if (until == Until::unnamed && open_unnamed()) return;
-  do {
-    temporary_ = next_name(folder_);
+  const int code = take_name([this] {
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (file_ < 0 && errno == EEXIST);
-  if (file_ < 0) {
-    temporary_.clear();
-    fail("cannot be written to folder " + folder_, errno);
+    return file_ >= 0;
+  });
+  if (code != 0) fail("cannot be written to folder " + folder_, code);
+}
+
+// Tries names until `make` has made one that is new; the reason why it could not, or 0.
+template <class Make>
+int AtomicFile::take_name(const Make& make) {
+  for (;;) {
+    temporary_ = next_name(folder_);
+    remember(temporary_);
+    if (make()) return 0;
+    const int code = errno;
+    forget(std::exchange(temporary_, {}));
+    if (code != EEXIST) return code;
   }
-  remember(temporary_);
 }
 
 // Needs the file system's help now, and /proc when it gets its name.
@@ -116,14 +126,10 @@ bool AtomicFile::open_unnamed() {
 // No system call lets a file without a name replace one: it gets a temporary name for a moment.
 void AtomicFile::give_name() {
   const std::string self = "/proc/self/fd/" + std::to_string(file_);
-  int code = 0;
-  do {
-    temporary_ = next_name(folder_);
-    code = ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-  } while (code == EEXIST);
-  if (code == 0) return remember(temporary_);
-  temporary_.clear();
-  fail("cannot be replaced", code);
+  const int code = take_name([&] {
+    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  });
+  if (code != 0) fail("cannot be replaced", code);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

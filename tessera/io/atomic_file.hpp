@@ -26,6 +26,8 @@ class AtomicFile {
  private:
   void open_beside(Until until);
   bool open_unnamed();
+  template <class Make>
+  int take_name(const Make& make);
   void give_name();
   void close_checked();
   void abandon() noexcept;
