@@ -28,7 +28,8 @@ std::int64_t count_or(const Arguments& arguments, const std::string& name, std::
 
 // An eighth of the memory that this machine has; a list that grows is there twice for a moment.
 std::int64_t regions_in_memory() {
-  constexpr std::int64_t of_one = sizeof(quadrature::Region) + sizeof(quadrature::RegionResult), least = 1 << 20;
+  constexpr std::int64_t of_one = sizeof(quadrature::Region) + sizeof(quadrature::RegionResult),
+                         least = 1 << 20;
   const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || bytes <= 0) return least;
   return std::max<std::int64_t>(least, std::int64_t{pages} * bytes / 8 / of_one);
@@ -83,10 +84,13 @@ Asked asked_of(const Arguments& arguments) {
 
 Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions,
                  const quadrature::VegasEngineFor& engine) {
-  if (asked.variables.size() != 1 || asked.rule == "vegas")
-    return quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
-                               asked.box, asked.tolerance, asked.limits, asked.points, threads, asked.seed,
-                               by_regions, engine);
+  if (asked.variables.size() != 1 || asked.rule == "vegas") {
+    Answer out = quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
+                                     asked.box, asked.tolerance, asked.limits, asked.points, threads,
+                                     asked.seed, by_regions, engine);
+    out.names = asked.variables;
+    return out;
+  }
   quadrature::Range range = asked.box.axes[0];
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
   const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);

@@ -66,7 +66,7 @@ Built built(const std::string& source) {
 }
 
 TEST(VegasSource, GivesTheBitsOfTheProcessors) {
-  const char* const text = "x<0.3 ? sqrt(y*z) : exp(-y*w)/(0.01+(z-0.5)^2)";
+  const char* const text = "x<0.3 ? sqrt(y*abs(z)) : exp(-y*w)/(0.01+(z-0.5)^2)";
   const std::vector<std::string> variables{"x", "y", "z", "w"};
   const auto tree = formula::parse(text);
   const Built code = built(vegas_source_of(formula::compile<double>(tree, variables), 1));

@@ -5,7 +5,18 @@
 namespace tessera::quadrature {
 namespace {
 
+std::string name_of(const Answer& answer, std::size_t axis) {
+  if (axis < answer.names.size()) return answer.names[axis];
+  return answer.place.size() <= 3 ? std::string(1, "xyz"[axis]) : fmt::format("x{}", axis + 1);
+}
+
 std::string at(const Answer& answer, const char* text, const char* place) {
+  if (!answer.place.empty()) {
+    std::string out = fmt::format("{} {}", text, place);
+    for (std::size_t axis = 0; axis < answer.place.size(); ++axis)
+      out += fmt::format("{} {} = {:.17g}", axis == 0 ? "" : ",", name_of(answer, axis), answer.place[axis]);
+    return out;
+  }
   if (std::isnan(answer.where)) return text;
   return fmt::format("{} {} x = {:.17g}", text, place, answer.where);
 }

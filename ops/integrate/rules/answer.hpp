@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace tessera::quadrature {
 
@@ -48,13 +49,17 @@ struct Answer {
   double magnitude = 0;          // the integral of |f|
   std::int64_t evaluations = 0;
   Reason reason = Reason::unresolved;
-  double where = nothing;     // the abscissa that the reason is about, if any
-  const char* rule = "";      // the one that gave the value
-  double exponent = nothing;  // p of an error that falls as h^p, where a rule found one
-  std::string why;            // in words: the choice of the rule, and what was seen
+  double where = nothing;          // the abscissa that the reason is about, if any
+  std::vector<double> place;       // of several variables: the point that it is about, if any
+  std::vector<std::string> names;  // of the variables; none: x, y, z, or x1, x2, …
+  const char* rule = "";           // the one that gave the value
+  double exponent = nothing;       // p of an error that falls as h^p, where a rule found one
+  std::string why;                 // in words: the choice of the rule, and what was seen
 
   double error() const { return truncation + rounding; }
   bool converged() const { return reason == Reason::converged; }
+  // No value at all in a part of the box: whatever rule follows would have to invent them.
+  bool undefined() const { return reason == Reason::non_finite && std::isnan(value); }
   // How much rounding of the values is magnified; 1 where f keeps its sign.
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };

@@ -132,6 +132,11 @@ Answer Choice::run(const Box& box) {
     for (const Range& range : box.axes) seen_.axes.push_back(Axis::of(range));
   if (!seen_.words.empty()) say(seen_.words);
   Answer out;
+  if (!seen_.gap.empty()) {
+    out.reason = Reason::non_finite;
+    out.place = seen_.gap;
+    return finished(out);
+  }
   if (seen_.zeros_only) {
     say(fmt::format("all {} values seen are 0: a peak may hide between them", spent_));
     out.value = 0;
@@ -146,7 +151,8 @@ Answer Choice::run(const Box& box) {
                       std::fabs(answer.value - check_.value)));
     else if (answer.converged()) answer.reason = Reason::doubtful;
     if (settled || !(best.error() <= answer.error())) best = answer;
-    return settled;
+    if (answer.undefined() || check_.undefined()) best = answer.undefined() ? answer : check_;
+    return settled || best.undefined();
   };
   if (d <= most_product_dimensions) {
     Cube points = cube(0.25);
@@ -167,9 +173,11 @@ Answer Choice::run(const Box& box) {
       say(fmt::format("{} variables: quasi-random points, {} in 16 repetitions", d, out.evaluations));
       best = out;
     }
+    if (out.undefined()) return finished(out);
     if (out.converged()) return finished(best);
   }
   out = by_chance(box);
+  if (out.undefined()) return finished(out);
   if (out.converged() || out.error() < best.error()) {
     say(fmt::format("{} variables: VEGAS{}, {} points", d, out.converged() ? ", twice" : "",
                     out.evaluations));

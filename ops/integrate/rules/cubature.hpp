@@ -13,6 +13,7 @@ inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .secon
 struct Explored {
   std::vector<Axis> axes;
   bool zeros_only = false;
+  std::vector<double> gap;  // a point in a part of the box where f has no value
   std::string words;
 };
 Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations);

@@ -68,11 +68,17 @@ void Cube::values_at(std::span<const double> u, std::size_t count, std::span<dou
   std::int64_t holes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     y[i] *= varies ? weight[i] * everywhere : everywhere;
-    const bool finite = y[i] - y[i] == 0;
-    y[i] = finite ? y[i] : 0;
-    holes += !finite;
+    holes += !(y[i] - y[i] == 0);
   }
-  if (holes != 0) holes_.fetch_add(holes, std::memory_order_relaxed);
+  if (holes == 0) return;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (y[i] - y[i] == 0) continue;
+    y[i] = 0;
+    at.push_back(i);
+  }
+  holes_.fetch_add(holes, std::memory_order_relaxed);
+  note_holes(u, placed, at, count);
 }
 
 double Cube::seconds_left() const {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <vector>
 #include "answer.hpp"
@@ -39,6 +40,10 @@ struct Axis {
   bool plain() const { return range.finite() && width == 0; }  // x is linear in u
 };
 
+// Whether f has no value in a whole part of the box around x, of which it has none: rather than at a point,
+// on a line, or far out, where inf·0 gives none although nothing is left to integrate.
+bool in_a_gap(const ManyValues& f, const std::vector<Axis>& axes, std::span<const double> x);
+
 // Evaluates on the cube, counts, and keeps to the caps.
 class Cube {
  public:
@@ -47,8 +52,8 @@ class Cube {
   int dimensions() const { return static_cast<int>(axes_.size()); }
   std::vector<Axis>& axes() { return axes_; }
   const std::vector<Axis>& axes() const { return axes_; }
-  // values of f·dx/du; where f is not finite, 0 is given and the point remembered. May be called by several
-  // threads.
+  // values of f·dx/du; where f is not finite, 0 is given and the point counted as a hole. May be called by
+  // several threads.
   void values(std::span<const double> u, std::size_t count, std::span<double> y) const {
     values_at(u, count, y, false);
   }
@@ -61,10 +66,18 @@ class Cube {
   void count(std::int64_t evaluations) { evaluations_ += evaluations; }
   std::int64_t evaluations() const { return evaluations_; }
   std::int64_t holes() const { return holes_; }
+  // Where f has no value in a part of the box, the answer becomes that of no value. `always`: also for a
+  // single point.
+  void judge(Answer& answer, bool always = false) const;
+  bool undefined() const { return undefined_; }
+  // For whoever computes elsewhere and met holes: looks here where they are.
+  void look_for_holes() const;
   const Limits& limits() const { return limits_; }
 
  private:
   bool late() const { return !(seconds_left() > 0); }
+  void note_holes(std::span<const double> u, bool placed, const std::vector<std::size_t>& at,
+                  std::size_t count) const;
 
   ManyValues f_;
   std::vector<Axis> axes_;
@@ -72,6 +85,10 @@ class Cube {
   std::chrono::steady_clock::time_point start_;
   std::int64_t evaluations_ = 0;
   mutable std::atomic<std::int64_t> holes_{0};
+  mutable std::atomic<bool> undefined_{false}, looked_{false};
+  mutable std::mutex noting_;
+  // The first ones, by their coordinates, whichever thread met them; and those that any device tells.
+  mutable std::vector<double> gap_, hole_, told_gap_, told_hole_;
 };
 
 // A rule that cuts the cube into regions; `first_cut`: where each axis is cut at first. The caller's may

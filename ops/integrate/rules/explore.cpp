@@ -21,7 +21,7 @@ class Explorer {
 
  private:
   std::vector<double> sizes(const std::vector<Point>& points);
-  Point place(const Point& u) const;
+  void find_gap(const std::vector<double>& x, const std::vector<double>& y);
   std::vector<Point> first_points() const;
   void climb(Point& top, double& height);
   double width(const Point& top, double height, std::size_t axis);
@@ -30,6 +30,7 @@ class Explorer {
   std::size_t d_;
   std::vector<Axis> axes_;
   std::int64_t evaluations_ = 0;
+  Point gap_;
 };
 
 // |f| without the slopes of the axes: a peak is a peak of f.
@@ -41,6 +42,7 @@ std::vector<double> Explorer::sizes(const std::vector<Point>& points) {
       axes_[axis].map(points[i][axis], x[axis * points.size() + i], slope);
     }
   f_(x, points.size(), y);
+  find_gap(x, y);
   evaluations_ += static_cast<std::int64_t>(points.size());
   for (double& value : y) value = std::isfinite(value) ? std::fabs(value) : 0;
   return y;
@@ -55,6 +57,19 @@ std::vector<Point> Explorer::first_points() const {
     out.push_back(std::move(point));
   }
   return out;
+}
+
+// Some of the points without a value are looked at.
+void Explorer::find_gap(const std::vector<double>& x, const std::vector<double>& y) {
+  constexpr int most = 64;
+  int tried = 0;
+  for (std::size_t i = 0; i < y.size() && tried < most && gap_.empty(); ++i) {
+    if (!std::isnan(y[i])) continue;
+    ++tried;
+    Point at(d_);
+    for (std::size_t axis = 0; axis < d_; ++axis) at[axis] = x[axis * y.size() + i];
+    if (in_a_gap(f_, axes_, at)) gap_ = at;
+  }
 }
 
 // Along one axis after another, by steps that shrink.
@@ -104,6 +119,8 @@ Explored Explorer::run() {
   const std::vector<double> y = sizes(points);
   const auto best = static_cast<std::size_t>(std::max_element(y.begin(), y.end()) - y.begin());
   out.axes = axes_;
+  out.gap = gap_;
+  if (!gap_.empty()) return out;
   out.zeros_only = !(y[best] > 0);
   if (out.zeros_only) return out;
   Point top = points[best];
@@ -125,6 +142,7 @@ Explored Explorer::run() {
     out.axes[axis] = Axis::around(range, x, w);
     ++narrow;
   }
+  out.gap = gap_;
   if (narrow > 0)
     out.words = fmt::format(
         "|f| is largest in a narrow peak: points are drawn together there on {} of {} axes", narrow, d_);

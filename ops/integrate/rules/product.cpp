@@ -79,6 +79,11 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads) {
       return out;
     }
     const Sums sums = sum(cube, axis, threads);
+    if (cube.undefined()) {
+      out.evaluations = cube.evaluations();
+      cube.judge(out);
+      return out;
+    }
     out.value = sums.value;
     out.magnitude = sums.magnitude;
     out.rounding = 8 * unit * sums.magnitude;

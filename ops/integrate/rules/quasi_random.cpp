@@ -202,8 +202,9 @@ Answer Sampling::run() {
   constexpr std::uint32_t most = 1u << 28;
   if (how_.importance) learn();
   Answer out;
-  for (std::uint32_t to = 4 * chunk; to <= most && extend(to); to *= 2) {
+  for (std::uint32_t to = 4 * chunk; to <= most && !cube_.undefined() && extend(to); to *= 2) {
     out = answer();
+    if (cube_.undefined()) break;
     if (out.error() <= tolerance_.of(out.value)) {
       out.reason = Reason::converged;
       return out;
@@ -211,6 +212,7 @@ Answer Sampling::run() {
   }
   out = answer();
   out.reason = reason_ == Reason::converged ? Reason::unresolved : reason_;
+  cube_.judge(out);
   return out;
 }
 

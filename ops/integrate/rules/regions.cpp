@@ -206,6 +206,7 @@ bool Cubature::choose() {
   const bool finite = allowed - allowed == 0;  // what is infinite allows everything
   if (finite && all_.error + rounding <= allowed) return stop(Reason::converged);
   if (!finite || !(budget > 0) || all_.largest <= 50 * unit * all_.weighed) return stop(Reason::roundoff);
+  if (cube_.undefined()) return stop(Reason::non_finite);
   if (cap_ != Reason::converged) return stop(cap_);
   if (!(cube_.seconds_left() > 0)) return stop(Reason::time);
   std::vector<Histogram> histograms(chunks());
@@ -288,7 +289,9 @@ Answer Cubature::run() {
   out.evaluations = cube_.evaluations();
   out.reason = reason_;
   // Points without a value count as 0, which is nobody's.
-  if (out.converged() && cube_.holes() > 0) out.reason = Reason::non_finite;
+  if (cube_.holes() == 0) return out;
+  cube_.look_for_holes();
+  cube_.judge(out, out.converged());
   return out;
 }
 

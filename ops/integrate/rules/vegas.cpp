@@ -111,11 +111,13 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   if (!(seen_.squares > 0 && std::isfinite(seen_.squares))) seen_.squares = squares;
   cube_.count(seen_.points);
   holes_ += seen_.holes;
+  if (seen_.holes > 0) cube_.look_for_holes();  // of another device's holes only their number is known
   pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
           static_cast<double>(seen_.points);
   if (learn && seen_.weights.size() == static_cast<std::size_t>(d * vegas_bins))
     refine(edges_, seen_.weights);
-  return true;
+  if (cube_.undefined()) stopped_ = Reason::non_finite;
+  return !cube_.undefined();
 }
 
 // So that the largest term is about 1: an exponent alone, which loses no bit.
@@ -232,7 +234,8 @@ Answer Sampling::answer() const {
 }
 
 Reason Sampling::reason_of(const Answer& out) const {
-  if (static_cast<double>(holes_) > 1e-3 * static_cast<double>(out.evaluations)) return Reason::non_finite;
+  if (cube_.undefined() || static_cast<double>(holes_) > 1e-3 * static_cast<double>(out.evaluations))
+    return Reason::non_finite;
   if (results_.size() < least_results && stopped_ != Reason::converged) return stopped_;
   if (!(out.error() <= tolerance_.of(out.value)))
     return stopped_ == Reason::converged ? Reason::unresolved : stopped_;
@@ -248,7 +251,9 @@ Answer Sampling::run() {
       return out;
     }
     out.value = 0;
-    out.reason = holes_ > 0 ? Reason::non_finite : Reason::doubtful;
+    out.reason = Reason::doubtful;
+    if (holes_ > 0) cube_.judge(out, true);
+    if (out.undefined()) return out;
     out.why = fmt::format("all {} values seen are 0: a peak may hide between them", cube_.evaluations());
     return out;
   }
@@ -256,6 +261,7 @@ Answer Sampling::run() {
   measure();
   Answer out = answer();
   out.reason = reason_of(out);
+  if (out.reason == Reason::non_finite) cube_.judge(out, true);
   return out;
 }
 
