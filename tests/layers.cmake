@@ -27,6 +27,7 @@ tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/
 target_link_libraries(test_cli PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
 tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/warp_layout_test.cpp)
+tessera_test(tensor_cores ops/matmul/mma_layout_test.cpp ops/matmul/mma_plan_test.cpp)
 tessera_test(low ops/matmul/low_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)

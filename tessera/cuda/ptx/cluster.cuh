@@ -32,8 +32,17 @@ __device__ __forceinline__ void take_registers() {
 }
 
 // Of kernels that overlap: until all that the kernel before wrote can be read; and leave for the next to be placed.
-__device__ __forceinline__ void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-__device__ __forceinline__ void let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+// Before compute capability 9.0 kernels do not overlap.
+__device__ __forceinline__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 // One lane of a warp whose lanes are all here.
 __device__ __forceinline__ bool elected() {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 12: tensor cores, a warp at a time.
+//
+// One instruction multiplies 16 × 16 numbers by 16 × 8, and the warp's lanes hold its operands together.
+// Copies run by themselves into a ring of stages in shared memory, in an order that lets any layout be read
+// without bank conflicts; a warp loads the next block's operands while the tensor cores have this one's.
+// Doubles are summed in doubles, as nothing else can that fast; of 16 bits, what limits it now is that every
+// operand passes through registers.
+#include <algorithm>
+#include "mma_run.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+MmaWish wish_of(const Tuning& tuning) {
+  return {static_cast<int>(tuning.find("tile").value_or(0)), static_cast<int>(tuning["splits"]),
+          static_cast<int>(tuning["group"])};
+}
+
+// Tiles are wider than high, so what is narrow shall be their rows. Else lanes write neighbours in what is
+// contiguous.
+bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t c_col) {
+  constexpr std::int64_t narrow = 32;
+  if (std::min(m, n) <= narrow) return n < m;
+  return c_col != 1 && c_row == 1;
+}
+
+void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const auto p = Problem<double>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
+  const MmaJob job{.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
+                   .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
+                   .k = p.k(),
+                   .turned = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
+                   .wish = wish_of(tuning)};
+  run_mma(p, job, run);
+}
+
+void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const LowProblem p = LowProblem::of(arguments);
+  if (p.m == 0 || p.n == 0) return;
+  const MmaJob job{.a = {p.a.data, p.m, p.a.row, p.a.col},
+                   .b = {p.b.data, p.n, p.b.col, p.b.row},
+                   .k = p.k,
+                   .turned = by_columns(p.m, p.n, p.c_row, p.c_col),
+                   .wish = wish_of(tuning)};
+  if (p.a.element == Element::bf16) run_mma_bf16(p, job, run);
+  else run_mma_f16(p, job, run);
+}
+
+const MmaElement& element_of(const Arguments& arguments) {
+  return arguments.element() == Element::f64 ? mma_f64 : mma_half;
+}
+
+std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
+  if (m == 0 || n == 0) return 0;
+  return static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t) +
+         static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), m, n));
+}
+
+Reason refuses_half(const Arguments& arguments) {
+  const LowProblem p = LowProblem::of(arguments);
+  if (p.a.element != p.b.element) return "its factors are of one element";
+  if (p.c_element != p.a.element && p.c_element != Element::f32)
+    return "its result is f32, or of the factors' element";
+  if (p.bias != nullptr && p.bias_element != p.c_element) return "its bias is of the result's element";
+  return std::nullopt;
+}
+
+Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  for (const char* name : {"m", "n", "k"})
+    if (arguments.dim(name) > most) return "it counts rows, columns and k up to 2^30";
+  const int capability = device.compute_capability;
+  if (arguments.element() != Element::f64) {
+    if (const Reason reason = refuses_half(arguments)) return reason;
+  } else if (capability != 80 && capability != 90 && capability != 100) {
+    return "this GPU's tensor cores are not made for doubles";
+  }
+  const auto tile = static_cast<std::size_t>(tuning.find("tile").value_or(0));
+  if (tile != 0 && element_of(arguments).tiles[tile - 1].shared_bytes() > device.max_shared_bytes)
+    return "its tile needs " + std::to_string(element_of(arguments).tiles[tile - 1].shared_bytes()) +
+           " bytes of shared memory, a block has at most " + std::to_string(device.max_shared_bytes);
+  return std::nullopt;
+}
+
+Choice with_tile(std::size_t tile) {
+  Choice out;
+  if (tile != 0) out.tuning = Tuning{{"tile", static_cast<std::int64_t>(tile)}};
+  out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
+                {.name = "group", .first = 0, .last = 64, .value = 0}};
+  if (tile <= mma_f64.tiles.size()) out.run[Element::f64] = run_f64;
+  if (tile <= mma_half.tiles.size()) out.run[Element::bf16] = out.run[Element::f16] = run_half;
+  out.refuses = refuses;
+  out.workspace_bytes = workspace_bytes;
+  out.cannot_hold = [](const Arguments& arguments) {
+    return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+  };
+  return out;
+}
+
+Variant variant() {
+  Variant out;
+  out.idea =
+      "tensor cores, a warp at a time: asynchronous copies into a ring of stages, operands loaded a block "
+      "ahead; "
+      "tile and splits by a model";
+  out.where = Where::cuda;
+  out.needs = [](const Device& device) -> Reason {
+    if (device.compute_capability < 80) return "it needs compute capability 8.0";
+    // Without code of its own a device runs what was made for one without these instructions.
+    if (mma_code(device) < 80) return "this build has no code for it: TESSERA_CUDA_ARCHITECTURES";
+    return std::nullopt;
+  };
+  // The model's choice first; then each tile, for those who look for themselves.
+  for (std::size_t tile = 0; tile <= std::max(mma_f64.tiles.size(), mma_half.tiles.size()); ++tile)
+    out.choices.push_back(with_tile(tile));
+  return out;
+}
+
+const Rung rung(variant());
+
+}  // namespace
+}  // namespace tessera::matmul
