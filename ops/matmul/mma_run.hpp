@@ -22,7 +22,7 @@ struct MmaJob {
   MmaWish wish;
 };
 
-// Of the compute capability for which the code was compiled that a device runs: 75, or 90.
+// The compute capability for which the code was compiled that a device runs: 75, or 90; 0: there is none.
 int mma_code(const Device& device);
 
 void run_mma(const Problem<double>& p, const MmaJob& job, Run& run);

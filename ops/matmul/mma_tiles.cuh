@@ -105,7 +105,7 @@ struct MmaTile {
         if (next % row_blocks == 0) load_b(b[j], at.reading, next / row_blocks, j);
         // The stage before this one is free since all have left it.
         if (j == 0 && turn == 0 && at.left > ahead) copy_a(from_a, at.writing, inside, at.k_left);
-        if (j == 0 && turn == (turns > 2 ? 1 : 0)) {
+        if (turn == (turns > 2 ? 1 : 0) && j == (turns > 2 ? 0 : col_blocks - 1)) {
           if (at.left > ahead) copy_b(from_b, at.writing, inside, at.k_left);
           ptx::commit_copies();
           at.k_left -= depth;
