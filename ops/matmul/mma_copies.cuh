@@ -5,6 +5,7 @@
 #pragma once
 #include <cstring>
 #include "mma_kinds.cuh"
+#include "mma_run.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
 
 namespace tessera::matmul {
@@ -16,6 +17,21 @@ struct MmaOperand {
   std::int64_t lines, line_step, k_step;
   bool whole;  // in pieces of 16 bytes, along what its panel lies along
 };
+
+// Along what is contiguous, or nearer to it.
+inline Along along_of(const MmaFactor& x) {
+  return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
+}
+
+template <class Kind>
+MmaOperand<typename Kind::Element> operand_of(const MmaFactor& x, std::int64_t k) {
+  using Element = typename Kind::Element;
+  const bool along_k = along_of(x) == Along::k;
+  const std::int64_t step = along_k ? x.k_step : x.line_step, other = along_k ? x.line_step : x.k_step;
+  const bool whole = step == 1 && ((along_k ? x.lines : k) == 1 || other * Kind::bytes % 16 == 0) &&
+                     reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  return {static_cast<const Element*>(x.data), x.lines, x.line_step, x.k_step, whole};
+}
 
 template <class Kind, class Panel, int threads>
 class MmaCopier {

@@ -18,6 +18,33 @@ struct MmaArgs {
   std::uint32_t* arrived;           // of each tile; 0 before and after
 };
 
+// What a kernel is given, and which kernel: of which tile, for operands that lie along what.
+template <class Kind>
+struct MmaLaunch {
+  MmaArgs<Kind> args;
+  int tile;
+  Along a, b;
+};
+
+template <class Kind>
+MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element,
+                          const MmaMachine& machine, void* workspace) {
+  const MmaFactor &a = job.turned ? job.b : job.a, &b = job.turned ? job.a : job.b;
+  const MmaPlan plan = plan_mma(element, a.lines, b.lines, job.k, machine, job.wish);
+  auto* const counters = static_cast<std::uint32_t*>(workspace);
+  const MmaArgs<Kind> args{.p = p,
+                           .a = operand_of<Kind>(a, job.k),
+                           .b = operand_of<Kind>(b, job.k),
+                           .k = job.k,
+                           .turned = job.turned,
+                           .order = plan.order,
+                           .depth = plan.depth,
+                           .split_depth = plan.split_depth,
+                           .partial = reinterpret_cast<typename Kind::Sum*>(counters + most_mma_counters),
+                           .arrived = counters};
+  return {args, plan.tile, along_of(a), along_of(b)};
+}
+
 // A lane's, of its warp's tile.
 template <class Kind, int row_blocks_, int col_blocks_>
 struct MmaSums {
@@ -92,7 +119,7 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
   for (int c = lane; c < cols && col + c < args.b.lines; c += 32)
     for (int r = 0; r < height; r += together) {
       // All are read before the first is written, which the compiler could not know to be elsewhere.
-      Sum value[together];
+      Sum value[together] = {};
 #pragma unroll
       for (int e = 0; e < together; ++e)
         if (r + e < height) {

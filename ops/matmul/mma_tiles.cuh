@@ -4,7 +4,6 @@
 #pragma once
 #include "mma_copies.cuh"
 #include "mma_results.cuh"
-#include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
 
@@ -136,14 +135,5 @@ struct MmaTile {
     store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
   }
 };
-
-template <class Tile>
-__global__ void __launch_bounds__(Tile::threads, Tile::config.blocks)
-    multiply_blocks(const __grid_constant__ MmaArgs<typename Tile::Kind> args) {
-  extern __shared__ __align__(128) unsigned char mma_memory[];
-  ptx::wait_for_kernel_before();
-  ptx::let_next_kernel_start();
-  Tile{args, mma_memory}.run();
-}
 
 }  // namespace tessera::matmul
