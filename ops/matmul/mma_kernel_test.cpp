@@ -171,6 +171,61 @@ void expect_all(const MmaElement& element) {
   (std::make_index_sequence<std::size(Kind::tiles)>{});
 }
 
+// Against the definition, for a result of the factors' element, in the second tile.
+TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
+  using Kind = MmaHalf<__nv_bfloat16>;
+  constexpr std::int64_t m = 70, n = 50, k = 72;
+  std::mt19937 random(5);
+  const Numbers<__nv_bfloat16> a(m * k, 0, random), b(n * k, 0, random), c0(m * n, 0, random),
+      bias(n, 0, random);
+  std::vector<float> scale_a(m), scale_b(n);
+  for (float& x : scale_a) x = static_cast<float>(random() % 5) / 4;
+  for (float& x : scale_b) x = static_cast<float>(random() % 5) / 4;
+  for (const Activation activation :
+       {Activation::none, Activation::relu, Activation::gelu, Activation::silu}) {
+    std::vector<__nv_bfloat16> c(m * n), wanted(m * n);
+    LowProblem p{.a = {a.data, Element::bf16, k, 1},
+                 .b = {b.data, Element::bf16, 1, k},
+                 .c0 = {c0.data, Element::bf16, n, 1},
+                 .c = c.data(),
+                 .c_element = Element::bf16,
+                 .c_row = n,
+                 .c_col = 1,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .alpha = 0.25f,
+                 .beta = 0.5f,
+                 .bias = bias.data,
+                 .bias_element = Element::bf16,
+                 .bias_col = 1,
+                 .scale_a = scale_a.data(),
+                 .scale_b = scale_b.data(),
+                 .scale_a_step = 1,
+                 .scale_b_step = 1,
+                 .activation = activation};
+    const MmaJob job{.a = {a.data, m, k, 1},
+                     .b = {b.data, n, k, 1},
+                     .k = k,
+                     .turned = false,
+                     .wish = {.tile = 2, .splits = 1}};
+    std::vector<std::uint32_t> counters(most_mma_counters);
+    execute<Kind, 1>(launch_of<Kind>(p, job, mma_half, {132, 227 * 1024}, counters.data()));
+    p.c = wanted.data();
+    int wrong = 0;
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          sum += static_cast<float>(a.data[i * k + l]) * static_cast<float>(b.data[j * k + l]);
+        Epilogue(p).store(i, j, sum);
+        wrong += c[static_cast<std::size_t>(i * n + j)].value.bits !=
+                 wanted[static_cast<std::size_t>(i * n + j)].value.bits;
+      }
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 TEST(MmaKernel, MultipliesDoubles) { expect_all<MmaF64>(mma_f64); }
 TEST(MmaKernel, MultipliesBf16) { expect_all<MmaHalf<__nv_bfloat16>>(mma_half); }
 TEST(MmaKernel, MultipliesF16) { expect_all<MmaHalf<__half>>(mma_half); }
