@@ -3,7 +3,8 @@ tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
              tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
              tessera/core/child_test.cpp tessera/core/parallel_test.cpp)
 tessera_test(formula tessera/formula/chain_test.cpp tessera/formula/distance_test.cpp tessera/formula/elementary_test.cpp tessera/formula/emit_test.cpp
-             tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp)
+             tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp
+             tessera/formula/running_error_test.cpp)
 target_link_libraries(test_formula PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_formula PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp)
@@ -11,7 +12,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
-set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?7 tests")
+set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
@@ -35,7 +36,7 @@ target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
 tessera_test(low ops/matmul/low_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
-tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
+tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
              ops/integrate/automatic_test.cpp ops/integrate/rules/gaps_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})

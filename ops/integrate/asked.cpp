@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "asked.hpp"
 #include <unistd.h>
+#include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
@@ -42,6 +44,14 @@ std::vector<double> points_of(const std::string& text) {
   return out;
 }
 
+// A break that lies nowhere in the range is a mistake of whoever typed it.
+void check_points(const std::vector<double>& points, const quadrature::Range& range) {
+  const double from = std::fmin(range.lower, range.upper), to = std::fmax(range.lower, range.upper);
+  for (const double x : points)
+    if (!(from <= x && x <= to) || std::isinf(x))
+      throw Error(fmt::format("--points: {:g} lies outside of the range", x));
+}
+
 }  // namespace
 
 bool asks_for_rule(const Arguments& arguments) {
@@ -63,9 +73,7 @@ Asked asked_of(const Arguments& arguments) {
   Asked out;
   const Limits limits = read_limits(arguments.text("LIMITS"));
   out.rule = arguments.text("rule");
-  out.formula = formula::parse(arguments.text("FORMULA"));
-  for (const Fixed& fixed : limits.fixed)
-    out.formula = formula::substitute(out.formula, fixed.name, fixed.value);
+  out.formula = formula_with(arguments.text("FORMULA"), limits.fixed);
   for (const Range1& range : limits.ranges) {
     out.variables.push_back(range.variable);
     out.box.axes.push_back({range.from, range.to});
@@ -78,6 +86,7 @@ Asked asked_of(const Arguments& arguments) {
   if (!one) out.limits.regions = regions_in_memory();
   out.limits.seconds = number_or(arguments, "most-seconds", out.limits.seconds);
   out.points = points_of(arguments.text("points"));
+  if (one) check_points(out.points, out.box.axes[0]);
   out.seed = static_cast<std::uint64_t>(arguments.integer("random-seed"));
   return out;
 }

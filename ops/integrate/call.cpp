@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call.hpp"
 #include <cmath>
+#include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "strips_answer.hpp"
@@ -41,9 +42,11 @@ void check_strips(double a, double b, const Options& options) {
   if (!std::isfinite(a) || !std::isfinite(b)) throw Error("a sum of strips takes finite limits");
   if (options.rule != "auto" && options.rule != "trapezoid")
     throw Error("a sum of strips is no rule " + options.rule);
+  if (options.most_evaluations && options.strips + 1 > *options.most_evaluations)
+    throw Error("a sum of so many strips takes more than most_evaluations");
+  if (options.most_seconds) throw Error("a sum of strips heeds no most_seconds: its strips are its time");
   if (!options.points.empty()) throw Error("a sum of strips takes no known breaks");
-  if (!(options.relative.value_or(0) >= 0) || !(options.absolute >= 0))
-    throw Error("a tolerance must be 0 or more");
+  quadrature::check({options.relative.value_or(0), options.absolute});
 }
 
 quadrature::Answer answer_of_strips(double value, double a, double b, bool single, const Options& options,

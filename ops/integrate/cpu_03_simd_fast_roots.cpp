@@ -5,15 +5,14 @@
 // of a series make every digit of the estimate: products and sums, of which two start in each clock. The root
 // is within 3 units of the last place (f32: 5), which the bound of a check then takes into account. Bits
 // differ from the other rungs': it runs where --roots fast allows it. What limits it now is those products.
-#include "tessera/rung.hpp"
 #include "vector_strips.hpp"
 
 namespace tessera::integration {
 namespace {
 
 Choice choice() {
-  Choice out = choice_of<Problem>([](const auto& p, const Tuning&, Run& run) {
-    *p.result = add_by_vectors(p, run.device->threads, formula::Roots::fast);
+  Choice out = choice_within_time([](const auto& p, const Run& run, const Clock& clock) {
+    return add_by_vectors(p, run.device->threads, formula::Roots::fast, clock);
   });
   out.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (const Reason other = not_of_strips(arguments)) return other;

@@ -161,6 +161,41 @@ TEST(Integrate, WhatMeansNothingIsSaid) {
   says({{"FORMULA", "sqrt(1-x^2"}}, "column");
   says({{"FORMULA", ""}}, "the FORMULA is missing");
   says({{"scale", "nan"}}, "finite number");
+  says({{"LIMITS", "0 1 e=3"}, {"FORMULA", "pi*e"}}, "e is a constant");
+  says({{"LIMITS", "x=[0,1] e=[0,2]"}, {"FORMULA", "x*e"}}, "e is a constant");
+  says({{"LIMITS", "0 1 sqrt=2"}}, "sqrt is a function");
+  says({{"LIMITS", "0 1 k=3"}}, "holds no k");
+  says({{"LIMITS", "0 1 k=3"}, {"strips", "8"}}, "holds no k");
+  says({{"strips", "8"}, {"points", "0.5"}}, "no known breaks");
+  says({{"points", "5"}}, "outside of the range");
+  says({{"points", "inf"}}, "outside of the range");
+}
+
+TEST(Integrate, StripsKeepToTheCaps) {
+  const auto says = [](const Arguments::Words& words, const char* part, const Request& request) {
+    const std::string text = complaint(words, request);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const std::string endless = "65536*65536*65536";
+  const Request simd{.device = "cpu:threads=2", .variant = "simd"}, simt{.device = "simt"};
+  says({{"strips", "1000"}, {"most-evaluations", "100"}}, "more than --most-evaluations 100", simd);
+  says({{"strips", "1000"}, {"most-evaluations", "100"}}, "more than --most-evaluations 100", simt);
+  says({{"strips", endless}}, "in the time allowed", simd);
+  says({{"strips", endless}, {"most-seconds", "1"}}, "in the time allowed", simt);
+  says({{"strips", "65536*65536*64"}}, "more than 10", simd);
+  says({{"strips", "65536*65536*64"}, {"most-seconds", "1"}}, "more than 1", simd);
+  says({{"strips", "8"}, {"most-seconds", "0"}}, "above 0", simd);
+  for (const char* variant : {"naive", "simd"})
+    for (const char* sum : {"plain", "pairwise", "exact"}) {
+      Arguments arguments = arguments_of({{"FORMULA", "exp(sin(x))+lgamma(x+1)"},
+                                          {"strips", "65536*1024"},
+                                          {"sum", sum},
+                                          {"most-seconds", "0.05"}});
+      const Outcome outcome = run(operation(), arguments, {.device = "cpu:threads=16", .variant = variant});
+      EXPECT_TRUE(std::isnan(load_as_double(Element::f64, arguments.array("integral").data))) << variant;
+      EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "cap reached: time") << variant << sum;
+      EXPECT_LT(outcome.kernel_seconds, 2);
+    }
 }
 
 TEST(Integrate, AnInfiniteHeightIsNoSilentNumber) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals of tables: the formula is taken at every sample, and nothing can be asked for in between.
 #include "asked.hpp"
+#include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/equidistant.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/formula/evaluate.hpp"
@@ -30,11 +31,13 @@ quadrature::Answer answer_from_samples(const Arguments& arguments) {
   const std::string& rule = arguments.text("rule");
   if (rule != "auto" && rule != "trapezoid" && rule != "simpson")
     throw Error("samples are integrated by --rule trapezoid or simpson");
+  for (const char* const name : {"strips", "points"})
+    if (!arguments.text(name).empty())
+      throw Error(std::string("--") + name + " is for formulas: samples are where they are");
   const Limits limits =
       arguments.text("LIMITS").empty() ? Limits{} : read_limits("x=[0,0] " + arguments.text("LIMITS"));
   if (limits.ranges.size() > 1) throw Error("samples bring their own limits: the first and the last x");
-  formula::Tree tree = formula::parse(arguments.text("FORMULA"));
-  for (const Fixed& fixed : limits.fixed) tree = formula::substitute(tree, fixed.name, fixed.value);
+  const formula::Tree tree = formula_with(arguments.text("FORMULA"), limits.fixed);
   const auto program = formula::compile<double>(tree, {"x", "y"});
   const std::vector<double> x = column(arguments, "X"), y = column(arguments, "Y");
   std::vector<double> heights(x.size());
@@ -47,6 +50,7 @@ quadrature::Answer answer_from_samples(const Arguments& arguments) {
       out = other;
   out.why = "samples: the error is what leaving out every second one changes";
   const quadrature::Tolerance tolerance = tolerance_of(arguments, true);
+  quadrature::check(tolerance);
   if (out.reason == quadrature::Reason::unresolved && out.error() <= tolerance.of(out.value))
     out.reason = quadrature::Reason::converged;
   return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "setting.hpp"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include "tessera/core/error.hpp"
@@ -22,6 +23,23 @@ std::vector<std::string> parts_of(const std::string& text) {
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
     if (c == ',' && depth == 0) out.emplace_back();
     else out.back() += c;
+  }
+  return out;
+}
+
+void check_free(const std::string& name) {
+  if (formula::find_constant(name))
+    throw Error(name + " is a constant of formulas: it cannot be given a value, and another name is needed");
+  if (formula::find_function(name))
+    throw Error(name + " is a function of formulas: it cannot be given a value, and another name is needed");
+}
+
+formula::Tree formula_with(const std::string& text, const std::vector<Fixed>& fixed) {
+  formula::Tree out = formula::parse(text);
+  for (const Fixed& one : fixed) {
+    if (std::ranges::find(out.names(), one.name) == out.names().end())
+      throw Error("the formula holds no " + one.name + ", which " + one.name + "=… gives a value");
+    out = formula::substitute(out, one.name, one.value);
   }
   return out;
 }
@@ -56,6 +74,7 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
   const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
   if (!is_name(name))
     throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
+  check_free(name);
   for (const Range1& range : out.ranges)
     if (range.variable == name) throw Error("the variable " + name + " is bound twice");
   for (const Fixed& fixed : out.fixed)
@@ -103,6 +122,27 @@ std::optional<std::string> not_of_strips(const Arguments& arguments) {
          " is no sum of strips, which is all that this variant adds up; --device cpu knows it";
 }
 
+namespace {
+
+// Of what the processors do in a time, their rungs know more.
+void check_caps(const Arguments& arguments, Setting& setting) {
+  constexpr double no_device_per_second = 1e13, usual_seconds = 10;
+  if (const std::string& most = arguments.text("most-evaluations"); !most.empty())
+    if (!(static_cast<double>(setting.strips) + 1 <= number_of(most, "--most-evaluations")))
+      throw Error("the sum of " + std::to_string(setting.strips) + " strips takes " +
+                  std::to_string(setting.strips + 1) + " evaluations, more than --most-evaluations " + most);
+  if (const std::string& most = arguments.text("most-seconds"); !most.empty()) {
+    setting.most_seconds = number_of(most, "--most-seconds");
+    if (!(*setting.most_seconds > 0)) throw Error("--most-seconds needs a number above 0, not " + most);
+  }
+  if (static_cast<double>(setting.strips) >
+      no_device_per_second * setting.most_seconds.value_or(usual_seconds))
+    throw Error("no device adds " + std::to_string(setting.strips) +
+                " strips in the time allowed: fewer --strips, or more --most-seconds");
+}
+
+}  // namespace
+
 Setting setting_of(const Arguments& arguments) {
   Setting out;
   if (arguments.has("X") || arguments.has("Y")) throw Error("samples are for the processors: --device cpu");
@@ -118,6 +158,8 @@ Setting setting_of(const Arguments& arguments) {
                 out.limits.ranges[0].to_text);
   out.scale = arguments.real("scale");
   out.strips = arguments.text("strips").empty() ? usual_strips : arguments.integer("strips");
+  if (!arguments.text("points").empty()) throw Error("a sum of strips takes no known breaks: --points");
+  check_caps(arguments, out);
   out.sum = sum_named(arguments.text("sum"));
   out.accumulated = arguments.text("abscissa") == "accumulated";
   out.scale_terms = arguments.text("scale-at") == "term";
@@ -135,8 +177,7 @@ const formula::Program<T>& program_of(const Setting& setting) {
   for (const Fixed& fixed : setting.limits.fixed)
     key += "\n" + fixed.name + "=" + std::to_string(std::bit_cast<std::uint64_t>(fixed.value));
   if (last.key == key) return last.program;
-  formula::Tree tree = formula::parse(setting.formula);
-  for (const Fixed& fixed : setting.limits.fixed) tree = formula::substitute(tree, fixed.name, fixed.value);
+  const formula::Tree tree = formula_with(setting.formula, setting.limits.fixed);
   last.program = formula::compile<T>(tree, {setting.limits.ranges[0].variable});
   last.key = std::move(key);
   return last.program;

@@ -9,6 +9,7 @@
 #include "sums.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/formula/program.hpp"
+#include "tessera/formula/tree.hpp"
 
 namespace tessera::integration {
 
@@ -38,12 +39,19 @@ struct Limits {
 };
 Limits read_limits(const std::string& words);
 
+// What the text says, with parameters as the numbers that they are. Throws Error for one that it does not hold.
+formula::Tree formula_with(const std::string& text, const std::vector<Fixed>& fixed);
+
+// Throws Error for a name that formulas know as a constant or a function: it cannot be given a value.
+void check_free(const std::string& name);
+
 // One range, in strips.
 struct Setting {
   std::string formula;
   Limits limits;
   double a = 0, b = 0, scale = 1;
   std::int64_t strips = 1;
+  std::optional<double> most_seconds;  // where somebody said
   Sum sum = Sum::pairwise;
   bool accumulated = false, scale_terms = false;
 };
@@ -51,7 +59,8 @@ struct Setting {
 // Why no sum of strips is meant, whatever they are: the words name another rule, and no strips.
 std::optional<std::string> not_of_strips(const Arguments& arguments);
 
-// Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit.
+// Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit, more
+// strips than a cap allows or than any device adds in the time allowed.
 Setting setting_of(const Arguments& arguments);
 
 // Compiled once and kept: asking again for the same formula costs a comparison.

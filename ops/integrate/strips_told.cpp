@@ -3,8 +3,8 @@
 #include <cmath>
 #include "asked.hpp"
 #include "bounded.hpp"
+#include "ops/integrate/rules/auto.hpp"
 #include "strips_answer.hpp"
-#include "tessera/core/error.hpp"
 #include "vector_strips.hpp"
 
 namespace tessera::integration {
@@ -35,7 +35,7 @@ quadrature::Answer answer_of(const Arguments& arguments) {
   const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
   quadrature::Tolerance tolerance = tolerance_of(arguments, true);
   if (arguments.text("relative").empty()) tolerance.relative = 0;
-  if (!(tolerance.relative >= 0) || !(tolerance.absolute >= 0)) throw Error("a tolerance must be 0 or more");
+  quadrature::check(tolerance);
   return strips_answer(summed, height, sum_of, asked ? &tolerance : nullptr);
 }
 

@@ -74,7 +74,10 @@ std::vector<Way> ways(const std::string& abscissa) {
 
 std::int64_t most_strips(const Arguments& given) {
   const std::int64_t asked = given.text("strips").empty() ? base * 256 : given.integer("strips");
-  return std::max(asked, base);
+  if (asked < base)
+    throw Error("--study precision doubles the strips from " + std::to_string(base) + " on: --strips " +
+                std::to_string(asked) + " is less");
+  return asked;
 }
 
 std::string theory_of(const FallingError& falling, double scale, const Setting& setting) {

@@ -172,28 +172,28 @@ bool suits_vectors(const Problem<T>& p) {
 }
 
 template <class T>
-T add_runs(const Problem<T>& given, int threads) {
+T add_runs(const Problem<T>& given, int threads, const Clock& clock) {
   Problem<T> p = given;
   const Runs runs = p.runs(1);
   std::vector<std::int64_t> partials(partial_bytes<T>(p.sum, runs.count) / sizeof(std::int64_t));
   p.workspace = partials.data();
   const auto parts = static_cast<int>(std::min<std::int64_t>(threads, runs.count));
   parallel(parts, [&](int part) {
-    for (std::int64_t run = runs.count * part / parts; run < runs.count * (part + 1) / parts; ++run)
+    for (std::int64_t run = runs.count * part / parts; run < runs.count * (part + 1) / parts && !clock.over(); ++run)
       add_run_to_partials(p, runs, run);
   });
   return total_of(p, partials.data() + counter_bytes / sizeof(std::int64_t), runs.count);
 }
 
 template <class T>
-T add_pieces(const Problem<T>& p, int threads, formula::Roots roots) {
+T add_pieces(const Problem<T>& p, int threads, formula::Roots roots, const Clock& clock) {
   const Cut<T> cut(p);
   std::vector<Pair<T>> sums(static_cast<std::size_t>(cut.count));
   const auto parts = static_cast<int>(std::min<std::int64_t>(threads, cut.count));
   std::vector<Exact<T>> exact(p.sum == Sum::exact ? static_cast<std::size_t>(parts) : 0);
   parallel(parts, [&](int part) {
     Piece<T> piece(p, roots);
-    for (std::int64_t i = cut.count * part / parts; i < cut.count * (part + 1) / parts; ++i) {
+    for (std::int64_t i = cut.count * part / parts; i < cut.count * (part + 1) / parts && !clock.over(); ++i) {
       const std::int64_t first = i * cut.each, last = std::min(first + cut.each, p.strips);
       if (p.sum == Sum::exact) piece.exactly(exact[static_cast<std::size_t>(part)], first, last);
       else sums[static_cast<std::size_t>(i)] = piece_of(p, piece, first, last);
@@ -208,10 +208,10 @@ T add_pieces(const Problem<T>& p, int threads, formula::Roots roots) {
 }  // namespace
 
 template <class T>
-T add_by_vectors(const Problem<T>& p, int threads, formula::Roots roots) {
-  return suits_vectors(p) ? add_pieces(p, threads, roots) : add_runs(p, threads);
+T add_by_vectors(const Problem<T>& p, int threads, formula::Roots roots, const Clock& clock) {
+  return suits_vectors(p) ? add_pieces(p, threads, roots, clock) : add_runs(p, threads, clock);
 }
-template float add_by_vectors(const Problem<float>&, int, formula::Roots);
-template double add_by_vectors(const Problem<double>&, int, formula::Roots);
+template float add_by_vectors(const Problem<float>&, int, formula::Roots, const Clock&);
+template double add_by_vectors(const Problem<double>&, int, formula::Roots, const Clock&);
 
 }  // namespace tessera::integration

@@ -270,6 +270,8 @@ TEST(Batch, WordsThatMeanNothingAreRefused) {
     EXPECT_NE(said.find(part), std::string::npos) << part << ": " << said;
   };
   says("no array", "k*x", "0 1", "k");
+  says("neither the formula", "x", "0 1", "k=1:2");
+  says("e is a constant", "e*k", "e=[0,1]", "k=1:2");
   says("named twice", "k*x", "0 1", "k=1:2,k=2:3");
   says("is the variable", "x", "0 1", "x=1:2");
   says("names no parameter", "x", "0 1", "pi=1:2");

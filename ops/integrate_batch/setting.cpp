@@ -91,6 +91,7 @@ std::vector<std::string> limits_of(const std::string& text, std::string& variabl
   if (out.size() != 2 || !is_name(variable))
     throw Error("the limits '" + text +
                 "' are not two: write FROM TO for x, or t=[FROM,TO]; they may hold parameters");
+  integration::check_free(variable);
   return out;
 }
 
@@ -121,7 +122,8 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
 double positive(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
   const double out = text.empty() ? otherwise : number_of(text, "--" + name);
-  if (!(out >= 0)) throw Error("--" + name + " needs a number from 0 on, not " + text);
+  if (!(out >= 0 && std::isfinite(out)))
+    throw Error("--" + name + " needs a finite number from 0 on, not " + text);
   return out;
 }
 
@@ -144,6 +146,13 @@ Setting read(const Arguments& arguments) {
     throw Error(fmt::format("--points: at most {}, not {}", most_breaks, out.ends.size() - 2));
   for (formula::Tree& zero : linear_zeros(out.formula, out.variable))
     if (out.ends.size() < most_breaks + 2) out.ends.push_back(std::move(zero));
+  for (const std::string& name : out.names()) {
+    const auto holds = [&](const formula::Tree& tree) {
+      return std::ranges::find(tree.names(), name) != tree.names().end();
+    };
+    if (!holds(out.formula) && std::ranges::none_of(out.ends, holds))
+      throw Error("--parameters: neither the formula nor a limit or break holds " + name);
+  }
   out.end = one_program(out.ends, out.names());
   out.relative = positive(arguments, "relative", out.relative);
   out.absolute = positive(arguments, "absolute", out.absolute);

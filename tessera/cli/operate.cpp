@@ -201,13 +201,24 @@ Told told_of(const Operation& operation, const Arguments& arguments, const Value
 }
 
 // Every digit that tells a number from its neighbours.
+// The sign of a NaN says nothing of the result.
+template <class T>
+const T& unsigned_nan(const T& value) {
+  if constexpr (std::is_same_v<T, double>) {
+    static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if (std::isnan(value)) return nan;
+  }
+  return value;
+}
+
 void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
                   const Values& values) {
   const Told told = told_of(operation, arguments, values);
   std::size_t width = 0;
   for (const auto& [name, value] : told) width = std::max(width, name.size());
   for (const auto& [name, value] : told)
-    std::visit([&, &n = name](const auto& v) { fmt::print(to, "{:<{}}  {}\n", n, width, v); }, value);
+    std::visit([&, &n = name](const auto& v) { fmt::print(to, "{:<{}}  {}\n", n, width, unsigned_nan(v)); },
+               value);
   if (!told.empty()) fmt::print(to, "\n");
 }
 

@@ -101,27 +101,32 @@ std::string compile_now(const std::string& source, const std::string& architectu
   return code;
 }
 
-// Of a file's name only: the file holds the whole key, so that two keys of one name cost no more than time.
-std::string short_name(const std::string& key) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return std::string("kernels/") + text;
+// FNV-1a: no byte can change alone, because each step has an inverse.
+std::string checksum(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  char out[17];
+  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(hash));
+  return out;
 }
 
-// key, its length before it, then the code and a word that only a whole file ends with.
-constexpr char end_mark[] = "whole";
+// The file holds the whole key, so that two keys of one name cost no more than time.
+std::string short_name(const std::string& key) { return "kernels/" + checksum(key); }
 
+// key, its length before it, then the code, then the checksum of all that: a driver is handed no code that is
+// cut off or has changed on the disk.
 std::string file_of(const std::string& key, const std::string& code) {
-  return std::to_string(key.size()) + "\n" + key + code + end_mark;
+  const std::string out = std::to_string(key.size()) + "\n" + key + code;
+  return out + checksum(out);
 }
 
 std::string code_in(const std::string& file, const std::string& key) {
   const std::string start = std::to_string(key.size()) + "\n" + key;
-  const std::size_t mark = sizeof end_mark - 1;
-  if (!file.starts_with(start) || !file.ends_with(end_mark) || file.size() <= start.size() + mark) return {};
-  return file.substr(start.size(), file.size() - start.size() - mark);
+  constexpr std::size_t sum = 16;
+  if (!file.starts_with(start) || file.size() <= start.size() + sum) return {};
+  const std::string_view all(file.data(), file.size() - sum);
+  if (checksum(all) != std::string_view(file).substr(all.size())) return {};
+  return std::string(all.substr(start.size()));
 }
 
 // The folder does not grow for ever. Another process may have been here first: then there is nothing to do.

@@ -69,6 +69,24 @@ TEST_F(Nvrtc, ADamagedFileIsCompiledAgain) {
   EXPECT_TRUE(compile(kernel("*x = 3;"), "sm_90").cached);
 }
 
+TEST_F(Nvrtc, AFileWithOneByteChangedIsCompiledAgain) {
+  const std::string code = compile(kernel("*x = 6;"), "sm_90").code;
+  const auto file = files().at(0);
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(file));
+  for (const std::streamoff at : {size - 1, size - 40, size / 2}) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(at);
+    const char changed = static_cast<char>(stream.get() ^ 0x10);
+    stream.seekp(at);
+    stream.put(changed);
+    stream.close();
+    const Cubin again = compile(kernel("*x = 6;"), "sm_90");
+    EXPECT_FALSE(again.cached) << at << " of " << size;
+    EXPECT_EQ(again.code, code);
+    EXPECT_TRUE(compile(kernel("*x = 6;"), "sm_90").cached);
+  }
+}
+
 TEST_F(Nvrtc, ManyMayCompileAtOnce) {
   std::vector<std::thread> threads;
   std::vector<std::string> codes(4);

@@ -172,13 +172,19 @@ class Rewriter {
     if (written >= 0) return written;
     out_.exact = true;
     const Node& node = tree_.nodes()[at(i)];
-    if (of_distance_[at(i)]) return written = rest_of_polynomial(*of_distance_[at(i)], node.place);
+    if (of_distance_[at(i)]) {
+      out_.saves = out_.saves || ((node.op == Op::add || node.op == Op::sub) && *at_end_[at(i)] == 0 &&
+                                  *at_end_[at(node.child[0])] != 0);
+      return written = rest_of_polynomial(*of_distance_[at(i)], node.place);
+    }
     return written = arity(node.op) == 1 ? rest_of_one(node) : rest_of_two(node);
   }
 
   Index rest_of_one(const Node& node) {
     const Index a = rest(node.child[0]);
     const bool from_1 = *at_end_[at(node.child[0])] == 1;
+    out_.saves = out_.saves || *at_end_[at(node.child[0])] != 0 || node.op == Op::exp || node.op == Op::cos ||
+                 node.op == Op::cosh;
     const auto half_root = [&](Index x, double by) { return make(Op::sqrt, make(Op::mul, number(by), x)); };
     switch (node.op) {
       case Op::exp:
@@ -226,6 +232,7 @@ class Rewriter {
         return make(Op::div, make(Op::sub, rest(a), make(Op::mul, number(c / d), rest(b))), whole(b));
       default:  // a power
         if (c == 0) return make(Op::pow, rest(a), whole(b));
+        out_.saves = true;
         return make(Op::expm1, make(Op::mul, whole(b), make(Op::log1p, rest(a))));
     }
   }

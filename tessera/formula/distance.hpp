@@ -15,6 +15,7 @@ inline constexpr std::string_view distance_name = "distance from the end";  // n
 struct AtEnd {
   Tree tree;           // of the variable, of distance_name, and of what else the formula holds
   bool exact = false;  // whether any part was rewritten; else the tree is the formula itself
+  bool saves = false;  // whether a rewritten part, as it was typed, loses digits even where x is the distance
 };
 
 // The formula with x = at + distance (lower end) or x = at - distance (upper end), distance ≥ 0. A part that

@@ -41,6 +41,8 @@ std::string words(const Answer& answer) {
       return at(answer, "non-finite value", "at");
     case Reason::diverges:
       return at(answer, "diverges", "at");
+    case Reason::may_diverge:
+      return at(answer, "may diverge", "at");
     case Reason::unresolved:
       return "the rule's own limit was reached";
     case Reason::doubtful:

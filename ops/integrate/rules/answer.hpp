@@ -27,6 +27,7 @@ enum class Reason {
   unresolved,   // the rule's own limit was reached: another rule or break points may serve
   doubtful,     // two rules disagree, or nothing but zeros was seen
   as_asked,     // so many strips were asked for, and no tolerance
+  may_diverge,  // what was seen looks like divergence, but a finite value would, too
 };
 
 struct Tolerance {
@@ -60,6 +61,7 @@ struct Answer {
   bool converged() const { return reason == Reason::converged; }
   // No value at all in a part of the box: whatever rule follows would have to invent them.
   bool undefined() const { return reason == Reason::non_finite && std::isnan(value); }
+  bool without_limit() const { return reason == Reason::diverges || reason == Reason::may_diverge; }
   // How much rounding of the values is magnified; 1 where f keeps its sign.
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };

@@ -28,12 +28,82 @@ Answer of_constant(double value, const Range& range) {
   return out;
 }
 
+// Nothing times the height there, which must be a number for that.
+Answer of_no_width(const Integrand& f, double x) {
+  const double distance = 0;
+  double height = 0;
+  f.values({&x, 1}, {&distance, 1}, {&height, 1});
+  Answer out;
+  out.evaluations = 1;
+  out.rule = "none";
+  out.why = "the limits are the same";
+  out.reason = std::isfinite(height) ? Reason::converged : Reason::non_finite;
+  if (out.converged()) out.value = out.truncation = 0;
+  else out.where = x;
+  return out;
+}
+
+// All numbers from one limit to the other, where these are few.
+std::vector<double> abscissae(const Range& range) {
+  constexpr std::size_t most = 1024;
+  std::vector<double> out;
+  const double largest = std::fmax(std::fabs(range.lower), std::fabs(range.upper));
+  if (!(range.upper - range.lower <= most * 2 * unit * largest)) return out;
+  for (double x = range.lower; x <= range.upper; x = std::nextafter(x, infinity)) {
+    if (out.size() == most) return {};
+    out.push_back(x);
+  }
+  return out;
+}
+
+// Where x has no digits for a rule, but f can be computed wherever x can be.
+Answer of_all(const Integrand& f, const Range& range, const std::vector<double>& x,
+              const Tolerance& tolerance) {
+  const std::size_t count = x.size();
+  std::vector<double> distance(count), y(count), error(count, 0.0);
+  for (std::size_t i = 0; i < count; ++i) distance[i] = range.distance(x[i]);
+  f.values(x, distance, y);
+  if (f.errors) f.errors(x, distance, error);
+  Answer out;
+  out.value = out.truncation = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::isfinite(y[i])) {
+      out.value = nothing;
+      out.truncation = infinity;
+      out.where = x[i];
+      out.reason = Reason::non_finite;
+      break;
+    }
+    if (i == 0) continue;
+    const double half = (x[i] - x[i - 1]) / 2;
+    out.value += half * y[i - 1] + half * y[i];
+    out.magnitude += half * std::fabs(y[i - 1]) + half * std::fabs(y[i]);
+    out.truncation += half * std::fabs(y[i] - y[i - 1]);
+    out.rounding += half * (error[i - 1] + error[i]);
+  }
+  out.rounding += 4 * unit * out.magnitude + unit * static_cast<double>(count) * out.magnitude;
+  out.evaluations = static_cast<std::int64_t>(count);
+  out.rule = "trapezoid";
+  out.why = "so near each other the limits have only " + std::to_string(count) +
+            " numbers from one to the other: f is computed at each";
+  if (out.reason != Reason::non_finite)
+    out.reason = out.error() <= tolerance.of(out.value) ? Reason::converged : Reason::roundoff;
+  return out;
+}
+
 }  // namespace
+
+void check(const Tolerance& tolerance) {
+  // Within an infinite one everything converges, divergent integrals too.
+  if (!(tolerance.relative >= 0 && tolerance.relative < infinity) ||
+      !(tolerance.absolute >= 0 && tolerance.absolute < infinity))
+    throw Error("a tolerance must be 0 or more, and finite");
+}
 
 void check(const Range& range, const Tolerance& tolerance, const Limits& limits) {
   if (std::isnan(range.lower) || std::isnan(range.upper))
     throw Error("a limit of the integral is not a number");
-  if (!(tolerance.relative >= 0) || !(tolerance.absolute >= 0)) throw Error("a tolerance must be 0 or more");
+  check(tolerance);
   if (tolerance.relative == 0 && tolerance.absolute == 0) throw Error("one tolerance must be more than 0");
   if (limits.evaluations < 1 || !(limits.seconds > 0) || limits.regions < 1)
     throw Error("a cap must be more than 0");
@@ -42,20 +112,20 @@ void check(const Range& range, const Tolerance& tolerance, const Limits& limits)
 Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                  std::span<const double> points) {
   check(range, tolerance, limits);
-  if (range.lower == range.upper) {
-    Answer out;
-    out.value = out.truncation = 0;
-    out.reason = Reason::converged;
-    out.rule = "none";
-    out.why = "the limits are the same";
-    return out;
-  }
+  for (const double x : points)
+    if (std::isnan(x)) throw Error("a known break is not a number");
+  if (range.lower == range.upper) return of_no_width(f, range.lower);
   if (range.finite() && !std::isfinite(range.upper - range.lower))
     throw Error("the range is longer than the largest number: infinite limits may be meant");
   if (f.constant) return of_constant(*f.constant, range);
   if (range.lower > range.upper)
     return negated(automatic(f, {range.upper, range.lower}, tolerance, limits, points));
-  return Chooser(f, range, tolerance, limits, points).run();
+  const std::vector<double> all = abscissae(range);
+  const bool computable = !all.empty() && static_cast<std::int64_t>(all.size()) <= limits.evaluations;
+  // An integrand that takes distances has digits where x has none.
+  if (computable && !f.knows[0] && !f.knows[1]) return of_all(f, range, all, tolerance);
+  Answer out = Chooser(f, range, tolerance, limits, points).run();
+  return computable && out.evaluations == 0 ? of_all(f, range, all, tolerance) : out;
 }
 
 }  // namespace tessera::quadrature

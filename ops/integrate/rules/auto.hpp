@@ -9,11 +9,12 @@
 namespace tessera::quadrature {
 
 // Where lower > upper: minus the integral from upper to lower. Throws Error for a limit that is NaN, a
-// tolerance that is negative or NaN, and caps below 1.
+// tolerance that is negative, infinite or NaN, and caps below 1.
 // `points`: known breaks; those outside the range are left out.
 Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {}, std::span<const double> points = {});
 
+void check(const Tolerance& tolerance);
 void check(const Range& range, const Tolerance& tolerance, const Limits& limits);
 
 }  // namespace tessera::quadrature

@@ -10,6 +10,7 @@
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/swinging.hpp"
+#include "ops/integrate/rules/value_errors.hpp"
 #include "ops/integrate/rules/vegas.hpp"
 #include "tessera/core/error.hpp"
 
@@ -57,7 +58,13 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
                const Limits& limits, std::span<const double> points) {
   check(range, tolerance, limits);
   if (rule == "auto" || range.lower == range.upper) return automatic(f, range, tolerance, limits, points);
-  Answer out = of_one(rule, f, upwards(range), tolerance, limits, points);
+  for (const double x : points)
+    if (std::isnan(x)) throw Error("a known break is not a number");
+  const Range up = upwards(range);
+  Answer out = of_one(rule, f, up, tolerance, limits, points);
+  // The rules for tails that swing have had what lies before integrated by auto.
+  if (rule != "epsilon" && rule != "oscillating")
+    charge(out, error_of_values(f, up, cut(up, points)), tolerance);
   if (range.lower > range.upper) out.value = -out.value;
   out.why = std::string(unchecked) + (out.why.empty() ? "" : "; " + out.why);
   return out;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include "ops/integrate/rules/equidistant.hpp"
 #include "ops/integrate/rules/tail.hpp"
+#include "ops/integrate/rules/value_errors.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -24,8 +25,8 @@ double power_near(Sampler& sampler, double x, double sign, double scale) {
     if (!std::isnan(previous)) slopes.push_back(std::log2(y / previous) / 3);
     previous = y;
   }
-  alpha = slopes.back();
-  for (const double slope : {slopes[slopes.size() - 2], slopes[slopes.size() - 3]})
+  alpha = slopes[4];  // nearer, the rounding of x and its distance from the very place tell
+  for (const double slope : {slopes[5], slopes[6]})
     if (!(std::fabs(slope - alpha) < 0.1)) return nothing;
   return alpha;
 }
@@ -33,7 +34,8 @@ double power_near(Sampler& sampler, double x, double sign, double scale) {
 // Whether |f| falls to half on both sides, nearer than most rules would look.
 bool is_narrow(Sampler& sampler, double x) {
   const Range& range = sampler.range();
-  const double away = range.finite() ? 0.02 * (range.upper - range.lower) : 0.3 * std::fmax(std::fabs(x), 0.03);
+  const double away =
+      range.finite() ? 0.02 * (range.upper - range.lower) : 0.3 * std::fmax(std::fabs(x), 0.03);
   const double top = std::fabs(sampler.at(x));
   for (const double sign : {-1.0, 1.0}) {
     const double there = x + sign * away;
@@ -50,6 +52,9 @@ Chooser::Chooser(const Integrand& f, const Range& range, const Tolerance& tolera
     : sampler_(f, range, limits), tolerance_(tolerance), limits_(limits) {
   for (const double x : points)
     if (range.lower < x && x < range.upper) points_.push_back(x);
+  if (points_.size() < points.size())
+    say(count(static_cast<std::int64_t>(points.size() - points_.size()),
+              "of the known breaks lie outside of the range"));
   if (!points_.empty()) say(count(static_cast<std::int64_t>(points_.size()), "known breaks"));
   if (!f.features) return;
   Features found = f.features(range);
@@ -69,6 +74,11 @@ Answer Chooser::run() {
   if (!look_around())
     while (!attempt()) {
     }
+  if (!charged_) {
+    const bool converged = answer_.converged();
+    charge(answer_, error_of_values(sampler_.integrand(), sampler_.range(), pieces()), tolerance_);
+    if (converged && !answer_.converged()) say("rounding inside the formula leaves fewer digits");
+  }
   answer_.evaluations = sampler_.evaluations();
   answer_.why = why_;
   return answer_;
@@ -125,15 +135,20 @@ Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split,
     if (seen.trouble() == Reason::converged) {
       track.from = -seen.cut(0);
       track.to = seen.cut(1);
+      for (const int side : {0, 1}) track.inside[side] = seen.stays_inside(side);
     }
     tracks.push_back(track);
   }
-  constexpr std::int64_t most = 400'000;  // for one run: what it cannot do then, more will seldom do
+  // For one run: what it cannot do then, more will seldom do.
+  const std::int64_t most = std::max<std::int64_t>(400'000, limits_.evaluations / 10);
   const std::int64_t whole = sampler_.allow(std::min(limits_.evaluations, sampler_.evaluations() + most));
   Tolerance tolerance{tolerance_.relative * tolerance_factor, tolerance_.absolute * tolerance_factor};
   Answer out = adaptive(sampler_, tracks, tolerance, {pair, split, first_cells}, stuck);
   sampler_.allow(whole);
-  if (sampler_.evaluations() < whole - 100) sampler_.resume();
+  if (sampler_.evaluations() < whole - 100) {
+    sampler_.resume();
+    if (out.reason == Reason::evaluations) out.reason = Reason::unresolved;
+  }
   return out;
 }
 
@@ -153,7 +168,7 @@ bool Chooser::accept(Answer answer, const Answer& other, const std::string& by) 
 bool Chooser::by_bisection(const Answer& first) {
   // Where the outermost points still count, bisection between them would overlook the same.
   if (std::isinf(first.truncation))
-    return by_tail() || (mend_stuck(first.where) && answer_.reason == Reason::diverges) ||
+    return by_tail() || (mend_stuck(first.where) && answer_.without_limit()) ||
            give_up(first, first.reason, first.where);
   if (first.reason == Reason::singular) return give_up(first, Reason::singular, first.where);
   const std::vector<Piece> parts = pieces();
@@ -176,7 +191,7 @@ bool Chooser::by_bisection(const Answer& first) {
     if (accept(second, bisect(parts, Pair::k15, 0.4347, 7, 0.5), by)) return true;
   }
   if (by_tail()) return true;
-  if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.reason == Reason::diverges;
+  if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.without_limit();
   const bool doubt = first.converged() || second.converged();
   Answer better = first.error() < second.error() ? first : second;
   better.truncation = std::fmax(better.truncation, std::fabs(first.value - second.value));
@@ -207,7 +222,7 @@ bool Chooser::mend_stuck(double x) {
     const double alpha = power_near(sampler_, x, sign, scale);
     if (!(alpha > 0.995)) continue;
     say(fmt::format("|f| grows as the distance to x = {:.6g} to the power -{:.3g}", x, alpha));
-    answer_.reason = Reason::diverges;
+    answer_.reason = alpha > 0.9995 ? Reason::diverges : Reason::may_diverge;
     answer_.where = x;
     answer_.value = nothing;
     return true;
@@ -249,9 +264,10 @@ bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how
   const Answer rough = between_zeros(sampler_, tail, infinity);
   const double allowed = tolerance_.of(rough.magnitude) / 8;
   const Answer one = between_zeros(sampler_, tail, allowed);
-  if (one.reason == Reason::diverges) {
-    say("the tail swings and does not fade");
-    give_up(one, Reason::diverges, direction * infinity);
+  if (one.without_limit()) {
+    say(one.reason == Reason::diverges ? "the tail swings and does not fade"
+                                       : "the tail swings, and whether it fades is not seen");
+    give_up(one, one.reason, direction * infinity);
     return false;
   }
   const bool regular = !std::isnan(tail.gap);
@@ -275,15 +291,24 @@ Answer Chooser::before_tails(const Range& rest) {
   const Range& range = sampler_.range();
   Integrand inner = sampler_.integrand();
   inner.features = {};
+  const auto tell = [&](std::span<const double> x, std::span<const double> distance, double* told) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double d = distance[i];  // exact where an end is still the old one
+      const bool exact = d >= 0 ? rest.lower == range.lower : rest.upper == range.upper;
+      told[i] = exact ? d : range.distance(x[i]);
+    }
+  };
+  if (inner.errors)
+    inner.errors = [&](std::span<const double> x, std::span<const double> distance, std::span<double> error) {
+      std::vector<double> told(x.size());
+      tell(x, distance, told.data());
+      sampler_.integrand().errors(x, told, error);
+    };
   inner.values = [&](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
     double told[256];
     for (std::size_t done = 0; done < x.size(); done += 256) {
       const std::size_t n = std::min<std::size_t>(256, x.size() - done);
-      for (std::size_t i = 0; i < n; ++i) {
-        const double d = distance[done + i];  // exact where an end is still the old one
-        const bool exact = d >= 0 ? rest.lower == range.lower : rest.upper == range.upper;
-        told[i] = exact ? d : range.distance(x[done + i]);
-      }
+      tell(x.subspan(done, n), distance.subspan(done, n), told);
       if (!sampler_(x.subspan(done, n), {told, n}, y.subspan(done, n)))
         std::fill(y.begin(), y.end(), nothing);
     }
@@ -304,6 +329,7 @@ bool Chooser::by_tail() {
   if (std::isinf(to) && !add_tail(1, to, sum, how)) return true;
   if (how.empty() || !(from < to)) return false;
   const Answer head = before_tails({from, to});
+  charged_ = true;
   sum.value += head.value;
   sum.truncation += head.truncation;
   sum.rounding += head.rounding;

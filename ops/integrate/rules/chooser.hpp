@@ -44,6 +44,7 @@ class Chooser {
   Answer answer_;
   std::string why_;
   int mended_ = 0;
+  bool charged_ = false;  // the answer's rounding holds that of the integrand's values
   std::int64_t first_points_ = 0;
 };
 

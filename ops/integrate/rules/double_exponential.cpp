@@ -38,11 +38,12 @@ DoubleExponential::DoubleExponential(Sampler& sampler, const Piece& piece, int l
 }
 
 bool DoubleExponential::blind_matters(int side) const {
-  return !(sampler_.integrand().knows[side] && variable_.is_end(side)) && variable_.blind(side) > 0;
+  return !(sampler_.integrand().knows[side] && variable_.is_end(side)) && variable_.blind(side) > 0 &&
+         !variable_.stays_inside(side);
 }
 
 double DoubleExponential::rounding() const {
-  return 2 * unit * magnitude() + unit * spoiled(variation_, squares_);
+  return 2 * unit * magnitude() + unit * (spoiled(variation_, squares_) + hidden_);
 }
 
 // Both sides at the first step, one behind the other, and the middle last.
@@ -107,6 +108,12 @@ void DoubleExponential::first_pass() {
       }
   }
   change_ = std::fabs(step_ * sum_ - 2 * step_ * coarse);
+  if (again_) {
+    again_ = false;
+    sum_ = sum_abs_ = variation_ = squares_ = 0;
+    beyond_[0] = beyond_[1] = 0;
+    first_pass();
+  }
 }
 
 // What f does from point to point, against the rounding of the points.
@@ -142,8 +149,39 @@ void DoubleExponential::settle(int side, const First& first) {
   const double reach = blind_matters(side) ? blind_reach(side) : variable_.reach();
   if (last == size) cut_[side] = reach;
   else cut_[side] = std::min(reach, first_step * double(to_the_end ? last : last + 1));
-  if (to_the_end && last > 1)
-    find_beyond(side, {first.own + first.from[side], size}, {first.y + first.from[side], size}, last - 1);
+  if (to_the_end && last > 1) find_beyond(side, first, last - 1);
+}
+
+// Where f is the same at the numbers before the end of a piece, nothing is hidden between them: points may
+// lie there, too. Asked only where that much is at stake.
+bool DoubleExponential::see_to_the_end(int side, double height) {
+  if (!(variable_.blind(side) * height > 1e-13 * first_step * sum_abs_)) return false;
+  constexpr int steps = 8;
+  const double end = end_of(side), inwards = side == 0 ? infinity : -infinity;
+  double x[steps + 2], y[steps + 2];
+  x[0] = std::nextafter(end, -inwards);
+  x[1] = end;
+  for (int i = 2; i < steps + 2; ++i) x[i] = std::nextafter(x[i - 1], inwards);
+  const bool limit = variable_.is_end(side);
+  if (limit) x[0] = end;
+  if (!sampler_({x, steps + 2}, {y, steps + 2})) return false;
+  const auto differs = [&](double value) { return !(std::fabs(value - height) <= 1e-3 * height); };
+  for (int i = 2; i < steps + 2; ++i)
+    if (differs(std::fabs(y[i]))) return false;
+  // A jump lies between two numbers, nobody knows where.
+  if (!limit && (differs(std::fabs(y[0])) || differs(std::fabs(y[1]))))
+    hidden_ += 2 * height * std::fabs(end);
+  variable_.stay_inside(side);
+  return again_ = true;
+}
+
+// Whether the integrand tells that no digit of a value is right.
+bool DoubleExponential::is_noise(double x, double distance, double y) const {
+  const Integrand& f = sampler_.integrand();
+  if (!f.errors) return false;
+  double error = 0;
+  f.errors({&x, 1}, {&distance, 1}, {&error, 1});
+  return !(error < std::fabs(y) / 4);
 }
 
 // The |t| where x is no longer told from the end.
@@ -156,8 +194,9 @@ double DoubleExponential::blind_reach(int side) const {
 }
 
 // Beyond the outermost point f goes on as the power of the distance that the last points show.
-void DoubleExponential::find_beyond(int side, std::span<const double> distance, std::span<const double> y,
-                                    std::size_t last) {
+void DoubleExponential::find_beyond(int side, const First& first, std::size_t last) {
+  const double* const distance = first.own + first.from[side];
+  const double* const y = first.y + first.from[side];
   const double d1 = std::fabs(distance[last]), d0 = std::fabs(distance[last - 1]);
   const double f1 = std::fabs(y[last]), f0 = std::fabs(y[last - 1]);
   if (f1 == 0 || f0 == 0) return;
@@ -172,12 +211,16 @@ void DoubleExponential::find_beyond(int side, std::span<const double> distance, 
   const double power = std::log(f1 / f0) / std::log(d1 / d0);  // f ~ d^power
   exponent_[side] = -power;
   const double margin = outwards ? -(power + 1) : power + 1;  // > 0: integrable
-  if (margin < (blind ? 4e-3 : 1e-4)) {
-    trouble_ = Reason::diverges;
+  if (margin < (blind ? 4e-3 : 1e-7)) {
+    const std::size_t outermost = first.from[side] + last;
+    trouble_ = is_noise(first.x[outermost], first.distance[outermost], y[last]) ? Reason::roundoff
+               : blind && margin > -0.2                                         ? Reason::may_diverge
+                                                                                : Reason::diverges;
     where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
     beyond_[side] = infinity;
     return;
   }
+  if (blind && std::fabs(power) < 0.05 && see_to_the_end(side, f1)) return;
   const double missed = blind ? std::pow(std::fmin(1, variable_.blind(side) / d1), margin) : 1;
   beyond_[side] = (margin < 0.2 ? 4 : 1) * f1 * d1 * missed / margin;
 }

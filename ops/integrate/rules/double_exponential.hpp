@@ -27,7 +27,8 @@ class DoubleExponential {
   // Trouble that no smaller step mends, or `converged` where there is none.
   Reason trouble() const { return trouble_; }
   double where() const { return where_; }
-  double cut(int side) const { return cut_[side]; }            // |t| beyond which nothing counts
+  double cut(int side) const { return cut_[side]; }  // |t| beyond which nothing counts
+  bool stays_inside(int side) const { return variable_.stays_inside(side); }
   double exponent(int side) const { return exponent_[side]; }  // α of f ~ d^-α near that end
 
  private:
@@ -36,20 +37,23 @@ class DoubleExponential {
   void gather(First& first) const;
   void vary(int side, const First& first);
   void settle(int side, const First& first);
-  void find_beyond(int side, std::span<const double> distance, std::span<const double> y, std::size_t last);
+  void find_beyond(int side, const First& first, std::size_t last);
   std::size_t prepare(int side, std::size_t from, std::size_t count, double* x, double* distance,
                       double* weight) const;
   bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight);
   bool add_level(int side, std::size_t from, std::size_t count);
+  bool see_to_the_end(int side, double height);
+  bool is_noise(double x, double distance, double y) const;
   double blind_reach(int side) const;
   bool blind_matters(int side) const;
 
   Sampler& sampler_;
   Variable variable_;
   double step_ = first_step, sum_ = 0, sum_abs_ = 0, change_ = infinity, change_before_ = infinity,
-         variation_ = 0, squares_ = 0;
+         variation_ = 0, squares_ = 0, hidden_ = 0;
   double cut_[2] = {0, 0}, beyond_[2] = {0, 0}, exponent_[2] = {nothing, nothing};
   int level_ = 0, levels_;
+  bool again_ = false;  // the first pass, which knows more now
   Reason trouble_ = Reason::converged;
   double where_ = nothing;
 };

@@ -61,6 +61,7 @@ Watched watched(const std::vector<Node>& nodes, std::size_t i) {
     case Op::ceil:
     case Op::trunc:
     case Op::round:
+    case Op::fmod:
       return {i, Kind::jump};
     case Op::add:
     case Op::sub:
@@ -108,6 +109,11 @@ void Finder::compute(double x, std::vector<double>& values) const {
 }
 
 double Finder::value(const Watched& w, const std::vector<double>& values) const {
+  const Node& node = nodes_[w.node];
+  if (node.op == Op::fmod) {  // how often the divisor was taken off
+    const auto of = [&](int k) { return values[static_cast<std::size_t>(node.child[k])]; };
+    return std::round((of(0) - values[w.node]) / of(1));
+  }
   if (w.first < 0) return values[w.node];
   const double first = values[static_cast<std::size_t>(w.first)];
   return w.second < 0 ? first : first - values[static_cast<std::size_t>(w.second)];

@@ -4,6 +4,7 @@
 #include <memory>
 #include "tessera/formula/distance.hpp"
 #include "tessera/formula/evaluate.hpp"
+#include "tessera/formula/running_error.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -14,6 +15,25 @@ using formula::Program;
 struct Programs {
   Program<double> plain, lower, upper;
   bool lower_exact = false, upper_exact = false;
+  // Up to which distance; from an end other than 0 over its half of the range.
+  double lower_reach = infinity, upper_reach = infinity;
+  double lower_end = 0, upper_end = 0;
+
+  const Program<double>& at(double x, double distance) const {
+    if (distance >= 0) {
+      if (lower_exact && distance <= lower_reach) return lower;
+      // What is known from an end that is 0 is known from x.
+      return upper_exact && upper_end == 0 && -x <= upper_reach ? upper : plain;
+    }
+    if (upper_exact && -distance <= upper_reach) return upper;
+    return lower_exact && lower_end == 0 && x <= lower_reach ? lower : plain;
+  }
+  // The distance that this program takes.
+  double away(const Program<double>& program, double x, double distance) const {
+    const bool other = distance >= 0 ? &program == &upper : &program == &lower;
+    return std::fabs(other ? x : distance);
+  }
+  bool all_plain() const { return !lower_exact && !upper_exact; }
 };
 
 // Whether the last bit of x still matters although the distance is given: then rounding does.
@@ -30,21 +50,40 @@ bool needs_x(const Program<double>& program, double at, formula::End end, double
   return false;
 }
 
+// Up to which distance from an end that is 0 the program rounds off less than the formula as it was typed;
+// 0: nowhere by much, and the formula stays as it is.
+double reach_of(const Program<double>& program, const Program<double>& plain, double side, double length) {
+  constexpr int halvings = 44;
+  double out = 0, gain = 1;
+  for (int k = halvings; k >= 0; --k) {
+    const double d = std::ldexp(length, -k), inputs[2] = {side * d, d};
+    const double here = formula::running_error(program, inputs).error;
+    const double there = formula::running_error(plain, {inputs, 1}).error;
+    if (!(here <= there)) break;
+    gain = std::fmax(gain, there / here);
+    out = d;
+  }
+  return gain > 16 ? out : 0;
+}
+
 std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& variable,
                                   const Range& range) {
   const auto out = std::make_shared<Programs>();
   out->plain = formula::compile<double>(tree, {variable});
+  out->lower_end = range.lower;
+  out->upper_end = range.upper;
+  const double length = std::isfinite(range.upper - range.lower) ? range.upper - range.lower : 1;
   const std::vector<std::string> both{variable, std::string(formula::distance_name)};
-  const auto near = [&](formula::End end, double at, Program<double>& program) {
-    if (at == 0) return false;  // x is the distance
+  const auto near = [&](formula::End end, double at, Program<double>& program, double& reach) {
     const formula::AtEnd found = formula::with_distance(tree, variable, end, at);
-    if (!found.exact) return false;
+    if (!found.exact || (at == 0 && !found.saves)) return false;  // there x is the distance
     program = formula::compile<double>(found.tree, both);
-    return !needs_x(program, at, end,
-                    std::isfinite(range.upper - range.lower) ? range.upper - range.lower : 1);
+    if (at != 0) return !needs_x(program, at, end, length);
+    reach = reach_of(program, out->plain, end == formula::End::lower ? 1 : -1, std::fmin(1, length));
+    return reach > 0;
   };
-  out->lower_exact = near(formula::End::lower, range.lower, out->lower);
-  out->upper_exact = near(formula::End::upper, range.upper, out->upper);
+  out->lower_exact = near(formula::End::lower, range.lower, out->lower, out->lower_reach);
+  out->upper_exact = near(formula::End::upper, range.upper, out->upper, out->upper_reach);
   return out;
 }
 
@@ -53,18 +92,23 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   constexpr std::size_t chunk = 256;
   double away[chunk];
   for (std::size_t from = 0, to = 0; from < x.size(); from = to) {
-    // Points that are seen from the same end.
-    const bool above = distance[from] >= 0;
-    while (to < x.size() && to - from < chunk && (distance[to] >= 0) == above) ++to;
-    const std::size_t count = to - from;
-    if (!(above ? programs.lower_exact : programs.upper_exact)) {
-      const formula::Input<double> input{&x[from]};
-      formula::evaluate_many<double>(programs.plain, {&input, 1}, count, &y[from]);
-      continue;
-    }
-    for (std::size_t i = 0; i < count; ++i) away[i] = std::fabs(distance[from + i]);
+    // Points of one program.
+    const Program<double>& program = programs.at(x[from], distance[from]);
+    for (; to < x.size() && to - from < chunk && &programs.at(x[to], distance[to]) == &program; ++to)
+      away[to - from] = programs.away(program, x[to], distance[to]);
     const formula::Input<double> inputs[2] = {{&x[from]}, {away}};
-    formula::evaluate_many<double>(above ? programs.lower : programs.upper, inputs, count, &y[from]);
+    const std::size_t taken = &program == &programs.plain ? 1 : 2;
+    formula::evaluate_many<double>(program, {inputs, taken}, to - from, &y[from]);
+  }
+}
+
+void find_errors(const Programs& programs, std::span<const double> x, std::span<const double> distance,
+                 std::span<double> error) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Program<double>& program = programs.at(x[i], distance[i]);
+    const double inputs[2] = {x[i], programs.away(program, x[i], distance[i])};
+    const std::size_t taken = &program == &programs.plain ? 1 : 2;
+    error[i] = formula::running_error(program, {inputs, taken}).error;
   }
 }
 
@@ -80,7 +124,7 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
     formula::evaluate_many<double>(programs->plain, {&input, 1}, 1, &value);
     out.constant = value;
   }
-  if (!programs->lower_exact && !programs->upper_exact) {
+  if (programs->all_plain()) {
     out.values = [programs](std::span<const double> x, std::span<const double>, std::span<double> y) {
       const formula::Input<double> input{x.data()};
       formula::evaluate_many<double>(programs->plain, {&input, 1}, x.size(), y.data());
@@ -89,6 +133,8 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
     out.values = [programs](std::span<const double> x, std::span<const double> distance,
                             std::span<double> y) { evaluate(*programs, x, distance, y); };
   }
+  out.errors = [programs](std::span<const double> x, std::span<const double> distance,
+                          std::span<double> error) { find_errors(*programs, x, distance, error); };
   out.knows[0] = programs->lower_exact;
   out.knows[1] = programs->upper_exact;
   out.features = [tree, variable](const Range& within) { return features_of(tree, variable, within); };

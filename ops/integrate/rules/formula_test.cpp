@@ -30,6 +30,7 @@ TEST(Formula, KnownIntegralsFromTheirTexts) {
     const bool good = near(answer.value, known.exact, 1e-10);
     EXPECT_TRUE(good || !answer.converged())
         << known.id << " claims " << answer.value << " for " << known.exact;
+    EXPECT_TRUE(answer.converged()) << known.id << ": " << words(answer);
     if (good && answer.converged()) ++right;
   }
   EXPECT_EQ(right, known_integrals().size());

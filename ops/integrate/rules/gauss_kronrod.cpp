@@ -47,7 +47,11 @@ class Adaption {
  public:
   Adaption(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance, const Adaptive& how)
       : sampler_(sampler), tracks_(tracks), tolerance_(tolerance), how_(how) {
-    for (const Track& track : tracks) variables_.emplace_back(track.piece, sampler.range());
+    for (const Track& track : tracks) {
+      variables_.emplace_back(track.piece, sampler.range());
+      for (const int side : {0, 1})
+        if (track.inside[side]) variables_.back().stay_inside(side);
+    }
   }
 
   Answer run(Stuck* stuck);

@@ -25,6 +25,7 @@ struct Track {
   Piece piece;
   Through through = Through::directly;
   double from = 0, to = 1;
+  bool inside[2] = {false, false};  // as Variable::stay_inside has it
   static Track direct(const Piece& piece);
   static Track transformed(const Piece& piece, const Range& range);
 };

@@ -47,7 +47,9 @@ struct Integrand {
   bool knows[2] = {false,
                    false};  // near the lower, near the upper end: values are computed from the distance
   std::function<Features(const Range&)> features = {};  // optional
-  std::optional<double> constant = {};                  // its value, if it is the same everywhere
+  // Optional: how far each value may be off by the integrand's own rounding, the abscissa being exact.
+  Values errors = {};
+  std::optional<double> constant = {};  // its value, if it is the same everywhere
 };
 
 // A callable of x alone.

@@ -20,6 +20,13 @@ Integrand part_of(const Integrand& f, const Range& whole, const Range& part) {
     }
     f.values(x, told, y);
   };
+  // The errors of values far inside need no exact distance.
+  if (f.errors)
+    out.errors = [&f, whole](std::span<const double> x, std::span<const double>, std::span<double> error) {
+      std::vector<double> told(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) told[i] = whole.distance(x[i]);
+      f.errors(x, told, error);
+    };
   return out;
 }
 
@@ -52,7 +59,7 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   const Answer rough = rest_of(infinity);
   Answer out = rest_of(tolerance.of(rough.magnitude) / 8);
   out.rule = rule;
-  if (out.reason == Reason::diverges || sampler.exhausted()) return out;
+  if (out.without_limit() || sampler.exhausted()) return out;
   const Range part = above ? Range{range.lower, tail.start} : Range{tail.start, range.upper};
   Limits left = limits;
   left.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler.evaluations());

@@ -53,21 +53,42 @@ struct Series {
   }
 };
 
-double size(const std::vector<double>& terms, std::size_t i) { return std::fabs(terms[i]); }
+enum class Swing { fades, stays, unclear };
+
+// The distance between zeros where it is nearly the same; else NaN.
+double usual_gap(const Tail& tail) {
+  const std::vector<double>& z = tail.zeros;
+  const double mean = z.back() / static_cast<double>(z.size() - 1);
+  for (std::size_t i = 1; i < z.size(); ++i)
+    if (!(std::fabs(z[i] - z[i - 1] - mean) < 0.02 * mean)) return nothing;
+  return mean;
+}
+
+// The size of the swings from a distance on.
+double size_far_out(Sampler& sampler, const Tail& tail, double far, double gap, double allowed) {
+  const Answer there = stretch(sampler, tail, far, far + gap, allowed);
+  const Answer back = stretch(sampler, tail, far - gap / 2, far + gap / 2, allowed);
+  return std::fmax(std::fabs(there.value), std::fabs(back.value));
+}
 
 // Whether the swings fade: a series that does not is summed by the epsilon algorithm all the same.
-bool fades(Sampler& sampler, const Tail& tail, const std::vector<double>& terms) {
+Swing swing_of(Sampler& sampler, const Tail& tail, const std::vector<double>& terms) {
+  constexpr double as_large = 1 - 1e-6, much_smaller = 0.8;
   const std::size_t last = terms.size() - 1;
+  const double size = std::fabs(terms[last]), before = std::fabs(terms[last / 2]);
   for (std::size_t i = 1; i < terms.size(); ++i)
-    if ((terms[i] < 0) == (terms[i - 1] < 0)) return false;
-  if (size(terms, last) > 0.98 * size(terms, last / 2)) return false;
-  if (size(terms, last) < 1e-12 * size(terms, 0)) return true;
-  if (std::isnan(tail.gap)) return size(terms, last) < 0.9 * size(terms, last / 2);
+    if ((terms[i] < 0) == (terms[i - 1] < 0)) return Swing::unclear;
+  if (size < 1e-12 * std::fabs(terms[0])) return Swing::fades;
+  const double gap = usual_gap(tail);
+  if (std::isnan(gap))
+    return size < 0.9 * before ? Swing::fades : size < as_large * before ? Swing::unclear : Swing::stays;
   // Far out, where only the trend is left.
-  const double far = tail.gap * 40000;
-  const Answer there = stretch(sampler, tail, far, far + tail.gap, size(terms, last));
-  const Answer back = stretch(sampler, tail, far - tail.gap / 2, far + tail.gap / 2, size(terms, last));
-  return std::fmax(std::fabs(there.value), std::fabs(back.value)) < 0.8 * size(terms, last);
+  const double far = size_far_out(sampler, tail, 4e4 * gap, gap, size),
+               further = size_far_out(sampler, tail, 4e8 * gap, gap, size);
+  if (!std::isfinite(further)) return far < much_smaller * size ? Swing::fades : Swing::unclear;
+  if (further <= much_smaller * far && further < much_smaller * size) return Swing::fades;
+  // What still falls there may fall for ever, or to a size that stays.
+  return further < 0.999 * far ? Swing::unclear : Swing::stays;
 }
 
 // Ooura and Mori's phi(t) = t / (1 - E(t)) and its derivative.
@@ -99,11 +120,13 @@ Answer between_zeros(Sampler& sampler, const Tail& tail, double allowed) {
   Series series{sampler, tail, allowed};
   Answer out = series.sum(tail.zeros, 0);
   out.rule = "epsilon";
-  if (series.terms.size() + 1 == tail.zeros.size() && !fades(sampler, tail, series.terms)) {
-    out.reason = Reason::diverges;
-    out.where = tail.direction * infinity;
-    out.truncation = infinity;
-  }
+  if (series.terms.size() + 1 != tail.zeros.size()) return out;
+  const Swing swing = swing_of(sampler, tail, series.terms);
+  if (swing == Swing::fades) return out;
+  if (swing == Swing::unclear) out.value = nothing;
+  out.reason = swing == Swing::stays ? Reason::diverges : Reason::may_diverge;
+  out.where = tail.direction * infinity;
+  out.truncation = infinity;
   return out;
 }
 

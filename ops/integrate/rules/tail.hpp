@@ -23,7 +23,7 @@ std::vector<double> find_zeros(Sampler& sampler, double from, int direction, std
 Tail tail_of(Sampler& sampler, double from, int direction);
 
 // Both give the integral from tail.start to infinity, counted positive. `diverges` where the swings do not
-// fade.
+// fade, `may_diverge` where that cannot be seen.
 Answer between_zeros(Sampler& sampler, const Tail& tail, double allowed);
 Answer ooura_mori(Sampler& sampler, const Tail& tail, double allowed);
 // The series of the stretches between the middles of the zeros.

@@ -98,15 +98,25 @@ double Variable::blind(int side) const {
   return std::isinf(end) ? 0 : 2 * unit * std::fabs(end);
 }
 
+void Variable::stay_inside(int side) {
+  inside_[side] = true;
+  nearest_[side] =
+      side == 0 ? std::nextafter(piece_.lower, infinity) : std::nextafter(piece_.upper, -infinity);
+}
+
 void Variable::place(int side, std::span<double> distance, std::span<double> x) const {
   const bool from_lower = shape_ == Shape::above || (shape_ == Shape::between && side == 0);
   const bool from_upper = shape_ == Shape::below || (shape_ == Shape::between && side == 1);
   const std::size_t count = x.size();
   if (from_lower) {
     for (std::size_t i = 0; i < count; ++i) x[i] = piece_.lower + (distance[i] *= length_);
+    if (inside_[0])
+      for (double& at : x) at = std::fmax(at, nearest_[0]);
     if (lower_is_end_) return;
   } else if (from_upper) {
     for (std::size_t i = 0; i < count; ++i) x[i] = piece_.upper + (distance[i] *= -length_);
+    if (inside_[1])
+      for (double& at : x) at = std::fmin(at, nearest_[1]);
     if (upper_is_end_) return;
   } else {
     for (std::size_t i = 0; i < count; ++i) x[i] = side == 0 ? -distance[i] : distance[i];

@@ -55,6 +55,10 @@ class Variable {
   double blind(int side) const;
   bool is_end(int side) const { return side == 0 ? lower_is_end_ : upper_is_end_; }
 
+  // From now on no x is the end of this side, but at the nearest the number before it.
+  void stay_inside(int side);
+  bool stays_inside(int side) const { return inside_[side]; }
+
   // Points from distances (of the unit piece), in place: `distance` becomes what the integrand is told.
   void place(int side, std::span<double> distance, std::span<double> x) const;
   // The same for any t.
@@ -68,6 +72,8 @@ class Variable {
   Shape shape_;
   double length_, reach_;
   bool lower_is_end_, upper_is_end_;
+  bool inside_[2] = {false, false};
+  double nearest_[2] = {0, 0};
 };
 
 }  // namespace tessera::quadrature

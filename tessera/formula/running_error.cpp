@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/formula/running_error.hpp"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include "tessera/formula/interpret.hpp"
+
+namespace tessera::formula {
+namespace {
+
+constexpr double unit = 0x1p-53, infinity = std::numeric_limits<double>::infinity();
+constexpr double own = 2 * unit, library = 16 * unit;  // of the value: what functions may be off
+
+double residual_of_sum(double a, double b, double sum) {
+  const double other = sum - a;
+  return std::fabs((a - (sum - other)) + (b - other));
+}
+
+// What the function's value moves by when its argument does, by the slope at the argument.
+double moved_by_slope(Op op, double a, double error, double value) {
+  const double inside = std::fmax((1 - std::fabs(a)) * (1 + std::fabs(a)), error);
+  switch (op) {
+    case Op::sqrt:
+      return error < a ? error / (2 * value) : std::sqrt(error);
+    case Op::cbrt:
+      return error < std::fabs(a) ? error / (3 * value * value) : std::cbrt(error);
+    case Op::exp:
+      return value * (error < 0.5 ? error : std::expm1(error));
+    case Op::exp2:
+      return value * (error < 0.5 ? error : std::exp2(error));
+    case Op::expm1:
+      return (value + 1) * (error < 0.5 ? error : std::expm1(error));
+    case Op::log:
+      return error < a ? error / (a - error) : infinity;
+    case Op::log2:
+      return error < a ? error / (a - error) / std::numbers::ln2 : infinity;
+    case Op::log10:
+      return error < a ? error / (a - error) / std::numbers::ln10 : infinity;
+    case Op::log1p:
+      return error < 1 + a ? error / (1 + a - error) : infinity;
+    case Op::sin:
+    case Op::cos:
+      return std::fmin(error, 2);
+    case Op::tan:
+      return error * (1 + std::fabs(value)) < 0.5 ? error * (1 + value * value) : infinity;
+    case Op::asin:
+    case Op::acos:
+      return error / std::sqrt(inside);
+    case Op::atan:
+      return std::fmin(error / (1 + a * a), 4);
+    case Op::sinh:
+    case Op::cosh:
+      return (std::fabs(value) + 1) * (error < 0.5 ? error : std::expm1(error));
+    case Op::tanh:
+      return error * (1 - value) * (1 + value);
+    case Op::asinh:
+      return error / std::hypot(1, a);
+    case Op::acosh:
+      return error / std::sqrt(std::fmax((a - 1) * (a + 1), error));
+    case Op::atanh:
+      return error / inside;
+    case Op::erf:
+    case Op::erfc:
+      return 1.13 * error * std::exp(-a * a);
+    default:  // steps, and functions whose slope costs more than two values
+      return std::fmax(std::fabs(apply<double>(op, a + error, 0, 0) - value),
+                       std::fabs(apply<double>(op, a - error, 0, 0) - value));
+  }
+}
+
+double of_one(Op op, Running a, double value) {
+  const double moved = a.error == 0 ? 0 : moved_by_slope(op, a.value, a.error, value);
+  switch (op) {
+    case Op::neg:
+    case Op::abs:
+      return a.error;
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::round:
+    case Op::sign:
+    case Op::logic_not:
+      return moved;
+    case Op::sqrt:
+      return moved + (value > 0 ? std::fabs(std::fma(value, value, -a.value)) / (2 * value) : 0);
+    default:
+      return moved + (same_everywhere(op) ? own : library) * std::fabs(value);
+  }
+}
+
+double of_quotient(Running a, Running b, double value) {
+  const double rounded = std::fabs(std::fma(value, b.value, -a.value)) / std::fabs(b.value);
+  if (a.error == 0 && b.error == 0) return rounded;
+  const double nearest = std::fabs(b.value) - b.error;
+  return nearest > 0 ? rounded + (a.error + std::fabs(value) * b.error) / nearest : infinity;
+}
+
+double of_power(Running a, Running b, double value) {
+  double moved = 0;
+  if (a.error > 0)
+    moved += a.error < std::fabs(a.value)
+                 ? std::fabs(value * b.value) * a.error / (std::fabs(a.value) - a.error)
+                 : std::fabs(std::pow(std::fabs(a.value) + a.error, b.value));
+  if (b.error > 0) moved += std::fabs(value * std::log(std::fabs(a.value))) * b.error;
+  return moved + own * std::fabs(value);
+}
+
+double of_remainder(Running a, Running b) {
+  if (a.error == 0 && b.error == 0) return 0;
+  const double times = std::trunc(a.value / b.value);
+  const double moved = a.error + std::fabs(times) * b.error, left = std::fabs(a.value - times * b.value);
+  const bool may_jump = left <= moved || std::fabs(b.value) - left <= moved;
+  return may_jump ? std::fabs(b.value) : moved;
+}
+
+double of_two(Op op, Running a, Running b, double value) {
+  const double both = a.error + b.error;
+  const bool open = both > 0 && std::fabs(a.value - b.value) <= both;
+  switch (op) {
+    case Op::add:
+      return both + residual_of_sum(a.value, b.value, value);
+    case Op::sub:
+      return both + residual_of_sum(a.value, -b.value, value);
+    case Op::mul:
+      return std::fabs(a.value) * b.error + std::fabs(b.value) * a.error +
+             std::fabs(std::fma(a.value, b.value, -value));
+    case Op::div:
+      return of_quotient(a, b, value);
+    case Op::min:
+    case Op::max:
+    case Op::fmin:
+    case Op::fmax:
+      return open ? std::fmax(a.error, b.error) : value == a.value ? a.error : b.error;
+    case Op::fmod:
+      return of_remainder(a, b);
+    case Op::less:
+    case Op::less_equal:
+    case Op::equal:
+    case Op::not_equal:
+      return open;
+    case Op::logic_and:
+    case Op::logic_or:
+      return (a.error > 0 && std::fabs(a.value) <= a.error) || (b.error > 0 && std::fabs(b.value) <= b.error);
+    case Op::pow:
+      return of_power(a, b, value);
+    case Op::atan2:
+      return (std::fabs(a.value) * b.error + std::fabs(b.value) * a.error) /
+                 (a.value * a.value + b.value * b.value) +
+             own * std::fabs(value);
+    case Op::hypot:
+      return both + own * std::fabs(value);
+    default:
+      return infinity;
+  }
+}
+
+double of_three(Op op, Running a, Running b, Running c, double value) {
+  if (op == Op::fma)
+    return std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + c.error + unit * std::fabs(value);
+  const bool open = a.error > 0 && std::fabs(a.value) <= a.error;
+  if (open) return std::fabs(b.value - c.value) + std::fmax(b.error, c.error);
+  return a.value != 0 ? b.error : c.error;
+}
+
+}  // namespace
+
+Running running_error(const Program<double>& program, std::span<const double> inputs) {
+  Running registers[most_registers];
+  const auto operand = [&](std::uint8_t code) -> Running {
+    if (code < first_input) return registers[code];
+    if (code < first_constant) return {inputs[code - first_input], 0};
+    return {program.constants[code - first_constant], 0};
+  };
+  for (int i = 0; i < program.step_count; ++i) {
+    const Step& step = program.steps[i];
+    const int count = arity(step.op);
+    const Running a = operand(step.a), b = count > 1 ? operand(step.b) : Running{},
+                  c = count > 2 ? operand(step.c) : Running{};
+    const double value = apply<double>(step.op, a.value, b.value, c.value);
+    const double error = count == 1   ? of_one(step.op, a, value)
+                         : count == 2 ? of_two(step.op, a, b, value)
+                                      : of_three(step.op, a, b, c, value);
+    registers[step.to] = {value, error};
+  }
+  return operand(program.result);
+}
+
+}  // namespace tessera::formula

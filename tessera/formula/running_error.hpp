@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A formula's value with how far its own rounding may have led from it: a running error bound as in Higham's
+// "Accuracy and Stability of Numerical Algorithms". 1 - cos(x) at 1e-9 is 0 with an error of 1e-16: that no
+// digit of it is right, no value of it shows.
+#pragma once
+#include <span>
+#include "tessera/formula/program.hpp"
+
+namespace tessera::formula {
+
+struct Running {
+  double value = 0;  // the one that evaluate() gives
+  double error = 0;  // infinite or NaN where nothing can be said
+};
+
+// The inputs are taken for exact. What + - * / and square roots round off is computed, not estimated; of
+// other functions it is what they may be off. Good to first order: for an estimate, not for a proof.
+Running running_error(const Program<double>& program, std::span<const double> inputs);
+
+}  // namespace tessera::formula
