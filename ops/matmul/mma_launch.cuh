@@ -25,7 +25,12 @@ template <class Kind, MmaConfig config, Along along_a, Along along_b>
 void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
   const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
   static std::atomic<std::uint64_t> allowed{0};
+  const std::uint64_t before = allowed.load();
   detail::allow_shared_bytes(kernel, config.shared_bytes(), run.device->index, allowed);
+  // Once, too: as many blocks shall fit as may, whatever that leaves of the cache.
+  if (allowed.load() != before)
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                     cudaSharedmemCarveoutMaxShared));
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
