@@ -94,9 +94,11 @@ Asked asked_of(const Arguments& arguments) {
 Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions,
                  const quadrature::VegasEngineFor& engine) {
   if (asked.variables.size() != 1 || asked.rule == "vegas") {
+    quadrature::Box box = asked.box;
+    if (asked.rule == "auto") box.features = quadrature::features_of(asked.formula, asked.variables, box);
     Answer out = quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
-                                     asked.box, asked.tolerance, asked.limits, asked.points, threads,
-                                     asked.seed, by_regions, engine);
+                                     box, asked.tolerance, asked.limits, asked.points, threads, asked.seed,
+                                     by_regions, engine);
     out.names = asked.variables;
     return out;
   }

@@ -62,6 +62,16 @@ Chooser::Chooser(const Integrand& f, const Range& range, const Tolerance& tolera
     say(fmt::format("the formula is not smooth at {}x = {:.6g}: cut there",
                     found.breaks.size() == 1 ? "" : "some places, such as ", found.breaks.front()));
   points_.insert(points_.end(), found.breaks.begin(), found.breaks.end());
+  if (!found.needles.empty())
+    say(fmt::format("the formula shows {} at x = {:.6g}: cut there",
+                    found.needles.size() == 1 ? "a narrow peak"
+                                              : fmt::format("{} narrow peaks, such as", found.needles.size()),
+                    found.needles.front()));
+  points_.insert(points_.end(), found.needles.begin(), found.needles.end());
+  for (std::size_t i = 0; i < found.needles.size(); ++i)
+    needles_.push_back({found.needles[i] - found.widths[i], found.needles[i] + found.widths[i]});
+  crowded_ = found.crowded;
+  if (crowded_) say("the formula shows more narrow peaks than can be looked at: nothing is claimed");
   centres_ = std::move(found.centres);
 }
 
@@ -78,6 +88,10 @@ Answer Chooser::run() {
     const bool converged = answer_.converged();
     charge(answer_, error_of_values(sampler_.integrand(), sampler_.range(), pieces()), tolerance_);
     if (converged && !answer_.converged()) say("rounding inside the formula leaves fewer digits");
+  }
+  if (crowded_ && answer_.converged()) {
+    answer_.reason = Reason::doubtful;
+    answer_.truncation = infinity;
   }
   answer_.evaluations = sampler_.evaluations();
   answer_.why = why_;
@@ -102,6 +116,10 @@ bool Chooser::look_around() {
                     seen_.x.size()));
     return give_up(zero, Reason::doubtful, nothing);
   }
+  std::erase_if(seen_.peaks, [this](double x) {
+    return std::any_of(needles_.begin(), needles_.end(),
+                       [x](const Range& needle) { return needle.lower <= x && x <= needle.upper; });
+  });
   std::vector<double> narrow;  // others are cut at, too, which harms nothing
   for (const double x : seen_.peaks)
     if (is_narrow(sampler_, x)) narrow.push_back(x);

@@ -45,6 +45,8 @@ class Chooser {
   std::string why_;
   int mended_ = 0;
   bool charged_ = false;  // the answer's rounding holds that of the integrand's values
+  std::vector<Range> needles_;  // that the formula showed
+  bool crowded_ = false;
   std::int64_t first_points_ = 0;
 };
 

@@ -35,6 +35,7 @@ class Choice {
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut);
   Answer by_regions();
+  std::vector<Axis> other_axes(const Box& box) const;
   Answer by_chance(const Box& box);
   bool settles(Answer answer);
   const Answer& check();
@@ -74,7 +75,7 @@ const Answer& Choice::check() {
 }
 
 Answer Choice::regions_from(double first_cut) {
-  Cube points = cube(0.4);
+  Cube points = cube(0.4, regions_.rule ? seen_.whole : seen_.axes);
   return counted(regions_.rule ? regions_.rule(points, tolerance_, first_cut)
                                : genz_malik(points, tolerance_, threads_, first_cut));
 }
@@ -91,15 +92,29 @@ Answer Choice::by_regions() {
   return out;
 }
 
+// Plain ones; but where the formula has parts or peaks of which only it knows, these, less drawn together.
+std::vector<Axis> Choice::other_axes(const Box& box) const {
+  std::vector<Axis> out;
+  for (const Axis& axis : seen_.axes) {
+    out.push_back(Axis::of(axis.range));
+    if (box.features.empty()) continue;
+    std::vector<Axis> parts;
+    for (const Axis& part : axis.parts.empty() ? std::vector<Axis>{axis} : axis.parts)
+      parts.push_back(part.range.finite() && part.width > 0
+                          ? Axis::around(part.range, part.centre, 2 * part.width)
+                          : part);
+    out.back() = Axis::of_parts(axis.range, std::move(parts));
+  }
+  return out;
+}
+
 // Two runs of VEGAS that learn from different points and, where axes are drawn together, in different
 // variables.
 Answer Choice::by_chance(const Box& box) {
   Cube points = cube(0.6);
   Answer out = counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
   if (!out.converged()) return out;
-  std::vector<Axis> plain;
-  for (const Range& range : box.axes) plain.push_back(Axis::of(range));
-  Cube others = cube(0.95, plain);
+  Cube others = cube(0.95, other_axes(box));
   const Tolerance coarse{.relative = std::fmax(tolerance_.relative, 1e-3), .absolute = tolerance_.absolute};
   const Answer other = counted(vegas(others, coarse, {.seed = 12, .threads = threads_}));
   out.evaluations += other.evaluations;

@@ -12,6 +12,7 @@ inline constexpr Limits usual_cubature_limits{.evaluations = 100'000'000, .secon
 // Finds the largest |f|, and draws the axes together around it where it is narrow.
 struct Explored {
   std::vector<Axis> axes;
+  std::vector<Axis> whole;  // the same without parts, for who cannot have them
   bool zeros_only = false;
   std::vector<double> gap;  // a point in a part of the box where f has no value
   std::string words;

@@ -14,7 +14,30 @@ Axis Axis::around(const Range& range, double centre, double width) {
   return out;
 }
 
+Axis Axis::of_parts(const Range& range, std::vector<Axis> parts) {
+  if (parts.size() == 1) return parts[0];
+  return {.range = range, .parts = std::move(parts)};
+}
+
+double Axis::place_of(double x) const {
+  double below = 0, above = 1;
+  for (int i = 0; i < 64; ++i) {
+    const double middle = (below + above) / 2;
+    double there = 0, slope = 0;
+    map(middle, there, slope);
+    (there < x ? below : above) = middle;
+  }
+  return (below + above) / 2;
+}
+
 void Axis::map(double u, double& x, double& slope) const {
+  if (!parts.empty()) {
+    const auto share = static_cast<double>(parts.size());
+    const double at = std::fmin(u * share, std::nextafter(share, 0)), part = std::floor(at);
+    parts[static_cast<std::size_t>(part)].map(at - part, x, slope);
+    slope *= share;
+    return;
+  }
   const double scale = width > 0 ? width : 1;
   if (range.finite()) {
     if (width == 0) {

@@ -25,6 +25,7 @@ using ManyValues =
 
 struct Box {
   std::vector<Range> axes;
+  std::vector<Features> features = {};  // of each axis; none: nothing is known
   int dimensions() const { return static_cast<int>(axes.size()); }
 };
 
@@ -33,11 +34,15 @@ struct Axis {
   Range range;
   double centre = 0, width = 0;  // of a peak; width 0: none
   double from = 0, to = 1;       // of the variable before it is drawn together
+  std::vector<Axis> parts = {};  // of the range, one after another: each has the same share of u
 
   static Axis of(const Range& range);  // no peak; infinite ranges around 0 or the limit
   static Axis around(const Range& range, double centre, double width);
+  static Axis of_parts(const Range& range, std::vector<Axis> parts);
   void map(double u, double& x, double& slope) const;
-  bool plain() const { return range.finite() && width == 0; }  // x is linear in u
+  double place_of(double x) const;                                              // its u
+  bool plain() const { return range.finite() && width == 0 && parts.empty(); }  // x is linear in u
+  std::size_t count() const { return parts.empty() ? 1 : parts.size(); }
 };
 
 // Whether f has no value in a whole part of the box around x, of which it has none: rather than at a point,

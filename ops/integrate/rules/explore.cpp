@@ -12,9 +12,7 @@ using Point = std::vector<double>;  // on the cube
 
 class Explorer {
  public:
-  Explorer(const ManyValues& f, const Box& box) : f_(f), d_(box.axes.size()) {
-    for (const Range& range : box.axes) axes_.push_back(Axis::of(range));
-  }
+  Explorer(const ManyValues& f, const Box& box);
 
   Explored run();
   std::int64_t evaluations() const { return evaluations_; }
@@ -23,15 +21,57 @@ class Explorer {
   std::vector<double> sizes(const std::vector<Point>& points);
   void find_gap(const std::vector<double>& x, const std::vector<double>& y);
   std::vector<Point> first_points() const;
+  std::vector<Point> told_points() const;
+  void note(const Point& top, double height);
+  void settle(Explored& out) const;
   void climb(Point& top, double& height);
   double width(const Point& top, double height, std::size_t axis);
+  void draw_together(Explored& out, const Point& top, double height);
 
   const ManyValues& f_;
   std::size_t d_;
-  std::vector<Axis> axes_;
+  struct Narrow {
+    double x, width;
+  };
+  std::vector<Axis> axes_;  // cut where the formula breaks
+  std::vector<std::vector<double>> centres_;
+  std::vector<std::vector<Narrow>> narrow_;  // peaks, axis by axis
   std::int64_t evaluations_ = 0;
   Point gap_;
 };
+
+// Parts between breaks; those that rounding alone tells apart are one.
+std::vector<Axis> parts_of(const Range& range, const std::vector<double>& breaks) {
+  std::vector<Axis> out;
+  double from = range.lower;
+  for (const double x : breaks) {
+    if (!(from < x && x < range.upper) || x - from <= 16 * unit * std::fabs(x)) continue;
+    out.push_back(Axis::of({from, x}));
+    from = x;
+  }
+  out.push_back(Axis::of({from, range.upper}));
+  return out;
+}
+
+Explorer::Explorer(const ManyValues& f, const Box& box)
+    : f_(f), d_(box.axes.size()), centres_(d_), narrow_(d_) {
+  constexpr std::size_t most = 4096;
+  std::size_t pieces = 1;
+  for (std::size_t axis = 0; axis < d_; ++axis) {
+    const Range& range = box.axes[axis];
+    if (box.features.empty()) {
+      axes_.push_back(Axis::of(range));
+      continue;
+    }
+    const Features& told = box.features[axis];
+    std::vector<Axis> parts = parts_of(range, told.breaks);
+    if (pieces * parts.size() > most) parts = {Axis::of(range)};
+    pieces *= parts.size();
+    axes_.push_back(Axis::of_parts(range, std::move(parts)));
+    for (const double x : told.centres)
+      if (range.lower < x && x < range.upper) centres_[axis].push_back(x);
+  }
+}
 
 // |f| without the slopes of the axes: a peak is a peak of f.
 std::vector<double> Explorer::sizes(const std::vector<Point>& points) {
@@ -54,6 +94,36 @@ std::vector<Point> Explorer::first_points() const {
   for (std::uint32_t i = 0; i < scattered; ++i) {
     Point point(d_);
     for (std::size_t axis = 0; axis < d_; ++axis) point[axis] = sobol(i, static_cast<int>(axis), 77);
+    out.push_back(std::move(point));
+  }
+  return out;
+}
+
+// Wherever parts of the formula change sign together: a needle may stand there.
+std::vector<Point> Explorer::told_points() const {
+  constexpr std::size_t most = 4096, repeated = 16;
+  std::size_t count = 1;
+  bool all = true;
+  for (const auto& list : centres_) {
+    if (count * std::max<std::size_t>(1, list.size()) <= most) count *= std::max<std::size_t>(1, list.size());
+    all = all && !list.empty();
+  }
+  std::vector<Point> out;
+  if (std::all_of(centres_.begin(), centres_.end(), [](const auto& list) { return list.empty(); }))
+    return out;
+  const std::size_t repeats = all ? 1 : std::max<std::size_t>(1, std::min(repeated, most / count));
+  for (std::size_t k = 0; k < count * repeats; ++k) {
+    Point point(d_);
+    std::size_t rest = k / repeats;
+    for (std::size_t axis = 0; axis < d_; ++axis) {
+      const std::vector<double>& list = centres_[axis];
+      if (list.empty()) {
+        point[axis] = sobol(static_cast<std::uint32_t>(k), static_cast<int>(axis), 78);
+        continue;
+      }
+      point[axis] = axes_[axis].place_of(list[rest % list.size()]);
+      rest /= list.size();
+    }
     out.push_back(std::move(point));
   }
   return out;
@@ -113,19 +183,97 @@ double Explorer::width(const Point& top, double height, std::size_t axis) {
   return out;
 }
 
+// How wide a peak is along the axes.
+void Explorer::note(const Point& top, double height) {
+  for (std::size_t axis = 0; axis < d_; ++axis) {
+    const double w = width(top, height, axis);
+    double x = 0, slope = 0;
+    axes_[axis].map(top[axis], x, slope);
+    const Range& range = axes_[axis].range;
+    const double length = range.finite() ? range.upper - range.lower : std::fmax(1, std::fabs(x));
+    if (w == 0 || w > 0.05 * length) continue;
+    std::vector<Narrow>& list = narrow_[axis];
+    const auto same = std::find_if(list.begin(), list.end(), [&](const Narrow& known) {
+      return std::fabs(known.x - x) <= std::fmax(known.width, w);
+    });
+    if (same == list.end()) list.push_back({x, w});
+    else same->width = std::fmin(same->width, w);
+  }
+}
+
+// One peak's surroundings: where there is no end, what lies beyond the other side of it is a part of its own.
+void add_around(std::vector<Axis>& parts, const Range& range, double x, double width) {
+  if (range.finite() || (std::isinf(range.lower) && std::isinf(range.upper))) {
+    parts.push_back(Axis::around(range, x, width));
+    return;
+  }
+  const bool above = std::isinf(range.upper);
+  const double limit = above ? range.lower : range.upper, other = x + (x - limit);
+  Axis rest = Axis::of(above ? Range{other, range.upper} : Range{range.lower, other});
+  rest.width = std::fabs(x - limit);
+  if (!above) parts.push_back(rest);
+  parts.push_back(Axis::around(above ? Range{limit, other} : Range{other, limit}, x, width));
+  if (above) parts.push_back(rest);
+}
+
+// Each axis is drawn together around all narrow peaks in each of its parts.
+void Explorer::settle(Explored& out) const {
+  for (std::size_t axis = 0; axis < d_; ++axis) {
+    std::vector<Narrow> peaks = narrow_[axis];
+    if (peaks.empty()) continue;
+    std::sort(peaks.begin(), peaks.end(), [](const Narrow& a, const Narrow& b) { return a.x < b.x; });
+    const Axis& whole = axes_[axis];
+    std::vector<Axis> parts;
+    for (const Axis& part : whole.parts.empty() ? std::vector<Axis>{whole} : whole.parts) {
+      std::vector<Narrow> inside;
+      for (const Narrow& peak : peaks)
+        if (part.range.lower < peak.x && peak.x < part.range.upper) inside.push_back(peak);
+      if (inside.empty()) parts.push_back(part);
+      double from = part.range.lower;
+      for (std::size_t i = 0; i < inside.size(); ++i) {
+        const bool last = i + 1 == inside.size();
+        const double to = last ? part.range.upper : inside[i].x + (inside[i + 1].x - inside[i].x) / 2;
+        add_around(parts, {from, to}, inside[i].x, inside[i].width);
+        from = to;
+      }
+    }
+    out.axes[axis] = Axis::of_parts(whole.range, std::move(parts));
+  }
+}
+
 Explored Explorer::run() {
+  constexpr std::size_t most_told = 24;
   Explored out;
-  const std::vector<Point> points = first_points();
+  std::vector<Point> points = first_points(), told = told_points();
+  const std::size_t scattered = points.size();
+  points.insert(points.end(), told.begin(), told.end());
   const std::vector<double> y = sizes(points);
   const auto best = static_cast<std::size_t>(std::max_element(y.begin(), y.end()) - y.begin());
   out.axes = axes_;
+  out.whole.clear();
+  for (const Axis& axis : axes_) out.whole.push_back(Axis::of(axis.range));
   out.gap = gap_;
   if (!gap_.empty()) return out;
   out.zeros_only = !(y[best] > 0);
   if (out.zeros_only) return out;
+  std::vector<std::size_t> order;
+  for (std::size_t i = scattered; i < points.size(); ++i)
+    if (y[i] > 0) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return y[a] > y[b]; });
+  if (order.size() > most_told) order.resize(most_told);
+  for (const std::size_t i : order) note(points[i], y[i]);
   Point top = points[best];
   double height = y[best];
   climb(top, height);
+  note(top, height);
+  settle(out);
+  draw_together(out, top, height);
+  out.gap = gap_;
+  return out;
+}
+
+// The axes without parts, around the largest peak alone.
+void Explorer::draw_together(Explored& out, const Point& top, double height) {
   int narrow = 0;
   for (std::size_t axis = 0; axis < d_; ++axis) {
     const double w = width(top, height, axis);
@@ -134,19 +282,23 @@ Explored Explorer::run() {
     axes_[axis].map(top[axis], x, slope);
     const Range& range = axes_[axis].range;
     const bool one_sided = !range.finite() && (std::isfinite(range.lower) || std::isfinite(range.upper));
+    const bool parts = !out.axes[axis].parts.empty();
     if (one_sided) {
-      out.axes[axis].width = w + std::fabs(x - (std::isfinite(range.lower) ? range.lower : range.upper));
-      continue;
+      out.whole[axis].width = w + std::fabs(x - (std::isfinite(range.lower) ? range.lower : range.upper));
+    } else if (!range.finite() || w <= 0.05 * (range.upper - range.lower)) {
+      out.whole[axis] = Axis::around(range, x, w);
+      ++narrow;
     }
-    if (range.finite() && w > 0.05 * (range.upper - range.lower)) continue;
-    out.axes[axis] = Axis::around(range, x, w);
-    ++narrow;
+    if (!parts) out.axes[axis] = out.whole[axis];
   }
-  out.gap = gap_;
   if (narrow > 0)
     out.words = fmt::format(
         "|f| is largest in a narrow peak: points are drawn together there on {} of {} axes", narrow, d_);
-  return out;
+  const auto cut =
+      std::count_if(out.axes.begin(), out.axes.end(), [](const Axis& a) { return a.count() > 1; });
+  if (cut > 0)
+    out.words += fmt::format("{}the formula breaks or has peaks at places on {} of {} axes: cut there",
+                             out.words.empty() ? "" : "; ", cut, d_);
 }
 
 }  // namespace

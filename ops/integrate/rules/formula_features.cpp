@@ -4,6 +4,7 @@
 // where one changes sign the place is found by halving, where a sum is largest or smallest by the golden
 // section.
 #include <algorithm>
+#include "ops/integrate/rules/formula_finder.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "ops/integrate/rules/probe.hpp"
 #include "tessera/formula/interpret.hpp"
@@ -14,21 +15,7 @@ namespace {
 using formula::Node;
 using formula::Op;
 
-constexpr std::size_t most_work = 4'000'000, most_breaks = 64, most_centres = 4;  // more: it swings
-
-enum class Kind {
-  none,
-  centre,
-  edge,
-  jump
-};  // edge: not smooth where the watched value is 0; jump: where it changes
-
-struct Watched {
-  std::size_t node;
-  Kind kind;
-  int first = -1,
-      second = -1;  // the watched value: of a child, or the difference of two; neither: of the node
-};
+constexpr std::size_t most_work = 4'000'000, most_breaks = 64;
 
 bool whole(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
@@ -71,37 +58,94 @@ Watched watched(const std::vector<Node>& nodes, std::size_t i) {
   }
 }
 
-class Finder {
- public:
-  Finder(const formula::Tree& tree, const std::string& variable)
-      : nodes_(tree.nodes()), tree_(tree), variable_(variable) {
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (const Watched w = watched(nodes_, i); w.kind != Kind::none) watched_.push_back(w);
+bool differ(Kind kind, double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return false;
+  return kind == Kind::jump ? a != b : (a < 0) != (b < 0);
+}
+
+}  // namespace
+
+Finder::Finder(const formula::Tree& tree, const std::string& variable)
+    : nodes_(tree.nodes()), tree_(tree), variable_(variable), alone_(tree.names().size() <= 1) {
+  classify();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Watched w = watched(nodes_, i);
+    if (w.kind != Kind::none && depends(w)) watched_.push_back(w);
+    if (is_inner(i)) watched_.push_back({i, Kind::inner});
   }
+}
 
-  Features run(const Range& range);
+void Finder::classify() {
+  for (const Node& node : nodes_) {
+    Of of = Of::none;
+    if (node.op == Op::variable)
+      of = tree_.names()[static_cast<std::size_t>(node.name)] == variable_ ? Of::variable : Of::others;
+    for (const auto child : node.child)
+      if (child >= 0) of = std::max(of, of_[static_cast<std::size_t>(child)]);
+    of_.push_back(of);
+  }
+  sharpened_.assign(nodes_.size(), false);
+  for (std::size_t i = nodes_.size(); i-- > 0;)
+    for (int k = 0; k < 3; ++k)
+      if (const auto child = nodes_[i].child[k]; child >= 0)
+        sharpened_[static_cast<std::size_t>(child)] =
+            sharpened_[static_cast<std::size_t>(child)] || sharpened_[i] || sharpens(i, k);
+}
 
- private:
-  void compute(double x, std::vector<double>& values) const;
-  double value(const Watched& w, const std::vector<double>& values) const;
-  double locate(const Watched& w, double from, double to, double before) const;
-  double turn(const Watched& w, double from, double to, bool largest) const;
-  void find_turns(const std::vector<double>& x, const std::vector<double>& seen, const Watched& w,
-                  Features& out) const;
+bool Finder::sharpens(std::size_t i, int k) const {
+  constexpr double mild = 16;
+  const Node& node = nodes_[i];
+  switch (node.op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::neg:
+      return false;
+    case Op::div:
+      return k == 1;
+    case Op::pow: {
+      const Node& power = nodes_[static_cast<std::size_t>(node.child[1])];
+      return k == 1 || !(whole(power) && 0 <= power.value && power.value <= mild);
+    }
+    default:
+      return true;
+  }
+}
 
-  const std::vector<Node>& nodes_;
-  const formula::Tree& tree_;
-  const std::string& variable_;
-  std::vector<Watched> watched_;
-};
+bool Finder::depends(const Watched& w) const {
+  if (w.first < 0) return of_[w.node] == Of::variable;
+  Of of = of_[static_cast<std::size_t>(w.first)];
+  if (w.second >= 0) of = std::max(of, of_[static_cast<std::size_t>(w.second)]);
+  return of == Of::variable;
+}
 
-void Finder::compute(double x, std::vector<double>& values) const {
+// Sums are watched by themselves; a constant times something is that.
+bool Finder::is_inner(std::size_t i) const {
+  const Node& node = nodes_[i];
+  if (of_[i] != Of::variable || !sharpened_[i] || i + 1 == nodes_.size() || node.child[0] < 0) return false;
+  const auto of_child = [&](int k) { return of_[static_cast<std::size_t>(node.child[k])]; };
+  switch (node.op) {
+    case Op::mul:
+    case Op::div:
+      return of_child(0) == Of::variable && of_child(1) == Of::variable;
+    case Op::pow:
+      return of_child(0) == Of::variable;
+    case Op::neg:
+    case Op::exp:
+      return false;
+    default:
+      return watched(nodes_, i).kind == Kind::none || node.op == Op::log;
+  }
+}
+
+void Finder::compute(double x, std::vector<double>& values, std::size_t last) const {
   values.resize(nodes_.size());
   const auto child = [&](const Node& node, int k) {
     return node.child[k] < 0 ? 0 : values[static_cast<std::size_t>(node.child[k])];
   };
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+  for (std::size_t i = 0; i <= last; ++i) {
     const Node& node = nodes_[i];
+    if (of_[i] == Of::others) continue;
     if (node.op == Op::number) values[i] = node.value;
     else if (node.op == Op::variable) values[i] = x;
     else values[i] = formula::apply<double>(node.op, child(node, 0), child(node, 1), child(node, 2));
@@ -119,18 +163,13 @@ double Finder::value(const Watched& w, const std::vector<double>& values) const 
   return w.second < 0 ? first : first - values[static_cast<std::size_t>(w.second)];
 }
 
-bool differ(Kind kind, double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return false;
-  return kind == Kind::jump ? a != b : (a < 0) != (b < 0);
-}
-
 // Halves until no number lies between; the upper one is the place.
 double Finder::locate(const Watched& w, double from, double to, double before) const {
   std::vector<double> values;
   for (int i = 0; i < 1100; ++i) {
     const double middle = from + (to - from) / 2;
     if (!(from < middle && middle < to)) break;
-    compute(middle, values);
+    compute(middle, values, w.node);
     (differ(w.kind, before, value(w, values)) ? to : from) = middle;
   }
   return to;
@@ -141,70 +180,92 @@ double Finder::turn(const Watched& w, double from, double to, bool largest) cons
   constexpr double golden = 0.6180339887498949;
   std::vector<double> values;
   const auto height = [&](double x) {
-    compute(x, values);
+    compute(x, values, w.node);
     return largest ? value(w, values) : -value(w, values);
   };
-  for (int i = 0; i < 80; ++i) {
-    const double left = to - golden * (to - from), right = from + golden * (to - from);
-    if (!(from < left && left < right && right < to)) break;
-    (height(left) > height(right) ? to : from) = height(left) > height(right) ? right : left;
+  double left = to - golden * (to - from), right = from + golden * (to - from);
+  double at_left = height(left), at_right = height(right);
+  for (int i = 0; i < 80 && from < left && left < right && right < to; ++i) {
+    // Near a smooth turn rounding alone tells heights apart.
+    if (i > 30 && std::fabs(at_left - at_right) <= unit * std::fabs(at_left))
+      return left + (right - left) / 2;
+    if (at_left > at_right) {
+      to = std::exchange(right, left);
+      at_right = at_left;
+      left = to - golden * (to - from);
+      at_left = height(left);
+    } else {
+      from = std::exchange(left, right);
+      at_left = at_right;
+      right = from + golden * (to - from);
+      at_right = height(right);
+    }
   }
   return from + (to - from) / 2;
 }
 
-void Finder::find_turns(const std::vector<double>& x, const std::vector<double>& seen, const Watched& w,
-                        Features& out) const {
-  std::vector<double> turns;
+std::vector<Place> Finder::turns(const std::vector<double>& x, const std::vector<double>& seen,
+                                 std::size_t k) const {
+  std::vector<Place> out;
   for (std::size_t i = 1; i + 1 < seen.size(); ++i) {
     const double before = seen[i] - seen[i - 1], after = seen[i] - seen[i + 1],
                  noise = 1e-12 * std::fabs(seen[i]);
     const bool largest = before > noise && after > noise, smallest = before < -noise && after < -noise;
-    if (!largest && !smallest) continue;
-    if (turns.size() == most_centres) return;  // it swings
-    turns.push_back(turn(w, x[i - 1], x[i + 1], largest));
+    if (largest || smallest)
+      out.push_back({.watched = k,
+                     .from = x[i - 1],
+                     .to = x[i + 1],
+                     .what = largest ? Place::What::largest : Place::What::smallest});
   }
-  out.centres.insert(out.centres.end(), turns.begin(), turns.end());
+  return out;
 }
 
 Features Finder::run(const Range& range) {
   Features out;
   const std::vector<double> x = probe_places(range, {.even = 1001, .per_decade = 6, .dense = 40});
   if (watched_.empty() || x.size() * nodes_.size() > most_work) return out;
-  std::vector<std::vector<std::pair<std::size_t, double>>> changes(
-      watched_.size());  // before which probe, and from what
+  std::vector<std::vector<Place>> changes(watched_.size());
   std::vector<double> values, last(watched_.size(), nothing);
   std::vector<std::vector<double>> sums(watched_.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     compute(x[i], values);
     for (std::size_t k = 0; k < watched_.size(); ++k) {
       const double now = value(watched_[k], values);
-      if (i > 0 && differ(watched_[k].kind, last[k], now)) changes[k].emplace_back(i, last[k]);
+      if (i > 0 && differ(watched_[k].kind, last[k], now))
+        changes[k].push_back({.watched = k, .from = x[i - 1], .to = x[i], .before = last[k]});
       last[k] = now;
-      if (watched_[k].kind == Kind::centre) sums[k].push_back(now);
+      if (watched_[k].kind <= Kind::inner) sums[k].push_back(now);
     }
   }
-  for (std::size_t k = 0; k < watched_.size(); ++k) {
-    const bool centre = watched_[k].kind == Kind::centre;
-    if (changes[k].size() > (centre ? most_centres : most_breaks)) continue;
-    for (const auto& [i, before] : changes[k]) {
-      const double place = locate(watched_[k], x[i - 1], x[i], before);
-      (centre ? out.centres : out.breaks).push_back(place);
-    }
-  }
-  for (std::size_t k = 0; k < watched_.size(); ++k) find_turns(x, sums[k], watched_[k], out);
+  for (std::size_t k = 0; k < watched_.size(); ++k)
+    if (watched_[k].kind <= Kind::inner) choose(std::move(changes[k]), x, out);
+    else if (changes[k].size() <= most_breaks)
+      for (const Place& p : changes[k]) out.breaks.push_back(place_of(p));
+  for (std::size_t k = 0; k < watched_.size(); ++k) choose(turns(x, sums[k], k), x, out);
   for (std::vector<double>* list : {&out.breaks, &out.centres}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
     if (list->size() > most_breaks) list->clear();
   }
   if (out.centres.size() > 16) out.centres.resize(16);
+  finish(out);
   return out;
 }
 
-}  // namespace
-
 Features features_of(const formula::Tree& tree, const std::string& variable, const Range& range) {
   return Finder(tree, variable).run(range);
+}
+
+std::vector<Features> features_of(const formula::Tree& tree, const std::vector<std::string>& variables,
+                                  const Box& box) {
+  std::vector<Features> out;
+  for (std::size_t axis = 0; axis < variables.size(); ++axis) {
+    const Range& range = box.axes[axis];
+    const Range upwards{std::fmin(range.lower, range.upper), std::fmax(range.lower, range.upper)};
+    const bool any = upwards.lower < upwards.upper;
+    out.push_back(any ? features_of(tree, variables[axis], upwards) : Features{});
+  }
+  return out;
 }
 
 }  // namespace tessera::quadrature

@@ -18,4 +18,8 @@ ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::stri
 // Where parts of the formula change sign, or jump, inside the range.
 Features features_of(const formula::Tree& tree, const std::string& variable, const Range& range);
 
+// Of each variable: where parts that hold no other one do so.
+std::vector<Features> features_of(const formula::Tree& tree, const std::vector<std::string>& variables,
+                                  const Box& box);
+
 }  // namespace tessera::quadrature

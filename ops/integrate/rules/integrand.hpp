@@ -35,6 +35,9 @@ struct Range {
 struct Features {
   std::vector<double> breaks;   // where it is not smooth: cut there
   std::vector<double> centres;  // where a part of it changes sign: a narrow peak may stand there
+  std::vector<double> needles;  // where one stands: cut there
+  std::vector<double> widths;   // of these
+  bool crowded = false;         // there are more of these than can be looked at
 };
 
 struct Integrand {

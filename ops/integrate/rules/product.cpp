@@ -13,17 +13,20 @@ struct Line {
   std::vector<double> u, weight;
 };
 
-// The points of one axis at this step. u keeps no digits nearer to 1 than rounding allows, so it ends there.
-Line line(double step) {
+// The points of one axis at this step, in each of its parts. u keeps no digits nearer to 1 than rounding
+// allows, so it ends there.
+Line line(double step, std::size_t parts) {
   constexpr double reach = 3.15;
   Line out;
   const int count = static_cast<int>(reach / step);
-  for (int j = -count; j <= count; ++j) {
-    const double t = j * step, v = std::numbers::pi / 2 * std::sinh(std::fabs(t)), e = std::exp(-2 * v);
-    const double near = e / (1 + e);
-    out.u.push_back(t < 0 ? near : 1 - near);
-    out.weight.push_back(step * std::numbers::pi * std::cosh(t) * e / ((1 + e) * (1 + e)));
-  }
+  const double share = 1 / static_cast<double>(parts);
+  for (std::size_t part = 0; part < parts; ++part)
+    for (int j = -count; j <= count; ++j) {
+      const double t = j * step, v = std::numbers::pi / 2 * std::sinh(std::fabs(t)), e = std::exp(-2 * v);
+      const double near = e / (1 + e), before = static_cast<double>(part);
+      out.u.push_back(share * (before + (t < 0 ? near : 1 - near)));
+      out.weight.push_back(share * step * std::numbers::pi * std::cosh(t) * e / ((1 + e) * (1 + e)));
+    }
   return out;
 }
 
@@ -32,9 +35,10 @@ struct Sums {
 };
 
 // Rows of the grid, each a sum of its own, so that threads change no bit.
-Sums sum(Cube& cube, const Line& axis, int threads) {
-  const auto d = static_cast<std::size_t>(cube.dimensions());
-  const std::size_t n = axis.u.size(), rows = d == 2 ? n : n * n;
+Sums sum(Cube& cube, const std::vector<Line>& lines, int threads) {
+  const std::size_t d = lines.size(), n = lines[0].u.size();
+  std::size_t rows = 1;
+  for (std::size_t k = 1; k < d; ++k) rows *= lines[k].u.size();
   std::vector<Sums> parts(rows);
   std::atomic<std::size_t> next{0};
   parallel(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), rows)), [&](int) {
@@ -42,15 +46,16 @@ Sums sum(Cube& cube, const Line& axis, int threads) {
     for (std::size_t row = next++; row < rows; row = next++) {
       double weight = 1;
       std::size_t rest = row;
-      for (std::size_t k = 1; k < d; ++k, rest /= n) {
-        std::fill_n(&u[k * n], n, axis.u[rest % n]);
-        weight *= axis.weight[rest % n];
+      for (std::size_t k = 1; k < d; rest /= lines[k++].u.size()) {
+        const std::size_t at = rest % lines[k].u.size();
+        std::fill_n(&u[k * n], n, lines[k].u[at]);
+        weight *= lines[k].weight[at];
       }
-      std::copy(axis.u.begin(), axis.u.end(), u.begin());
+      std::copy(lines[0].u.begin(), lines[0].u.end(), u.begin());
       cube.values(u, n, y);
       for (std::size_t i = 0; i < n; ++i) {
-        parts[row].value += weight * axis.weight[i] * y[i];
-        parts[row].magnitude += std::fabs(weight * axis.weight[i] * y[i]);
+        parts[row].value += weight * lines[0].weight[i] * y[i];
+        parts[row].magnitude += std::fabs(weight * lines[0].weight[i] * y[i]);
       }
     }
   });
@@ -73,12 +78,17 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads) {
   out.rule = "tanh-sinh product";
   double before = nothing, earlier = nothing;
   for (double step = 0.25; step > 0.25 / 64; step /= 2) {
-    const Line axis = line(step);
-    if (!cube.allows(static_cast<std::int64_t>(std::pow(static_cast<double>(axis.u.size()), d)))) {
+    std::vector<Line> lines;
+    double points = 1;
+    for (const Axis& axis : cube.axes()) {
+      lines.push_back(line(step, axis.count()));
+      points *= static_cast<double>(lines.back().u.size());
+    }
+    if (!cube.allows(static_cast<std::int64_t>(std::fmin(points, 1e18)))) {
       out.reason = cube.cap();
       return out;
     }
-    const Sums sums = sum(cube, axis, threads);
+    const Sums sums = sum(cube, lines, threads);
     if (cube.undefined()) {
       out.evaluations = cube.evaluations();
       cube.judge(out);

@@ -62,6 +62,7 @@ class Cubature {
   std::size_t chunks() const { return (regions_.size() + chunk_size - 1) / chunk_size; }
   template <class Work>
   void share(std::size_t pieces, const Work& work) const;
+  std::vector<std::vector<double>> first_edges() const;
   void start();
   void measure(std::span<Region> regions, std::span<RegionResult> results) const;
   void add_up();
@@ -115,19 +116,48 @@ void Cubature::measure(std::span<Region> regions, std::span<RegionResult> result
   for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.conclude(&y[i * points], regions[i]);
 }
 
-// Halves of every axis while that gives few regions: one alone is too easily mistaken.
+// Where each axis is cut at first: at its parts, and in halves while that gives few regions, for one alone is
+// too easily mistaken.
+std::vector<std::vector<double>> Cubature::first_edges() const {
+  constexpr std::size_t most = 4096;
+  std::vector<std::vector<double>> out;
+  std::size_t regions = 1;
+  bool whole = true;
+  for (const Axis& axis : cube_.axes()) {
+    const std::size_t parts = regions * axis.count() <= most ? axis.count() : 1;
+    regions *= parts;
+    whole = whole && axis.count() == 1;
+    out.push_back({0});
+    for (std::size_t k = 1; k <= parts; ++k)
+      out.back().push_back(static_cast<double>(k) / static_cast<double>(parts));
+  }
+  const std::size_t halved = whole ? 64 : 512;
+  for (std::size_t axis = 0; axis < out.size(); ++axis) {
+    std::vector<double>& edges = out[axis];
+    const bool other = first_cut_ != 0.5;  // what the parts' own edges show was seen in the run before
+    if ((edges.size() > 2 && !other) || 2 * regions > halved) continue;
+    regions *= 2;
+    for (std::size_t k = edges.size() - 1; k > 0; --k)
+      edges.insert(edges.begin() + static_cast<std::ptrdiff_t>(k),
+                   edges[k - 1] + first_cut_ * (edges[k] - edges[k - 1]));
+  }
+  return out;
+}
+
 void Cubature::start() {
-  const int d = cube_.dimensions(), cut = std::min(d, 6);
-  regions_.resize(std::size_t{1} << cut);
-  results_.resize(regions_.size());
-  for (int k = 0; k < 1 << cut; ++k) {
-    Region& region = regions_[static_cast<std::size_t>(k)];
+  const std::vector<std::vector<double>> edges = first_edges();
+  std::size_t count = 1;
+  for (const auto& axis : edges) count *= axis.size() - 1;
+  regions_.resize(count);
+  results_.resize(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    Region& region = regions_[k];
     region = {};
-    for (int axis = 0; axis < d; ++axis) {
-      const bool upper = (k >> axis & 1) != 0;
-      const double from = axis < cut && upper ? first_cut_ : 0, to = axis < cut && !upper ? first_cut_ : 1;
-      region.half[axis] = (to - from) / 2;
-      region.centre[axis] = (to + from) / 2;
+    std::size_t rest = k;
+    for (std::size_t axis = 0; axis < edges.size(); rest /= edges[axis++].size() - 1) {
+      const std::size_t at = rest % (edges[axis].size() - 1);
+      region.half[axis] = (edges[axis][at + 1] - edges[axis][at]) / 2;
+      region.centre[axis] = (edges[axis][at + 1] + edges[axis][at]) / 2;
     }
   }
   share(regions_.size(), [&](std::size_t i) {
@@ -275,8 +305,9 @@ void Cubature::split() {
 Answer Cubature::run() {
   Answer out;
   out.rule = "genz-malik";
-  const auto first = static_cast<std::int64_t>(rule_.points() << std::min(cube_.dimensions(), 6));
-  if (!cube_.allows(first)) {
+  double first = static_cast<double>(rule_.points());
+  for (const auto& axis : first_edges()) first *= static_cast<double>(axis.size() - 1);
+  if (!cube_.allows(static_cast<std::int64_t>(first))) {
     out.reason = cube_.cap();
     return out;
   }

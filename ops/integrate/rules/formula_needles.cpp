@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where parts of a formula change sign or turn at many places, those matter at which f itself stands out from
+// its surroundings.
+#include <algorithm>
+#include "ops/integrate/rules/formula_finder.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr std::size_t most_centres = 4;  // more: it swings
+constexpr std::size_t most_tried = 8, most_needles = 200;
+constexpr double hidden = 1e-3;  // of a gap between probes: what is wider, rules meet
+
+// Probes may lie so near each other that a needle covers both.
+std::vector<Place> widened(std::vector<Place> places, const std::vector<double>& x) {
+  constexpr std::ptrdiff_t further = 2;
+  for (Place& p : places) {
+    const auto from = std::lower_bound(x.begin(), x.end(), p.from);
+    const auto to = std::lower_bound(from, x.end(), p.to);
+    p.outside[0] = *(from - std::min(further, from - x.begin()));
+    p.outside[1] = *(to + std::min(further, x.end() - 1 - to));
+  }
+  return places;
+}
+
+}  // namespace
+
+double Finder::root(double x) const {
+  std::vector<double> values;
+  compute(x, values);
+  return values.back();
+}
+
+double Finder::place_of(const Place& p) const {
+  const Watched& w = watched_[p.watched];
+  if (p.what == Place::What::change) return locate(w, p.from, p.to, p.before);
+  return turn(w, p.from, p.to, p.what == Place::What::largest);
+}
+
+// How wide f stands out at x from what it is on both sides and at the probes; NaN where it does not.
+double Finder::needle_at(const Place& p, double x) const {
+  const double from = p.outside[0], to = p.outside[1], gap = to - from;
+  const double left = root(from), right = root(to), top = root(x);
+  const auto line = [&](double at) { return left + (right - left) * ((at - from) / gap); };
+  const double off = std::fabs(top - line(x));
+  if (!(off > 1e-9 * std::fmax(std::fabs(left), std::fabs(right))) || !std::isfinite(off)) return nothing;
+  const auto back = [&](double away, double share) {
+    for (const double at : {x - away, x + away})
+      if (from < at && at < to && !(std::fabs(root(at) - line(at)) <= share * off)) return false;
+    return true;
+  };
+  double width = gap / 4;
+  if (!back(width, 0.1)) return nothing;
+  while (width > 1e-16 * gap && back(width / 4, 0.5)) width /= 4;
+  return width;
+}
+
+// Few are taken as they are. Of many, some are tried, and all if a quarter of these are needles.
+void Finder::choose(std::vector<Place> found_places, const std::vector<double>& x, Features& out) {
+  if (found_places.empty()) return;
+  const std::vector<Place> places = widened(std::move(found_places), x);
+  const bool inner = watched_[places[0].watched].kind == Kind::inner, few = places.size() <= most_centres;
+  if (few && !(inner && alone_))
+    for (const Place& p : places) out.centres.push_back(place_of(p));
+  if (!alone_ || (few && !inner) || !sharpened_[watched_[places[0].watched].node]) return;
+  const std::size_t stride = (places.size() + most_tried - 1) / most_tried | 1;  // odd: turns alternate
+  std::size_t tried = 0, found = 0;
+  const auto look_at = [&](std::size_t i) {
+    const double there = place_of(places[i]), width = needle_at(places[i], there);
+    ++tried;
+    if (std::isnan(width)) return;
+    ++found;
+    needles_.push_back({there, places[i].to - places[i].from, width});
+  };
+  for (std::size_t i = 0; i < places.size(); i += stride) look_at(i);
+  if (4 * found < tried) return;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (i % stride != 0) look_at(i);
+}
+
+// Needles in step with the probes, or very many of them: others hide between these.
+void Finder::finish(Features& out) const {
+  std::vector<Needle> all = needles_;
+  std::sort(all.begin(), all.end(), [](const Needle& a, const Needle& b) { return a.x < b.x; });
+  constexpr int most_close = 4;
+  int close = 0;
+  bool visible = true;
+  double before = -infinity;
+  for (const Needle& needle : all) {
+    const double away = needle.x - before;
+    // Told by two parts of the formula.
+    if (away <= needle.width || std::any_of(out.breaks.begin(), out.breaks.end(), [&](double x) {
+          return std::fabs(x - needle.x) <= needle.width;
+        }))
+      continue;
+    visible = visible && needle.width > hidden * needle.gap;
+    close += away < 1.5 * needle.gap;
+    before = needle.x;
+    out.needles.push_back(needle.x);
+    out.widths.push_back(needle.width);
+  }
+  if (out.needles.size() <= most_needles && close <= most_close) return;
+  out.needles.clear();
+  out.widths.clear();
+  out.crowded = !visible;
+}
+
+}  // namespace tessera::quadrature
