@@ -162,11 +162,23 @@ class Integrals(unittest.TestCase):
 
     def test_sweep_prints_the_list_and_the_table_beside_the_host(self):
         done = self.passes("sweep", *CIRCLE, "--strips", "2000", "--scale", "4", "--device", "cpu,simt", "--variant",
-                           "naive,strips_per_thread", "--over", "block=1:16:x4", "--over", "thread=1:64:x8", "--reps", "2", "--table")
+                           "naive,strips_per_thread", "--over", "block=1:16:x4", "--over", "thread=1:64:x8", "--reps", "2", "--times", "--table")
         self.assertRegex(done.stdout, r"cpu/naive")
         self.assertRegex(done.stdout, r"× serial")
         self.assertRegex(done.stdout, r"block \\ thread +1 +8 +64")
         self.assertRegex(done.stdout, r'integrate "sqrt\(1-x\^2\)" 0 1 strips = 2000, f64 on simt')
+
+        self.assertRegex(done.stdout, r"kernel time\nblock \\ thread")
+        self.assertRegex(done.stdout, r"beside it: naive on cpu.*, [0-9.]+ .?s")
+
+    def test_a_file_is_told_with_its_flag(self):
+        self.fails("--x 0: No such file", "integrate", "--x", "0", "1")
+
+    def test_no_value_has_no_sign(self):
+        for words in (("1/x", "0", "0"), ("1/x", "0", "0", "--strips", "10"), ("x", "inf", "inf")):
+            done = run("integrate", *words, "--device", "cpu")
+            self.assertEqual(done.returncode, 7)
+            self.assertRegex(done.stdout, r"integral +nan")
 
     def test_a_shape_that_cannot_run_says_why(self):
         done = self.passes("sweep", *CIRCLE, "--strips", "100", "--device", "simt", "--variant", "strips_per_thread",

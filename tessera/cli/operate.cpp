@@ -124,6 +124,16 @@ Arguments::Words words_of(const Operation& operation, const Options& options,
   return words;
 }
 
+// A file that came by a flag is told with it: "--x" may have been meant for a formula.
+Array read_input(const Parameter& p, const std::string& file, std::optional<Element> as) {
+  try {
+    return npy::read(file, as);
+  } catch (const Error& error) {
+    if (!p.is_flag()) throw;
+    throw Error(error.kind(), "--" + p.flag() + " " + error.what());
+  }
+}
+
 std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options,
                                          const std::map<std::string, std::string>& places) {
   std::optional<Element> element;
@@ -139,7 +149,7 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const Optio
     std::optional<Element> as = p->element ? p->element : element;
     if (p->element_from && first && (element || p->element_with(*first, words) != *first))
       as = p->element_with(*first, words);
-    const auto [read, _] = out.emplace(p->name, npy::read(file, as));
+    const auto [read, _] = out.emplace(p->name, read_input(*p, file, as));
     if (!first && !p->element) first = read->second.element();
   }
   return out;

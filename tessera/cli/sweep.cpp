@@ -12,6 +12,7 @@
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
+#include "tessera/report/table.hpp"
 #include "tessera/report/two_way_table.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/conclusion.hpp"
@@ -30,10 +31,13 @@ constexpr const char* about =
     "Ranges are inclusive: first:last:step, first:last:x2, or lists. Names that go together, sizes too, are\n"
     "written '(m,n,k)=(512,512,512),(1024,1024,64)'.\n\n"
     "--table y,x puts x across and y down; --table unroll,prefetch,outputs,tile puts the last across. What\n"
-    "cannot run says n/a, with the reason below. With --resume, a sweep that was stopped goes on.";
+    "cannot run says n/a, with the reason below. With several devices the processors come first, and their\n"
+    "fastest variant stands beside the tables of the others. With --resume, a sweep that was stopped goes "
+    "on.";
 
 struct SweepOptions : SearchOptions {
   std::string table;
+  bool times = false;
 };
 
 constexpr const char* of_the_run = "parameters left to the run";  // what --table alone means
@@ -67,6 +71,8 @@ class Sweep {
         points_(points_of(operation, options)),
         table_(table_of(options.table, subjects_)),
         to_(table_stream(options.json)) {
+    std::ranges::stable_partition(subjects_,
+                                  [](const Subject& subject) { return subject.device.where == Where::cpu; });
     session_ = session_of(operation, options, command.argv);
     check_table();
   }
@@ -173,11 +179,27 @@ class Sweep {
     const bool both = options_->table == of_the_run;
     if (both || !(in_table || other_sides)) fmt::print(to_, "{}", report::ladder_table(rows));
     if (in_table || other_sides)
-      fmt::print(to_, "{}", report::two_way_table(rows, {table_.begin(), table_.end() - 1}, table_.back()));
+      fmt::print(
+          to_, "{}{}",
+          report::two_way_table(rows, {table_.begin(), table_.end() - 1}, table_.back(), options_->times),
+          beside(rows));
     for (const std::string& sentence : tune::conclusion(rows)) fmt::print(to_, "{}\n", sentence);
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(lab::warnings(rows));
+  }
+
+  // What the processors took for the same problem, for whoever reads another device's table.
+  std::string beside(const std::vector<lab::Row>& rows) const {
+    const lab::Row* host = nullptr;
+    for (const lab::Row& row : session_.rows)
+      if (row.device.where == Where::cpu && row.counts() && row.dims == rows[0].dims &&
+          row.words == rows[0].words && row.element_name() == rows[0].element_name() &&
+          (host == nullptr || row.median() < host->median()))
+        host = &row;
+    if (host == nullptr || rows[0].device.where == Where::cpu) return {};
+    return fmt::format("beside it: {} on {}, {}\n", host->variant->name, lab::label_of(host->device),
+                       report::seconds(host->median()));
   }
 
   nlohmann::ordered_json json() const {
@@ -221,6 +243,7 @@ int sweep(const Command& command) {
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
+  words.flag("--times", options.times, "cells of tables are times, not rates");
   words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.closing(exit_codes);
   std::vector<std::string> given = command.words;

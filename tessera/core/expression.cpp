@@ -12,7 +12,8 @@ bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) !=
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Recursive descent: sum = product {(+|-) product}, product = factor {(*|/) factor}.
+// Recursive descent: sum = product {(+|-) product}, product = factor {(*|/) factor}, factor = atom [^
+// factor].
 class Reader {
  public:
   Reader(std::string_view text, const Dims& names) : text_(text), names_(names) {}
@@ -67,13 +68,26 @@ class Reader {
 
   std::int64_t factor() {
     if (++depth_ > deepest) fail("nested too deeply");
-    const std::int64_t value = atom();
+    const std::int64_t value = power();
     --depth_;
     return value;
   }
 
-  std::int64_t atom() {
+  // Binds more than a sign, and groups from the right.
+  std::int64_t power() {
     if (accept('-')) return negated(factor());
+    std::int64_t base = atom(), out = 1;
+    if (!accept('^')) return base;
+    std::int64_t exponent = factor();
+    if (exponent < 0) fail("a negative power is no whole number");
+    if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    for (; exponent > 0; --exponent)
+      if (__builtin_mul_overflow(out, base, &out)) fail("larger than 2^63");
+    return out;
+  }
+
+  std::int64_t atom() {
     if (accept('(')) {
       const std::int64_t value = sum();
       if (!accept(')')) fail("expected ')'");
@@ -92,7 +106,8 @@ class Reader {
   std::int64_t number() {
     std::int64_t value = 0;
     for (; at_ < text_.size() && is_digit(text_[at_]); ++at_)
-      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value))
+      if (__builtin_mul_overflow(value, 10, &value) ||
+          __builtin_add_overflow(value, text_[at_] - '0', &value))
         fail("larger than 2^63");
     return value;
   }

@@ -11,7 +11,7 @@ namespace tessera {
 
 using Dims = std::map<std::string, std::int64_t>;
 
-// Operators + - * / (towards zero), unary minus, parentheses. Throws Error that names the text and
+// Operators + - * / (towards zero) ^, unary minus, parentheses. Throws Error that names the text and
 // the place for an unknown name, a division by zero, an overflow, or anything it cannot read.
 std::int64_t evaluate(std::string_view text, const Dims& names = {});
 

@@ -25,6 +25,16 @@ TEST(Expression, FollowsTheUsualRules) {
   EXPECT_EQ(evaluate("(width + 7) / 8", {{"width", 17}}), 3);
 }
 
+TEST(Expression, TakesPowers) {
+  EXPECT_EQ(evaluate("2^20"), 1 << 20);
+  EXPECT_EQ(evaluate("3*2^3^2-1"), 1535);
+  EXPECT_EQ(evaluate("-2^2"), -4);
+  EXPECT_EQ(evaluate("(-2)^3"), -8);
+  EXPECT_EQ(evaluate("(-1)^999999999999+0^0+1^9999999999"), 1);
+  EXPECT_NE(complaint("2^63").find("larger than 2^63"), std::string::npos);
+  EXPECT_NE(complaint("2^-1").find("negative power"), std::string::npos);
+}
+
 TEST(Expression, SaysWhatItCannotRead) {
   EXPECT_NE(complaint("m + ").find("expected a whole number or a name"), std::string::npos) << complaint("m + ");
   EXPECT_NE(complaint("m x").find("expected an operator"), std::string::npos);

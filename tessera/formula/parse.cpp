@@ -161,7 +161,7 @@ x3::rule<struct SignedRule> const signed_power = "a value";
 x3::rule<struct PowerRule> const power = "a value";
 x3::rule<struct ValueRule> const value = "a value";
 x3::rule<struct FinishRule> const finish = "an operator or the end";
-x3::rule<struct ArgumentsRule> const arguments = "the arguments";
+x3::rule<struct ArgumentsRule> const arguments = "an argument";
 
 const auto finish_def = x3::eoi;
 const auto choice_def = x3::eps[enter] >> disjunction >>

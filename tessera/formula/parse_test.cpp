@@ -68,6 +68,7 @@ TEST(Parse, MessagesPointAtTheMistake) {
   EXPECT_EQ(refusal("sqt(x)"), "sqt is no function; did you mean sqrt(…)? at column 1\n  sqt(x)\n  ^");
   EXPECT_EQ(refusal("sin x"), "sin is a function: write sin(…) at column 1\n  sin x\n  ^");
   EXPECT_EQ(refusal("1+atan2(x)"), "atan2 takes 2 arguments, not 1 at column 3\n  1+atan2(x)\n    ^");
+  EXPECT_NE(refusal("sin()").find("an argument is expected"), std::string::npos) << refusal("sin()");
   EXPECT_EQ(refusal("sin(x,x)"), "sin takes 1 argument, not 2 at column 1\n  sin(x,x)\n  ^");
   EXPECT_EQ(refusal(""), "there is no formula at column 1\n  \n  ^");
   EXPECT_EQ(refusal("0<x<1"),

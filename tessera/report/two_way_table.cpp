@@ -177,13 +177,13 @@ std::vector<std::string> differing(const std::vector<Row>& rows, const std::stri
 }
 
 std::string two_way_table(const std::vector<Row>& rows, const std::vector<std::string>& down,
-                          const std::string& across) {
+                          const std::string& across, bool times) {
   if (rows.empty()) return {};
   std::vector<std::string> others = differing(rows, across);
   std::erase_if(others, [&](const std::string& name) { return std::ranges::find(down, name) != down.end(); });
   std::vector<Key> groups;
   for (const Row& row : rows) add_once(groups, key_of(row, others));
-  const Unit unit = unit_of(rows);
+  const Unit unit = times ? Unit::time : unit_of(rows);
   std::string out;
   for (const Key& group : groups) {
     std::vector<const Row*> own;

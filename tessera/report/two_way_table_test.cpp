@@ -77,6 +77,12 @@ TEST(TwoWayTable, WrongIsNeverTheFastest) {
   EXPECT_NE(text.find("everywhere"), std::string::npos);
 }
 
+TEST(TwoWayTable, TimeWhereItIsAskedFor) {
+  const std::vector<lab::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
+  EXPECT_NE(two_way_table(rows, {"y"}, "x", true).find("*100.0 ms"), std::string::npos);
+  EXPECT_EQ(two_way_table(rows, {"y"}, "x", true).find("GFLOP/s"), std::string::npos);
+}
+
 TEST(TwoWayTable, TimeWhereNothingIsCounted) {
   std::vector<lab::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
   rows[0].flops = 0;
