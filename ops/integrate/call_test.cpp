@@ -102,6 +102,10 @@ TEST(Call, StripsTellTheirError) {
   EXPECT_EQ(sum.exponent, 1.5);
   EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-6, .strips = 65536}).reason, Reason::converged);
   EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-9, .strips = 65536}).reason, Reason::unresolved);
+  const auto in_step = [](double x) { return 1 + std::cos(2 * pi * 65536 * x); };
+  const Answer aliased = integrate(in_step, 0, 1, {.relative = 1e-3, .strips = 65536});
+  EXPECT_FALSE(aliased.converged());
+  EXPECT_LE(std::fabs(aliased.value - 1), aliased.error());
   const Answer single =
       integrate<float>(integration::SingleWitch{}, 0, 1, {.strips = 1 << 20, .sum = Sum::plain});
   EXPECT_EQ(single.value, static_cast<double>(static_cast<float>(single.value)));

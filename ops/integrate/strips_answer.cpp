@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include "falling_error.hpp"
 #include "strips.hpp"
 
@@ -49,8 +50,8 @@ Real rounding_of(const Summed& s, const Seen& seen) {
   const Real largest = std::max(std::fabs(Real(s.a)), std::fabs(Real(s.b)));
   // Each abscissa is rounded; where widths are added again and again, so is each addition.
   const Real astray = 2 * u * largest * (s.accumulated ? n : 1);
-  return (lost_by(s.sum, n + 2, u) + 3 * u) * seen.sizes * length + seen.errors * length + seen.end_errors * length / n +
-         std::min(astray, length) * seen.steps;
+  return (lost_by(s.sum, n + 2, u) + 3 * u) * seen.sizes * length + seen.errors * length +
+         seen.end_errors * length / n + std::min(astray, length) * seen.steps;
 }
 
 // What sums of a half, a quarter … of the strips leave to expect, if the error falls at least like the width.
@@ -63,6 +64,11 @@ Real by_comparison(const Summed& s, const SumOf& sum_of) {
     return 2 * std::fabs(fine - s.value);
   }
   const Real all = Real(s.strips);
+  // A number of strips that shares no factor with theirs: a wave in step with one sum is not so with both.
+  if (const std::int64_t odd = strips + strips / 4 + 1; s.strips > 4) {
+    const std::int64_t other = std::gcd(odd, s.strips) == 1 ? odd : odd + 1;
+    out = std::fabs(sum_of(other) - finer) * std::min(Real(1), 2 * Real(other) / all);
+  }
   for (int i = 0; i < halvings && strips >= 1; ++i, strips /= 2) {
     const Real sum = sum_of(strips);
     out = std::max(out, std::fabs(sum - finer) * std::min(Real(1), 2 * Real(strips) / all));

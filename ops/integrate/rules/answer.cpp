@@ -13,8 +13,11 @@ std::string name_of(const Answer& answer, std::size_t axis) {
 std::string at(const Answer& answer, const char* text, const char* place) {
   if (!answer.place.empty()) {
     std::string out = fmt::format("{} {}", text, place);
+    const std::size_t begun = out.size();
     for (std::size_t axis = 0; axis < answer.place.size(); ++axis)
-      out += fmt::format("{} {} = {:.17g}", axis == 0 ? "" : ",", name_of(answer, axis), answer.place[axis]);
+      if (!std::isnan(answer.place[axis]))
+        out += fmt::format("{} {} = {:.17g}", out.size() == begun ? "" : ",", name_of(answer, axis),
+                           answer.place[axis]);
     return out;
   }
   if (std::isnan(answer.where)) return text;

@@ -32,6 +32,18 @@ class Choice {
     spent_ += answer.evaluations;
     return answer;
   }
+  // With what lies nearer to the ends than its points come.
+  Answer with_ends(Answer answer, double reach) const {
+    answer.truncation += beyond(ends_, reach);
+    if (answer.converged() && !(answer.error() <= tolerance_.of(answer.value))) {
+      answer.reason = Reason::singular;
+      answer.place = place_of(ends_, reach, seen_.axes.size());
+    }
+    return answer;
+  }
+  static double reach_of(const Answer& by_chance) {
+    return 1e-2 / static_cast<double>(std::max<std::int64_t>(1, by_chance.evaluations));
+  }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut);
   Answer by_regions();
@@ -49,6 +61,7 @@ class Choice {
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
+  std::vector<End> ends_;  // of up to three axes
   Answer check_;
   bool checked_ = false;
   std::string why_;
@@ -71,6 +84,7 @@ const Answer& Choice::check() {
   check_ = counted(quasi_random(
       points, {.relative = std::fmax(tolerance_.relative, 1e-4), .absolute = tolerance_.absolute},
       {.seed = 3, .threads = threads_}));
+  check_.truncation += beyond(ends_, reach_of(check_));
   return check_;
 }
 
@@ -165,22 +179,30 @@ Answer Choice::run(const Box& box) {
       say(fmt::format("{}, {} points; quasi-random points agree to {:.1g}", words, answer.evaluations,
                       std::fabs(answer.value - check_.value)));
     else if (answer.converged()) answer.reason = Reason::doubtful;
-    if (settled || !(best.error() <= answer.error())) best = answer;
+    const bool final = answer.reason == Reason::diverges || answer.reason == Reason::singular;
+    if (settled || final || !(best.error() <= answer.error())) best = answer;
     if (answer.undefined() || check_.undefined()) best = answer.undefined() ? answer : check_;
     return settled || best.undefined();
   };
   if (d <= most_product_dimensions) {
     Cube points = cube(0.25);
-    if (consider(counted(product_rule(points, tolerance_, threads_)),
+    if (consider(counted(product_rule(points, tolerance_, threads_, &ends_)),
                  fmt::format("{} variables: tanh-sinh on each axis", d)))
       return finished(best);
+    // Other rules end where this one does.
+    if (best.reason == Reason::diverges || best.reason == Reason::singular) {
+      if (best.reason == Reason::diverges) say("|f| grows towards an end like its inverse distance, or more");
+      return finished(best);
+    }
   }
   if (d <= most_cubature_dimensions &&
-      consider(by_regions(), fmt::format("{} variables: Genz-Malik by regions{}, twice", d, regions_.where)))
+      consider(with_ends(by_regions(), product_reach),
+               fmt::format("{} variables: Genz-Malik by regions{}, twice", d, regions_.where)))
     return finished(best);
   if (d <= most_sobol_dimensions) {
     Cube points = cube(0.5);
     out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));
+    out = with_ends(out, reach_of(out));
     if (out.converged() && checked_ &&
         std::fabs(out.value - check_.value) > 1.5 * (out.error() + check_.error()))
       out.reason = Reason::doubtful;
@@ -192,6 +214,7 @@ Answer Choice::run(const Box& box) {
     if (out.converged()) return finished(best);
   }
   out = by_chance(box);
+  out = with_ends(out, reach_of(out));
   if (out.undefined()) return finished(out);
   if (out.converged() || out.error() < best.error()) {
     say(fmt::format("{} variables: VEGAS{}, {} points", d, out.converged() ? ", twice" : "",

@@ -183,6 +183,16 @@ double Explorer::width(const Point& top, double height, std::size_t axis) {
   return out;
 }
 
+// A height at an end that no probe can measure: points that are drawn together there lose their digits.
+bool sticks_to_end(const Range& range, double x, double width) {
+  constexpr double narrowest = 1e-7;
+  const double length = range.finite() ? range.upper - range.lower : 1;
+  if (!(width < narrowest * length)) return false;
+  for (const double limit : {range.lower, range.upper})
+    if (std::fabs(x - limit) <= 4 * width && (limit != 0 || !range.finite())) return true;
+  return false;
+}
+
 // How wide a peak is along the axes.
 void Explorer::note(const Point& top, double height) {
   for (std::size_t axis = 0; axis < d_; ++axis) {
@@ -191,7 +201,7 @@ void Explorer::note(const Point& top, double height) {
     axes_[axis].map(top[axis], x, slope);
     const Range& range = axes_[axis].range;
     const double length = range.finite() ? range.upper - range.lower : std::fmax(1, std::fabs(x));
-    if (w == 0 || w > 0.05 * length) continue;
+    if (w == 0 || w > 0.05 * length || sticks_to_end(range, x, w)) continue;
     std::vector<Narrow>& list = narrow_[axis];
     const auto same = std::find_if(list.begin(), list.end(), [&](const Narrow& known) {
       return std::fabs(known.x - x) <= std::fmax(known.width, w);
@@ -281,6 +291,7 @@ void Explorer::draw_together(Explored& out, const Point& top, double height) {
     double x = 0, slope = 0;
     axes_[axis].map(top[axis], x, slope);
     const Range& range = axes_[axis].range;
+    if (sticks_to_end(range, x, w)) continue;
     const bool one_sided = !range.finite() && (std::isfinite(range.lower) || std::isfinite(range.upper));
     const bool parts = !out.axes[axis].parts.empty();
     if (one_sided) {
