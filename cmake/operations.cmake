@@ -42,6 +42,8 @@ function(tessera_add_architecture target architecture)
     add_library(tessera_sm${architecture} OBJECT ${ARGN})
     set_target_properties(tessera_sm${architecture} PROPERTIES CUDA_ARCHITECTURES ${architecture}a-real)
     target_link_libraries(tessera_sm${architecture} PRIVATE tessera_compile)
+    # A register that is spilled, or an array in local memory, is a mistake there: the build ends.
+    target_compile_options(tessera_sm${architecture} PRIVATE -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_sm${architecture}>)
   endif()
 endfunction()

@@ -55,7 +55,7 @@ TEST(MmaPlan, EveryTileAndSplitComesOnce) {
                n = static_cast<std::int64_t>(random() % 900 + 1);
     const MmaPlan plan = plan_mma(mma_f64, m, n, static_cast<std::int64_t>(random() % 5000), h200);
     std::set<std::tuple<int, int, int>> met;
-    for (std::int64_t unit = 0; unit < plan.order.count(); ++unit) {
+    for (std::int32_t unit = 0; unit < plan.order.count(); ++unit) {
       const TileOrder::Tile tile = plan.order.at(unit);
       ASSERT_TRUE(tile.row >= 0 && tile.row < plan.order.rows && tile.col >= 0 && tile.col < plan.order.cols);
       ASSERT_TRUE(tile.split >= 0 && tile.split < plan.order.splits);

@@ -116,7 +116,7 @@ struct MmaTile {
   }
 
   __device__ __forceinline__ void run() const {
-    const TileOrder::Tile tile = args.order.at(blockIdx.x);
+    const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
     const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
                        first_col = std::int64_t{tile.col} * config.cols;
     const std::int64_t first_stage = std::int64_t{tile.split} * args.split_depth;

@@ -3,7 +3,9 @@
 #pragma once
 #include <cuda.h>
 #include <cstdint>
-#include "ops/matmul/tile_order.hpp"
+#include "ops/matmul/low_precision.hpp"
+#include "ops/matmul/tile_plan.hpp"
+#include "tessera/cuda/ptx/cluster.cuh"
 #include "tessera/cuda/ptx/mbarrier.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 
@@ -16,50 +18,71 @@ struct TensorEpilogue {
   float alpha = 1, beta = 0;
   const void* c0 = nullptr;  // of C's element
   std::int64_t c0_row = 0, c0_col = 0;
-  const void* bias = nullptr;  // of C's element
+  const void* bias = nullptr;
+  Element bias_element = Element::f32;
   std::int64_t bias_row = 0, bias_col = 0;
   const float *scale_a = nullptr, *scale_b = nullptr;
   std::int64_t scale_a_step = 0, scale_b_step = 0;
-  bool relu = false;
-  bool plain = true;  // nothing but α
+  Activation activation = Activation::none;
+
+  // Nothing but one factor for all.
+  bool plain() const {
+    return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_step == 0) &&
+           (scale_b == nullptr || scale_b_step == 0) && activation == Activation::none;
+  }
 };
 
 struct TensorArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 64 rows
   TileOrder order;
+  std::int32_t units;  // of work in all
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
+  std::int32_t lead;                // stages by which the first of two consumers goes ahead
   std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
   TensorEpilogue epilogue;
   void* out;
+  Element out_element;
+  bool boxed;              // C is stored by the copy engine, and nothing but a factor follows the sums
   std::int64_t out_row;    // from a row to the next, in elements
-  float* partial;          // of splits: tile after tile, a thread's sums `threads` apart
-  std::uint32_t* arrived;  // of each tile; 0 before and after
-  bool boxed;              // C is stored by the copy engine
+  void* partial;           // sums of splits: tile after tile, a thread's `workers` apart
+  std::uint32_t* arrived;  // of each tile, and from the end on of those who have seen that; 0 before and after
+  bool all_at_work;        // each unit has a block of its own, all at the same time
 };
 
-// Of a tile of C. `rows` of a block, all consumers together.
-template <class Kind_, class Out_, int rows_, int cols_, int consumers_, int stages_, int cluster_rows_, int cluster_cols_,
-          bool turn_a_ = false, bool turn_b_ = false>
+// How a block makes tiles of C.
 struct TileConfig {
-  using Kind = Kind_;
-  using Out = Out_;
-  static constexpr int rows = rows_, cols = cols_, consumers = consumers_, stages = stages_;
+  int rows, cols;
+  int consumers;  // warpgroups that multiply
+  int stages;
   // Blocks of a cluster, below and beside each other: those beside share A, those below B.
-  static constexpr int cluster_rows = cluster_rows_, cluster_cols = cluster_cols_, cluster = cluster_rows * cluster_cols;
-  static constexpr bool turn_a = turn_a_, turn_b = turn_b_;
+  int cluster_rows = 1, cluster_cols = 1;
+  // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they share
+  // the rows of a tile.
+  bool in_turn = false;
+  bool promoted = false;  // each stage is summed by itself, then added
+  bool turn_a = false, turn_b = false;
+};
+
+template <class Kind_, TileConfig config>
+struct Tile {
+  using Kind = Kind_;
+  using Sum = typename Kind::Sum;
+  static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers, stages = config.stages;
+  static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
+                       cluster = cluster_rows * cluster_cols;
+  static constexpr bool in_turn = config.in_turn, promoted = config.promoted, turn_a = config.turn_a,
+                        turn_b = config.turn_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr int row_bytes = 128;  // of a stage, along k
-  static constexpr int row_blocks = rows / consumers / 64;  // of 64 rows, of one consumer
-  static constexpr int a_bytes = rows * row_bytes, b_bytes = cols * row_bytes;
-  static constexpr int stage_bytes = a_bytes + b_bytes;
-  static constexpr int threads = (consumers + 1) * 128;
-  // C on its way out: 64 rows of 128 bytes a box.
-  static constexpr int box_bytes = 64 * 128, box_cols = 128 / static_cast<int>(sizeof(Out));
-  static constexpr int boxes = sizeof(Out) == 2 ? (cols == box_cols ? 1 : 2) : 0;
-  static constexpr int out_bytes = consumers * boxes * box_bytes;
-  static constexpr int shared_bytes = stages * stage_bytes + out_bytes + 2 * stages * 8 + 1024;
-  static constexpr int sums = cols / 2;
+  static constexpr int sharers = in_turn ? 1 : consumers;      // consumers of one tile
+  static constexpr int row_blocks = rows / sharers / 64;       // of 64 rows, of one consumer
+  static constexpr int sums = cols / 2;                        // of a thread, in each of them
+  static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
+  static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
+  // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
+  static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
+  static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
+  static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 
 template <class C>
@@ -71,13 +94,15 @@ struct TileShared {
   __device__ unsigned char* a(int stage) const { return base + stage * C::stage_bytes; }
   __device__ unsigned char* b(int stage) const { return a(stage) + C::a_bytes; }
   __device__ unsigned char* out(int consumer) const {
-    return base + C::stages * C::stage_bytes + consumer * C::boxes * C::box_bytes;
+    return base + C::stages * C::stage_bytes + consumer * C::out_bytes;
   }
-  __device__ ptx::Barrier& full(int stage) const {
-    return reinterpret_cast<ptx::Barrier*>(base + C::stages * C::stage_bytes + C::out_bytes)[stage];
-  }
+  __device__ ptx::Barrier& full(int stage) const { return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage]; }
   __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
 };
+
+// This thread's number, from which the compiler computes again what it could have kept: while products are summed
+// there are no registers for that.
+__device__ __forceinline__ int fresh_thread() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
 
 // Where a ring of stages is.
 template <int stages>
@@ -86,6 +111,11 @@ struct Ring {
   std::uint32_t parity = 0;
   __device__ __forceinline__ void advance() {
     if (++stage == stages) stage = 0, parity ^= 1;
+  }
+  __device__ __forceinline__ void skip(int count) {
+    const int to = stage + count;
+    stage = to % stages;
+    parity ^= to / stages & 1;
   }
 };
 

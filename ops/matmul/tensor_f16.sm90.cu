@@ -4,10 +4,8 @@
 
 namespace tessera::matmul {
 
-void run_f16(TensorJob& job, bool f32, Run& run) {
-  constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  if (f32) run_tiles<ptx::F16, float>(job, type, run);
-  else run_tiles<ptx::F16, __half>(job, type, run);
+void run_f16(TensorJob& job, Run& run) {
+  run_tiles<ptx::F16>(job, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, false, run);
 }
 
 }  // namespace tessera::matmul

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
-#include "low_precision.hpp"
 #include "tensor_pack.cuh"
 #include "tensor_tiles.cuh"
 #include "tessera/core/device.hpp"
@@ -26,85 +25,107 @@ struct Readable {
   bool turned = false;
 };
 
-// An operand by its lines along k: rows of A, columns of B.
-struct Factor {
-  const void* data;
-  std::int64_t lines, k, line_step, k_step;
-
-  Readable along_k() const { return {{data, lines, k, line_step}, false}; }
-  Readable along_lines() const { return {{data, k, lines, k_step}, true}; }
-};
-
-inline std::int64_t packed_step(std::int64_t k) { return (k + 7) / 8 * 8; }
-inline std::size_t packed_bytes(const Factor& f) {
-  return (static_cast<std::size_t>(f.lines) * static_cast<std::size_t>(packed_step(f.k)) * 2 + 255) / 256 * 256;
-}
+inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
+inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
 // As it lies, if the engine can read that; `turns`: whether a kernel for turned operands will be there.
 inline std::optional<Readable> readable(const Factor& f, bool turns) {
-  if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(f.along_k().lines, 2)) return f.along_k();
-  if (turns && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(f.along_lines().lines, 2))
-    return f.along_lines();
+  if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
+  if (turns && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(along_lines(f).lines, f.bytes))
+    return along_lines(f);
   return std::nullopt;
 }
 
-inline Readable packed(const Factor& f, void* to, cudaStream_t stream) {
-  const PackArgs args{static_cast<const std::uint16_t*>(f.data), f.lines,      f.k, f.line_step, f.k_step,
-                      static_cast<std::uint16_t*>(to),           packed_step(f.k)};
-  const auto tiles = [](std::int64_t n) { return static_cast<unsigned>((n + pack_tile - 1) / pack_tile); };
-  // Grids are short along y.
-  constexpr std::int64_t most = std::int64_t{65535} * pack_tile;
-  for (std::int64_t first = 0; first < f.lines && f.k > 0; first += most) {
-    PackArgs part = args;
-    part.lines = std::min(most, f.lines - first);
-    part.from += first * f.line_step;
-    part.to += first * args.to_step;
-    pack_lines<std::uint16_t><<<dim3(tiles(args.to_step), tiles(part.lines)), 256, 0, stream>>>(part);
-    cuda::check(cudaGetLastError());
+inline cuda::Lines result_lines(const TensorArgs& args) { return {args.out, args.m, args.n, args.out_row}; }
+
+inline CUtensorMapDataType map_type(Element element) {
+  switch (element) {
+    case Element::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case Element::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case Element::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case Element::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   }
-  return {{to, f.lines, f.k, args.to_step}, false};
 }
 
+// Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
+inline bool has_boxes(const TensorArgs& args) {
+  const auto bytes = static_cast<int>(size_of(args.out_element));
+  return args.epilogue.plain() && bytes > 1 && cuda::has_tensor_map(result_lines(args), bytes) &&
+         args.n * bytes % 16 == 0;
+}
+
+enum class Blocks { stay, one_for_each_tile };
+
+using TensorKernel = void (*)(TensorArgs);
+
+// How many clusters of C's kernel are at work at the same time, asked of each device once.
 template <class C>
-void launch_tiles(TensorArgs& args, const Readable& a, const Readable& b, const cuda::Lines& c, CUtensorMapDataType type,
-                  const Run& run) {
-  constexpr int box = 128 / C::element_bytes;
-  // Rows that C has not need not be copied, where nobody shares them.
-  const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
-  const int a_rows = C::cluster_cols == 1 && !C::turn_a ? static_cast<int>(rows) : C::rows / C::cluster_cols;
-  args.a_bytes = a_rows * C::cluster_cols * C::row_bytes;
-  if (args.depth > 0) {  // of an empty sum nothing is read
-    args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
-    args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
-  }
-  // The engine writes lines to their last 16 bytes, whatever the map says.
-  args.boxed = C::boxes > 0 && cuda::has_tensor_map(c, C::element_bytes) && c.length * C::element_bytes % 16 == 0;
-  if (args.boxed) args.c = cuda::tensor_map(c, type, C::element_bytes, 64);
-  const auto kernel = multiply_tiles<C>;
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {C::cluster, 1, 1};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.blockDim = C::threads;
-  config.dynamicSmemBytes = C::shared_bytes;
-  config.stream = static_cast<cudaStream_t>(run.stream);
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  config.gridDim = C::cluster;
-  // How many clusters are at work at the same time, asked of each device once.
+int clusters_at_work(TensorKernel kernel, int device, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag asked;
     int clusters = 0;
   };
   static Known known[most_devices];
-  Known& here = known[run.device->index % most_devices];
+  Known& here = known[device % most_devices];
   std::call_once(here.asked, [&] {
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, C::shared_bytes));
     cuda::check(cudaOccupancyMaxActiveClusters(&here.clusters, kernel, &config));
   });
-  config.gridDim = static_cast<unsigned>(std::min<std::int64_t>(here.clusters, args.order.count()) * C::cluster);
+  return here.clusters;
+}
+
+// `type`: how the engine takes A's and B's elements.
+template <class C>
+void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
+  constexpr int box = 128 / C::element_bytes;
+  // Rows that C has not need not be copied, where nobody shares them.
+  const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
+  const int a_rows = C::cluster_cols == 1 && !C::turn_a ? static_cast<int>(rows) : C::rows / C::cluster_cols;
+  args.a_bytes = a_rows * C::cluster_cols * 128;
+  if (args.depth > 0) {  // of an empty sum nothing is read
+    args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
+    args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
+  }
+  args.boxed = has_boxes(args);
+  if (args.boxed)
+    args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
+                              static_cast<int>(size_of(args.out_element)), 64);
+}
+
+template <class C>
+void launch_tiles(TensorKernel kernel, int threads, TensorArgs& args, const Readable& a, const Readable& b,
+                  CUtensorMapDataType type, Blocks blocks, const Run& run) {
+  make_maps<C>(args, a, b, type);
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {C::cluster, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = C::cluster;
+  config.blockDim = static_cast<unsigned>(threads);
+  config.dynamicSmemBytes = C::shared_bytes;
+  config.stream = static_cast<cudaStream_t>(run.stream);
+  config.attrs = attributes;
+  config.numAttrs = 1;
+  const int at_work = clusters_at_work<C>(kernel, run.device->index, config);
+  args.all_at_work = args.order.splits > 1 && args.units <= at_work;
+  // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
+  // before is at its end.
+  if (args.all_at_work) {
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+  } else {
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  }
+  config.numAttrs = 2;
+  const int clusters = blocks == Blocks::stay ? std::min(at_work, args.units) : args.units;
+  config.gridDim = static_cast<unsigned>(clusters * C::cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 

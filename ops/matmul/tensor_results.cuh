@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warpgroup's sums to C: what follows the product, splits that are joined, boxes that the copy engine writes.
+// From a warpgroup's sums to C: splits that are joined, boxes that the copy engine writes.
 #pragma once
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <type_traits>
-#include "tensor_config.cuh"
+#include "tensor_rows.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 #include "tessera/cuda/ptx/matrix_store.cuh"
 #include "tessera/cuda/ptx/tensor_copy.cuh"
 
 namespace tessera::matmul {
 
-// Two results beside each other, as the output holds them.
+// Two results beside each other, as an output of 16 bits holds them.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
   return reinterpret_cast<const std::uint32_t&>(both);
@@ -20,137 +18,94 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
   const __half2 both = __floats2half2_rn(left, right);
   return reinterpret_cast<const std::uint32_t&>(both);
 }
-template <class Out>
-__device__ __forceinline__ Out rounded(float value) {
-  if constexpr (std::is_same_v<Out, __nv_bfloat16>) return __float2bfloat16_rn(value);
-  else if constexpr (std::is_same_v<Out, __half>) return __float2half_rn(value);
-  else return value;
-}
 
-// What becomes of a sum before it is rounded. `plain`: nothing but α.
-template <class C, bool plain>
-__device__ __forceinline__ float concluded(const TensorArgs& args, float sum, std::int64_t row, std::int64_t col) {
-  const TensorEpilogue& e = args.epilogue;
-  if constexpr (plain) return e.alpha * sum;
-  if (row >= args.m || col >= args.n) return 0;
-  float factor = e.alpha;
-  if (e.scale_a != nullptr) factor *= e.scale_a[row * e.scale_a_step];
-  if (e.scale_b != nullptr) factor *= e.scale_b[col * e.scale_b_step];
-  float value = factor * sum;
-  using Out = typename C::Out;
-  if (e.beta != 0) value += e.beta * static_cast<float>(static_cast<const Out*>(e.c0)[row * e.c0_row + col * e.c0_col]);
-  if (e.bias != nullptr) value += static_cast<float>(static_cast<const Out*>(e.bias)[row * e.bias_row + col * e.bias_col]);
-  return e.relu && value < 0 ? 0 : value;
-}
+// The factor of all sums where nothing else follows them.
+struct PlainFactor {
+  float real;
+  std::uint32_t whole;
 
-// 64 rows of a consumer's results: box after box into shared memory, from where the copy engine writes them. A box is
-// filled while the one before is still being read.
-template <class C, bool plain>
-__device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                            const float (&sum)[C::sums], std::int64_t row, std::int64_t col) {
-  const int me = static_cast<int>(threadIdx.x) % 128, warp = me / 32, lane = me % 32;
-  const int r = warp * 16 + lane % 16;
-#pragma unroll
-  for (int part = 0; part < C::cols / C::box_cols; ++part) {
-    unsigned char* const box = shared.out(consumer) + part % C::boxes * C::box_bytes;
-    if (me == 0) ptx::wait_until_read<C::boxes - 1>();
-    ptx::synchronize(1 + consumer, 128);
+  __device__ explicit PlainFactor(const TensorEpilogue& e) : real(e.alpha) {
+    if (e.scale_a != nullptr) real *= *e.scale_a;
+    if (e.scale_b != nullptr) real *= *e.scale_b;
+    whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
+  }
+  template <class Out, class Sum>
+  __device__ __forceinline__ auto of(Sum sum) const {
+    if constexpr (std::is_same_v<Out, std::int32_t>) return whole * static_cast<std::uint32_t>(sum);
+    else return real * static_cast<float>(sum);
+  }
+};
+
+// Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box as the
+// copy engine has them.
+template <class Out, class Sum, int sums>
+__device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor, const Sum (&sum)[sums],
+                                         int part) {
+  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  if constexpr (sizeof(Out) == 2) {
+    const int r = warp * 16 + lane % 16;
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
       std::uint32_t piece[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = 4 * (part * 8 + j) + 2 * i;
-        const std::int64_t y = row + warp * 16 + lane / 4 + 8 * (i % 2),
-                           x = col + part * C::box_cols + 8 * (j + i / 2) + 2 * (lane % 4);
-        piece[i] = pair_of(typename C::Out{}, concluded<C, plain>(args, sum[at], y, x),
-                           concluded<C, plain>(args, sum[at + 1], y, x + 1));
+        piece[i] = pair_of(Out{}, factor.of<Out>(sum[at]), factor.of<Out>(sum[at + 1]));
       }
       ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2], piece[3]);
     }
-    ptx::fence_shared();
-    ptx::synchronize(1 + consumer, 128);
-    if (me == 0) {
-      ptx::store_box(args.c, box, static_cast<int>(col) + part * C::box_cols, static_cast<int>(row));
+  } else {
+    struct alignas(8) Pair {
+      Out left, right;
+    };
+#pragma unroll
+    for (int i = 0; i < 16; i += 2) {
+      const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), piece = 2 * (i / 4) + lane % 4 / 2, at = 16 * part + i;
+      *reinterpret_cast<Pair*>(box + r * 128 + (piece ^ (r % 8)) * 16 + lane % 2 * 8) = {
+          static_cast<Out>(factor.of<Out>(sum[at])), static_cast<Out>(factor.of<Out>(sum[at + 1]))};
+    }
+  }
+}
+
+// A box is filled while the one before is still being read by the copy engine.
+template <class C, class Out, int sums>
+__device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileShared<C>& shared, int consumer,
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols, boxes = parts == 1 ? 1 : 2;
+  const PlainFactor factor(args.epilogue);
+  const bool first = threadIdx.x % 128 == 0;
+#pragma unroll
+  for (int block = 0; block < C::row_blocks; ++block) {
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      unsigned char* const box = shared.out(consumer) + part % boxes * C::box_bytes;
+      if (first) ptx::wait_until_read<boxes - 1>();
+      ptx::synchronize(1 + consumer, 128);
+      fill_box<Out>(box, factor, sum[block], part);
+      ptx::fence_shared();
+      ptx::synchronize(1 + consumer, 128);
+      if (!first) continue;
+      ptx::store_box(args.c, box, col + part * cols, row + block * 64);
       ptx::commit_stores();
     }
   }
 }
 
-// Likewise, straight from registers: where the copy engine cannot store, and for wide results.
-template <class C, bool plain>
-__device__ __forceinline__ void store_sums(const TensorArgs& args, const float (&sum)[C::sums], std::int64_t row,
-                                           std::int64_t col) {
-  const int me = static_cast<int>(threadIdx.x) % 128, warp = me / 32, lane = me % 32;
-  const std::int64_t x0 = col + 2 * (lane % 4);
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const std::int64_t y = row + warp * 16 + lane / 4 + 8 * half;
-    if (y >= args.m) continue;
-    typename C::Out* const to = static_cast<typename C::Out*>(args.out) + y * args.out_row + x0;
-#pragma unroll
-    for (int i = 2 * half; i < C::sums; i += 4) {
-      const int off = 8 * (i / 4);
-      if (x0 + off < args.n) to[off] = rounded<typename C::Out>(concluded<C, plain>(args, sum[i], y, x0 + off));
-      if (x0 + off + 1 < args.n)
-        to[off + 1] = rounded<typename C::Out>(concluded<C, plain>(args, sum[i + 1], y, x0 + off + 1));
-    }
-  }
-}
-
-template <class C, bool plain>
+// row, col: of this consumer's first sum.
+template <class C, int sums>
 __device__ __forceinline__ void store_tile(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                           const float (&sum)[C::row_blocks][C::sums], std::int64_t row,
-                                           std::int64_t col) {
-#pragma unroll
-  for (int block = 0; block < C::row_blocks; ++block) {
-    const std::int64_t first = row + (consumer * C::row_blocks + block) * 64;
-    if constexpr (C::boxes > 0) {
-      if (args.boxed) {
-        store_boxes<C, plain>(args, shared, consumer, sum[block], first, col);
-        continue;
-      }
-    }
-    store_sums<C, plain>(args, sum[block], first, col);
-  }
-}
-
-// Adds the sums of all splits of a tile, in their order, if this is the last to come; whether it is.
-template <class C>
-__device__ bool join_splits(const TensorArgs& args, TileOrder::Tile tile, std::uint32_t rank, int consumer,
-                            float (&sum)[C::row_blocks][C::sums]) {
-  const int splits = args.order.splits, me = static_cast<int>(threadIdx.x) - 128;
-  constexpr int workers = C::consumers * 128, each = C::row_blocks * C::sums;
-  const std::int64_t place = (std::int64_t{tile.row} * args.order.cols + tile.col) * C::cluster + rank;
-  float* const mine = args.partial + (place * splits + tile.split) * each * workers + me;
-#pragma unroll
-  for (int block = 0; block < C::row_blocks; ++block)
-#pragma unroll
-    for (int i = 0; i < C::sums; ++i) __stcg(mine + (block * C::sums + i) * workers, sum[block][i]);
-  __threadfence();
-  ptx::synchronize(1 + C::consumers, workers);
-  __shared__ int last;
-  if (me == 0) {
-    last = atomicInc(args.arrived + place, static_cast<unsigned>(splits) - 1) == static_cast<unsigned>(splits) - 1;
-    __threadfence();
-  }
-  ptx::synchronize(1 + C::consumers, workers);
-  const bool mine_is_last = last != 0;
-  if (mine_is_last) {
-    const float* const all = args.partial + place * splits * each * workers + me;
-#pragma unroll
-    for (int block = 0; block < C::row_blocks; ++block)
-#pragma unroll
-      for (int i = 0; i < C::sums; ++i) sum[block][i] = __ldcg(all + (block * C::sums + i) * workers);
-    for (int split = 1; split < splits; ++split)
-#pragma unroll
-      for (int block = 0; block < C::row_blocks; ++block)
-#pragma unroll
-        for (int i = 0; i < C::sums; ++i)
-          sum[block][i] += __ldcg(all + (std::int64_t{split} * each + block * C::sums + i) * workers);
-  }
-  ptx::synchronize(1 + C::consumers, workers);  // `last` has been read
-  return mine_is_last;
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
+  using Kind = typename C::Kind;
+  if (!args.boxed) return store_rows<C, sums>(args, shared, consumer, sum, row, col);
+  if constexpr (!std::is_same_v<typename C::Sum, float>)
+    if (args.out_element == Element::i32)
+      return store_boxes<C, std::int32_t, sums>(args, shared, consumer, sum, row, col);
+  if constexpr (std::is_same_v<Kind, ptx::Bf16> || Kind::bytes == 1)
+    if (args.out_element == Element::bf16)
+      return store_boxes<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col);
+  if constexpr (std::is_same_v<Kind, ptx::F16> || Kind::bytes == 1)
+    if (args.out_element == Element::f16) return store_boxes<C, __half, sums>(args, shared, consumer, sum, row, col);
+  store_boxes<C, float, sums>(args, shared, consumer, sum, row, col);
 }
 
 }  // namespace tessera::matmul

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernel serves a problem, and the launches that it takes. One translation unit for each type that multiplies.
 #pragma once
+#include <utility>
 #include "tensor_launch.cuh"
 
 namespace tessera::matmul {
@@ -8,81 +9,109 @@ namespace tessera::matmul {
 struct TensorJob {
   Factor a, b;
   TensorArgs args;  // but for what the tile decides
-  cuda::Lines c;
   TileWish wish;
 };
 
-// Kernels for turned operands exist for these tiles; for f32 results for these. The others take what was packed.
-inline constexpr unsigned turning_tiles = 0b0101, wide_tiles = 0b0101, all_tiles = 0b1111;
-
-// The tiles in the order of tile_shapes.
-template <class Kind, class Out, int tile, bool turn_a, bool turn_b>
-struct TileOf;
-template <class Kind, class Out, bool turn_a, bool turn_b>
-struct TileOf<Kind, Out, 0, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 128, 256, 2, 4, 2, 1, turn_a, turn_b>;
-};
-template <class Kind, class Out, bool turn_a, bool turn_b>
-struct TileOf<Kind, Out, 1, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 128, 128, 2, 6, 2, 1, turn_a, turn_b>;
-};
-template <class Kind, class Out, bool turn_a, bool turn_b>
-struct TileOf<Kind, Out, 2, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 128, 64, 2, 8, 1, 2, turn_a, turn_b>;
-};
-template <class Kind, class Out, bool turn_a, bool turn_b>
-struct TileOf<Kind, Out, 3, turn_a, turn_b> {
-  using Config = TileConfig<Kind, Out, 64, 64, 1, 12, 1, 1, turn_a, turn_b>;
-};
-
-template <class Kind, class Out, int tile>
-void launch_tile(TensorArgs& args, const Readable& a, const Readable& b, const cuda::Lines& c, CUtensorMapDataType type,
-                 const Run& run) {
-  const auto launch = [&]<bool turn_a, bool turn_b>(std::bool_constant<turn_a>, std::bool_constant<turn_b>) {
-    launch_tiles<typename TileOf<Kind, Out, tile, turn_a, turn_b>::Config>(args, a, b, c, type, run);
+// Both factors as they lie where that can be, else packed into spare memory.
+template <class Kind>
+std::pair<Readable, Readable> read_factors(const TensorJob& job, bool turns, Run& run) {
+  char* to = static_cast<char*>(run.workspace) + counter_bytes + partial_bytes;
+  const auto read = [&](const Factor& f) -> Readable {
+    if (const auto as_it_lies = readable(f, turns)) return *as_it_lies;
+    void* const there = to;
+    pack<Kind::bytes>(f, there, static_cast<cudaStream_t>(run.stream));
+    to += packed_bytes(f);
+    return {{there, f.lines, f.k, packed_step(f)}, false};
   };
-  using No = std::false_type;
-  using Yes = std::true_type;
-  if constexpr ((turning_tiles >> tile & 1) != 0 && sizeof(Out) == Kind::bytes) {
-    if (a.turned && b.turned) return launch(Yes{}, Yes{});
-    if (a.turned) return launch(Yes{}, No{});
-    if (b.turned) return launch(No{}, Yes{});
-  }
-  launch(No{}, No{});
+  const Readable a = read(job.a);
+  return {a, read(job.b)};
 }
 
-template <class Kind, class Out>
-void run_tiles(TensorJob& job, CUtensorMapDataType type, Run& run) {
-  const cuda::OnDevice on_device(run.device->index);
-  const auto stream = static_cast<cudaStream_t>(run.stream);
-  constexpr bool wide = sizeof(Out) != Kind::bytes;
-  std::optional<Readable> a = readable(job.a, !wide), b = readable(job.b, !wide);
-  const bool turned = (a && a->turned) || (b && b->turned);
-  char* const spare = static_cast<char*>(run.workspace);
-  char* to = spare + counter_bytes + partial_bytes;
-  if (!a) {
-    a = packed(job.a, to, stream);
-    to += packed_bytes(job.a);
-  }
-  if (!b) b = packed(job.b, to, stream);
-  TensorArgs& args = job.args;
-  const unsigned tiles = wide ? wide_tiles : turned ? turning_tiles : all_tiles;
-  const TilePlan plan = plan_tiles(args.m, args.n, job.a.k, 128 / Kind::bytes, run.device->processors, tiles, job.wish);
+inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
   args.order = plan.order;
+  args.units = static_cast<std::int32_t>(plan.order.count());
   args.depth = plan.depth;
   args.split_depth = plan.split_depth;
-  args.arrived = reinterpret_cast<std::uint32_t*>(spare);
-  args.partial = reinterpret_cast<float*>(spare + counter_bytes);
-  if (plan.tile == 0) return launch_tile<Kind, Out, 0>(args, *a, *b, job.c, type, run);
-  if (plan.tile == 2) return launch_tile<Kind, Out, 2>(args, *a, *b, job.c, type, run);
-  if constexpr (!wide) {
-    if (plan.tile == 1) return launch_tile<Kind, Out, 1>(args, *a, *b, job.c, type, run);
-    launch_tile<Kind, Out, 3>(args, *a, *b, job.c, type, run);
-  }
+  args.arrived = static_cast<std::uint32_t*>(run.workspace);
+  args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
-// f32: the result's element; else the factors' own.
-void run_bf16(TensorJob& job, bool f32, Run& run);
-void run_f16(TensorJob& job, bool f32, Run& run);
+// The kernels of tile_shapes and promoted_shapes, in their order.
+template <bool promoted>
+inline constexpr TileConfig tile_configs[] = {
+    {.rows = 128, .cols = 256, .consumers = 2, .stages = 4, .cluster_rows = 2},
+    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .promoted = promoted},
+    {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_cols = 2, .promoted = promoted},
+    {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
+    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true, .promoted = promoted},
+    {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_rows = 2, .cluster_cols = 2, .promoted = promoted}};
+// The sums of a stage need registers of their own: half the columns, twice the rows.
+inline constexpr TileConfig promoted_large{
+    .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
+// Kernels for turned operands exist for these tiles, where they can. The others take what was packed.
+inline constexpr unsigned turning_tiles = 0b000101, all_tiles = (1u << tile_count) - 1;
+
+template <class C>
+void launch(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
+  launch_tiles<C>(multiply_tiles<C>, C::threads, args, a, b, type, Blocks::stay, run);
+}
+
+template <class Kind, TileConfig config>
+void launch_turned(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
+  const auto with = [&]<bool turn_a, bool turn_b>() {
+    constexpr TileConfig turned = [] {
+      TileConfig out = config;
+      out.turn_a = turn_a;
+      out.turn_b = turn_b;
+      return out;
+    }();
+    launch<Tile<Kind, turned>>(args, a, b, type, run);
+  };
+  if (a.turned && b.turned) return with.template operator()<true, true>();
+  if (a.turned) return with.template operator()<true, false>();
+  with.template operator()<false, true>();
+}
+
+// `promotes`: the kind's sums are too short to go on for long.
+template <class Kind, bool promotes, int tile>
+void launch_tile(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, bool fast,
+                 const Run& run) {
+  constexpr TileConfig config = tile_configs<promotes>[tile];
+  if constexpr (Kind::turns && (turning_tiles >> tile & 1) != 0)
+    if (a.turned || b.turned) return launch_turned<Kind, config>(args, a, b, type, run);
+  if constexpr (promotes && tile == 0)
+    if (!fast) return launch<Tile<Kind, promoted_large>>(args, a, b, type, run);
+  launch<Tile<Kind, config>>(args, a, b, type, run);
+}
+
+// fast: where there is a kernel whose sums are not promoted, it may be taken.
+template <class Kind, bool promotes = false>
+void run_tiles(TensorJob& job, CUtensorMapDataType type, bool fast, Run& run) {
+  const cuda::OnDevice on_device(run.device->index);
+  const auto [a, b] = read_factors<Kind>(job, Kind::turns, run);
+  TensorArgs& args = job.args;
+  const TileShapes shapes = promotes && !fast ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
+  const TilePlan plan = plan_tiles(shapes, args.m, args.n, job.a.k, 128 / Kind::bytes, run.device->processors,
+                                   a.turned || b.turned ? turning_tiles : all_tiles, job.wish);
+  follow(plan, args, run);
+  using Launch = decltype(&launch_tile<Kind, promotes, 0>);
+  static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
+                                        launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
+                                        launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>};
+  static_assert(std::size(launches) == tile_count);
+  launches[plan.tile](args, a, b, type, fast, run);
+}
+
+// By what A and B hold. `tensor_<name>.sm90.cu` has each.
+void run_bf16(TensorJob& job, Run& run);
+void run_f16(TensorJob& job, Run& run);
+void run_tf32(TensorJob& job, Run& run);
+void run_i8(TensorJob& job, Run& run);
+void run_e4m3(TensorJob& job, bool b_is_e5m2, bool fast, Run& run);
+void run_e5m2(TensorJob& job, bool b_is_e5m2, bool fast, Run& run);
+
+// The steps that lead there, of bf16 and f16.
+enum class Step { one_warpgroup, warps_with_roles, blocks_that_stay };
+void run_step(TensorJob& job, Step step, bool f16, Run& run);
 
 }  // namespace tessera::matmul

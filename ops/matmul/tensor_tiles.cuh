@@ -5,7 +5,7 @@
 // tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks of a
 // cluster copy each other what they share of A or B.
 #pragma once
-#include "tensor_results.cuh"
+#include "tensor_splits.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 
 namespace tessera::matmul {
@@ -54,28 +54,6 @@ __device__ __forceinline__ void copy_stage(const TensorArgs& args, const TileSha
                                                        sharing.of_b(), full);
 }
 
-// A consumer's products of one stage.
-template <class C>
-__device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int consumer,
-                                               float (&sum)[C::row_blocks][C::sums], bool first) {
-  using Product = ptx::Product<typename C::Kind, C::cols, C::turn_a, C::turn_b>;
-  constexpr int steps = 4;  // of 32 bytes of k
-  constexpr int per_128 = 128 / static_cast<int>(C::element_bytes), k_of_step = per_128 / steps;
-  const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
-#pragma unroll
-  for (int step = 0; step < steps; ++step) {
-    const std::uint64_t right = C::turn_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
-                                          : ptx::operand(b + step * 32, 1024, 0);
-#pragma unroll
-    for (int block = 0; block < C::row_blocks; ++block) {
-      const int row = (consumer * C::row_blocks + block) * 64;
-      const std::uint64_t left = C::turn_a ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
-                                           : ptx::operand(a + row * 128 + step * 32, 1024, 0);
-      Product::add(sum[block], left, right, first && step == 0 ? 0 : 1);
-    }
-  }
-}
-
 // From where to where a split goes, in stages.
 __device__ __forceinline__ int first_stage(const TensorArgs& args, int split) { return split * args.split_depth; }
 __device__ __forceinline__ int stages_of(const TensorArgs& args, int split) {
@@ -84,11 +62,116 @@ __device__ __forceinline__ int stages_of(const TensorArgs& args, int split) {
 }
 
 template <class C>
+__device__ __forceinline__ std::int32_t first_unit() {
+  return static_cast<std::int32_t>(blockIdx.x / C::cluster);
+}
+
+inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
+
+// Tells those who copy to this block that a stage has been read.
+template <class C>
+__device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t givers) {
+  const int me = static_cast<int>(threadIdx.x) % 128;
+  if constexpr (C::cluster == 1) {
+    if (me == 0) ptx::arrive(shared.empty(stage));
+  } else {
+    if (me < C::cluster && (givers >> me & 1) != 0) ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
+  }
+}
+
+// What a consumer multiplies of a stage: 64 rows, from row `row` of the tile on.
+template <class C>
+__device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int stage, int row,
+                                              typename C::Sum (&sum)[C::sums], int step, bool keep) {
+  using Product = ptx::Product<typename C::Kind, C::cols, C::turn_a, C::turn_b>;
+  constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
+  const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
+  const std::uint64_t right = C::turn_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
+                                        : ptx::operand(b + step * 32, 1024, 0);
+  const std::uint64_t left = C::turn_a ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
+                                       : ptx::operand(a + row * 128 + step * 32, 1024, 0);
+  Product::add(sum, left, right, keep ? 1 : 0);
+}
+
+// Two consumers of one tile that keep a distance store their results one after the other, each while the other
+// multiplies. It is made once: who is alone with the tensor cores has twice their speed, which keeps it.
+template <class C>
+struct Distance {
+  static constexpr int barrier = 7, threads = 256;
+  static constexpr bool possible = C::sharers == 2;
+  int left;  // stages after which the other consumer may begin; negative: it has begun
+
+  __device__ Distance(const TensorArgs& args, int consumer) : left(-1) {
+    if (!possible || args.lead <= 0 || args.depth <= 0) return;
+    if (consumer == 0) left = min(args.lead, stages_of(args, args.order.at(first_unit<C>()).split));
+    else ptx::synchronize(barrier, threads);
+  }
+  __device__ __forceinline__ void count_stage() {
+    if (possible && left >= 0 && --left == 0) ptx::arrive(barrier, threads);
+  }
+};
+
+// Adds the products of a tile's stages to each other in the tensor cores' own registers.
+template <class C>
+__device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
+                                           std::uint32_t givers, Distance<C>& distance,
+                                           typename C::Sum (&sum)[C::row_blocks][C::sums]) {
+  int before = -1;  // the stage whose products may still be under way
+  for (int i = 0; i < count; ++i) {
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    ptx::begin_products();
+#pragma unroll
+    for (int step = 0; step < steps_of_stage; ++step)
+#pragma unroll
+      for (int block = 0; block < C::row_blocks; ++block)
+        multiply_rows<C>(shared, ring.stage, row + block * 64, sum[block], step, i > 0 || step > 0);
+    ptx::commit_products();
+    distance.count_stage();
+    ptx::wait_for_products<1>();
+    if (before >= 0) release<C>(shared, before, givers);
+    before = ring.stage;
+    ring.advance();
+  }
+  ptx::wait_for_products<0>();
+#pragma unroll
+  for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
+  if (before >= 0) release<C>(shared, before, givers);
+}
+
+// Sums each stage by itself, as the tensor cores do it, and adds that in f32. While one consumer adds, the others
+// multiply.
+template <class C>
+__device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
+                                               std::uint32_t givers, Distance<C>& distance,
+                                               typename C::Sum (&sum)[C::row_blocks][C::sums]) {
+  typename C::Sum part[C::sums] = {};  // else its registers would count as in use before
+  for (int i = 0; i < count; ++i) {
+    ptx::wait(shared.full(ring.stage), ring.parity);
+#pragma unroll
+    for (int block = 0; block < C::row_blocks; ++block) {
+      ptx::begin_products();
+#pragma unroll
+      for (int step = 0; step < steps_of_stage; ++step)
+        multiply_rows<C>(shared, ring.stage, row + block * 64, part, step, step > 0);
+      ptx::commit_products();
+      ptx::wait_for_products<0>();
+      ptx::touch(part);
+      if (block + 1 == C::row_blocks) release<C>(shared, ring.stage, givers);
+#pragma unroll
+      for (int j = 0; j < C::sums; ++j) sum[block][j] += part[j];
+    }
+    distance.count_stage();
+    ring.advance();
+  }
+}
+
+template <class C>
 __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
   const Sharing<C> sharing(rank);
   Ring<C::stages> ring;
   constexpr int k_of_stage = 128 / C::element_bytes;
-  for (std::int64_t unit = blockIdx.x / C::cluster; unit < args.order.count(); unit += gridDim.x / C::cluster) {
+  for (std::int32_t unit = first_unit<C>(); unit < args.units;
+       unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
     const TileOrder::Tile tile = args.order.at(unit);
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
               col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
@@ -102,50 +185,37 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
 }
 
 template <class C>
-__device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t sharers) {
-  const int me = static_cast<int>(threadIdx.x) % 128;
-  if constexpr (C::cluster == 1) {
-    if (me == 0) ptx::arrive(shared.empty(stage));
-  } else {
-    if (me < C::cluster && (sharers >> me & 1) != 0) ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
-  }
-}
-
-template <class C>
 __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
   const Sharing<C> sharing(rank);
-  const std::uint32_t sharers = sharing.of_a() | sharing.of_b();  // who copies to this block
+  const std::uint32_t givers = sharing.of_a() | sharing.of_b();  // who copies to this block
+  const int first_row = C::in_turn ? 0 : consumer * C::row_blocks * 64;
   Ring<C::stages> ring;
-  for (std::int64_t unit = blockIdx.x / C::cluster; unit < args.order.count(); unit += gridDim.x / C::cluster) {
-    const TileOrder::Tile tile = args.order.at(unit);
-    const int count = stages_of(args, tile.split);
-    float sum[C::row_blocks][C::sums];
-    if (count <= 0)
+  Distance<C> distance(args, consumer);
+  int turn = 0;
+  for (std::int32_t unit = first_unit<C>(); unit < args.units;
+       unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+    const int count = stages_of(args, args.order.at(unit).split);
+    if constexpr (C::in_turn) {
+      if (turn++ % C::consumers != consumer) {
+        ring.skip(count);
+        continue;
+      }
+    }
+    typename C::Sum sum[C::row_blocks][C::sums];
+    // Of many sums also lest their registers count as in use before: there are none to spare.
+    if (count <= 0 || C::promoted || C::row_blocks > 1)
 #pragma unroll
       for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
-    int before = -1;  // the stage whose products may still be under way
-    for (int i = 0; i < count; ++i) {
-      ptx::wait(shared.full(ring.stage), ring.parity);
-      ptx::begin_products();
-      multiply_stage<C>(shared, ring.stage, consumer, sum, i == 0);
-      ptx::commit_products();
-      ptx::wait_for_products<1>();
-      if (before >= 0) release<C>(shared, before, sharers);
-      before = ring.stage;
-      ring.advance();
-    }
-    ptx::wait_for_products<0>();
-#pragma unroll
-    for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
-    if (before >= 0) release<C>(shared, before, sharers);
-    if (args.order.splits > 1 && !join_splits<C>(args, tile, rank, consumer, sum)) continue;
-    const std::int64_t row = (std::int64_t{tile.row} * C::cluster_rows + sharing.row) * C::rows,
-                       col = (std::int64_t{tile.col} * C::cluster_cols + sharing.col) * C::cols;
-if (args.epilogue.plain) store_tile<C, true>(args, shared, consumer, sum, row, col);
-    else store_tile<C, false>(args, shared, consumer, sum, row, col);
+    if constexpr (C::promoted) promote_stages<C>(shared, ring, count, first_row, givers, distance, sum);
+    else sum_stages<C>(shared, ring, count, first_row, givers, distance, sum);
+    // Computed afresh: the products leave no register for what is needed only now.
+    const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
+    const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
+              col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    if (args.order.splits > 1) join_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
+    else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
-  if constexpr (C::boxes > 0)
-    if (threadIdx.x % 128 == 0) ptx::wait_until_read<0>();
+  if (args.boxed && threadIdx.x % 128 == 0) ptx::wait_until_read<0>();
 }
 
 template <class C>
@@ -161,7 +231,7 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
     }
     for (int stage = 0; stage < C::stages; ++stage) {
       ptx::init(shared.full(stage), 1);
-      ptx::init(shared.empty(stage), C::consumers * (C::cluster_rows + C::cluster_cols - 1));
+      ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
     }
     ptx::fence_init();
   }

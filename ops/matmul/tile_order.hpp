@@ -23,13 +23,11 @@ struct TileOrder {
 
   TESSERA_BOTH std::int64_t count() const { return std::int64_t{rows} * cols * splits; }
 
-  TESSERA_BOTH Tile at(std::int64_t unit) const {
-    const std::int64_t tile = unit / splits;
-    const std::int64_t band = std::int64_t{group} * cols;
-    const auto first = static_cast<std::int32_t>(tile / band) * group;
-    const std::int32_t height = rows - first < group ? rows - first : group;
-    const auto within = static_cast<std::int32_t>(tile % band);
-    return {first + within % height, within / height, static_cast<std::int32_t>(unit % splits)};
+  // unit < count(), which is below 2^31 for whatever fits into a memory.
+  TESSERA_BOTH Tile at(std::int32_t unit) const {
+    const std::int32_t tile = unit / splits, band = group * cols, before = tile / band * group;
+    const std::int32_t height = rows - before < group ? rows - before : group, within = tile % band;
+    return {before + within % height, within / height, unit % splits};
   }
 };
 

@@ -5,7 +5,6 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr double tile_us = 1.3;   // a tile's first copies and its results, beside nobody's products
 constexpr double split_us = 1.5;  // each part's sums on their way through memory
 constexpr std::int64_t least_stages = 8;
 constexpr std::int32_t usual_group = 8;
@@ -13,8 +12,8 @@ constexpr std::int64_t most_splits = 16;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-TilePlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors) {
-  const TileShape& shape = tile_shapes[tile];
+TilePlan planned(TileShapes shapes, int tile, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors) {
+  const TileShape& shape = shapes[static_cast<std::size_t>(tile)];
   TilePlan out;
   out.tile = tile;
   out.depth = static_cast<std::int32_t>(stages);
@@ -24,21 +23,23 @@ TilePlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t stages, 
   out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
   out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
   const int cluster = shape.cluster_rows * shape.cluster_cols;
+  out.blocks = out.order.count() * cluster;
   const std::int64_t rounds = parts(out.order.count(), std::max(1, processors / cluster));
-  out.microseconds = static_cast<double>(rounds) * (out.split_depth * shape.stage_us + tile_us) +
+  out.microseconds = static_cast<double>(rounds) * (out.split_depth * shape.stage_us + shape.tile_us) +
+                     shape.last_us +
                      (out.order.splits > 1 ? split_us * (out.order.splits + 1) : 0);
   return out;
 }
 
-bool has_room(const TilePlan& plan) {
+bool has_room(TileShapes shapes, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
-  const TileShape& shape = tile_shapes[plan.tile];
-  return plan.blocks() * shape.rows * shape.cols * 4 <= most_split_bytes && plan.blocks() <= most_split_tiles;
+  const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
+  return plan.blocks * shape.rows * shape.cols * 4 <= most_split_bytes && plan.blocks <= most_split_tiles;
 }
 
 }  // namespace
 
-TilePlan plan_tiles(std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
+TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
                     const TileWish& wish) {
   const std::int64_t stages = parts(k, stage);
   TilePlan best;
@@ -47,10 +48,10 @@ TilePlan plan_tiles(std::int64_t m, std::int64_t n, std::int64_t k, int stage, i
     if ((tiles >> tile & 1) == 0 || (wish.tile != 0 && wish.tile != tile + 1)) continue;
     for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
       if (wish.splits != 0 ? splits != wish.splits : splits > 1 && stages / splits < least_stages) continue;
-      TilePlan plan = planned(tile, m, n, stages, splits, processors);
-      if (!has_room(plan)) {
+      TilePlan plan = planned(shapes, tile, m, n, stages, splits, processors);
+      if (!has_room(shapes, plan)) {
         if (wish.splits == 0) continue;
-        plan = planned(tile, m, n, stages, 1, processors);
+        plan = planned(shapes, tile, m, n, stages, 1, processors);
       }
       if (found && plan.microseconds >= best.microseconds) continue;
       best = plan;
@@ -58,7 +59,7 @@ TilePlan plan_tiles(std::int64_t m, std::int64_t n, std::int64_t k, int stage, i
     }
   }
   // A wish for a tile that these operands do not allow is not heard.
-  if (!found) return plan_tiles(m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group});
+  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group});
   if (wish.group != 0) best.order.group = wish.group;
   return best;
 }

@@ -2,6 +2,7 @@
 // Which tile a product is cut into, and whether its sums are: by a model of what each tile takes. Plain arithmetic.
 #pragma once
 #include <cstdint>
+#include <span>
 #include "tile_order.hpp"
 
 namespace tessera::matmul {
@@ -9,27 +10,38 @@ namespace tessera::matmul {
 struct TileShape {
   int rows, cols, cluster_rows, cluster_cols;
   double stage_us;  // what 128 bytes of k take a block whose multiprocessors are all busy
+  double tile_us;   // a tile's first copies and its results, as far as nobody multiplies beside them
+  double last_us;   // what is hidden so but for a block's last tile
 };
+using TileShapes = std::span<const TileShape>;
 
-// The tiles that kernels were made for, the largest first. Times: fitted to products of a dozen shapes on one
-// NVIDIA H200; only their proportions matter.
-inline constexpr TileShape tile_shapes[] = {
-    {128, 256, 2, 1, 0.62}, {128, 128, 2, 1, 0.36}, {128, 64, 1, 2, 0.21}, {64, 64, 1, 1, 0.17}};
+// The tiles that kernels were made for, the largest first; then one whose results are stored beside the next tile's
+// products, and one in clusters of four. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
+inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.62, 1.3, 0},
+                                            {128, 128, 2, 1, 0.36, 1.3, 0},
+                                            {128, 64, 1, 2, 0.21, 1.3, 0},
+                                            {64, 64, 1, 1, 0.17, 1.3, 0},
+                                            {128, 128, 2, 1, 0.37, 0.1, 1.2},
+                                            {128, 64, 2, 2, 0.21, 1.3, 0}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
+// Of sums that are promoted.
+inline constexpr TileShape promoted_shapes[tile_count] = {{256, 128, 1, 2, 0.64, 1.3, 0},
+                                                          {128, 128, 2, 1, 0.38, 1.3, 0},
+                                                          {128, 64, 1, 2, 0.23, 1.3, 0},
+                                                          {64, 64, 1, 1, 0.19, 1.3, 0},
+                                                          {128, 128, 2, 1, 0.39, 0.1, 1.2},
+                                                          {128, 64, 2, 2, 0.23, 1.3, 0}};
 
 // Sums of splits wait in spare memory of this size, beside a counter for each tile.
 inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_split_tiles = std::int64_t{1} << 16;
 
 struct TilePlan {
-  int tile = 0;  // of tile_shapes
+  int tile = 0;  // of the shapes
   TileOrder order;
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each split
   double microseconds = 0;                  // what the model tells
 
-  std::int64_t blocks() const {
-    const TileShape& shape = tile_shapes[tile];
-    return order.count() * shape.cluster_rows * shape.cluster_cols;
-  }
+  std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
 
 // What the caller would have; 0: the model's choice. More splits than spare memory holds are none.
@@ -39,7 +51,7 @@ struct TileWish {
 };
 
 // m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at least.
-TilePlan plan_tiles(std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
+TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
                     const TileWish& wish = {});
 
 }  // namespace tessera::matmul

@@ -19,7 +19,7 @@ TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
     order.group = static_cast<std::int32_t>(random() % 20 + 1);
     order.splits = static_cast<std::int32_t>(random() % 4 + 1);
     std::set<std::tuple<int, int, int>> met;
-    for (std::int64_t unit = 0; unit < order.count(); ++unit) {
+    for (std::int32_t unit = 0; unit < order.count(); ++unit) {
       const TileOrder::Tile tile = order.at(unit);
       ASSERT_TRUE(tile.row >= 0 && tile.row < order.rows && tile.col >= 0 && tile.col < order.cols &&
                   tile.split >= 0 && tile.split < order.splits);
@@ -45,11 +45,12 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
   const auto size = [&] { return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100)); };
   for (int i = 0; i < 5000; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
-    const auto tiles = static_cast<unsigned>(random() % 15 + 1);
-    const TileWish wish{.tile = static_cast<int>(random() % 5), .splits = static_cast<int>(random() % 17), .group = 0};
-    const TilePlan plan = plan_tiles(m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
+    const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
+    const auto tiles = static_cast<unsigned>(random() % 63 + 1);
+    const TileWish wish{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 17), .group = 0};
+    const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
-    const TileShape& shape = tile_shapes[plan.tile];
+    const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
     const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows, width = std::int64_t{shape.cols} * shape.cluster_cols;
     ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
     ASSERT_TRUE(plan.order.cols * width >= n && (plan.order.cols - 1) * width < n);
@@ -58,35 +59,35 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
     if (plan.order.splits > 1) {
       ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
-      ASSERT_LE(plan.blocks() * shape.rows * shape.cols * 4, most_split_bytes);
-      ASSERT_LE(plan.blocks(), most_split_tiles);
+      ASSERT_LE(plan.blocks * shape.rows * shape.cols * 4, most_split_bytes);
+      ASSERT_LE(plan.blocks, most_split_tiles);
     }
   }
 }
 
 TEST(TilePlan, KnownShapes) {
   const auto tile_of = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return plan_tiles(m, n, k, 64, 132, 0b1111).tile;
+    return plan_tiles(tile_shapes, m, n, k, 64, 132, 0b1111).tile;
   };
   EXPECT_EQ(tile_of(8192, 8192, 8192), 0);  // 128 × 256
   EXPECT_EQ(tile_of(2048, 2048, 2048), 0);
   EXPECT_EQ(tile_of(1024, 1024, 1024), 2);  // 128 × 64: 128 tiles for 132 multiprocessors
   EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
   EXPECT_EQ(tile_of(64, 7168, 2112), 3);
-  EXPECT_GT(plan_tiles(1024, 1024, 16384, 64, 132, 0b1111).order.splits, 1);
-  EXPECT_EQ(plan_tiles(8192, 8192, 8192, 64, 132, 0b1111).order.splits, 1);
+  EXPECT_GT(plan_tiles(tile_shapes, 1024, 1024, 16384, 64, 132, 0b1111).order.splits, 1);
+  EXPECT_EQ(plan_tiles(tile_shapes, 8192, 8192, 8192, 64, 132, 0b1111).order.splits, 1);
   // 2048 tiles, two in a cluster, on 66 clusters: 16 rounds.
-  const TilePlan large = plan_tiles(8192, 8192, 512, 64, 132, 0b0001);
+  const TilePlan large = plan_tiles(tile_shapes, 8192, 8192, 512, 64, 132, 0b0001);
   EXPECT_EQ(large.order.count(), 1024);
   EXPECT_NEAR(large.microseconds, 16 * (8 * tile_shapes[0].stage_us + 1.3), 1e-9);
 }
 
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
-  EXPECT_EQ(plan_tiles(4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
-  EXPECT_EQ(plan_tiles(4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
-  EXPECT_EQ(plan_tiles(256, 256, 4096, 64, 132, 0b1111, {.splits = 4}).order.splits, 4);
-  EXPECT_EQ(plan_tiles(16384, 16384, 4096, 64, 132, 0b1111, {.splits = 8}).order.splits, 1);  // no room
-  EXPECT_EQ(plan_tiles(4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.splits = 8}).order.splits, 1);  // no room
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
   words.value("--least-clock", options.least_clock,
               "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
+  words.value("--pause", options.pause, "rest before each sample, in which devices cool [0]", "SECONDS");
   words.value_or("--sustained", options.sustained, "3",
                  "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
   words.flag("--cold", options.cold, "flush the caches before each sample");
@@ -118,6 +119,7 @@ lab::Measuring measuring_of(const BenchOptions& options) {
   out.effort.seconds = number_named("--time", "seconds", options.time, shortest, longest);
   out.effort.spread = number_named("--spread", "a percentage", options.spread, 0, 100) / 100;
   out.effort.least_clock = number_named("--least-clock", "a percentage", options.least_clock, 0, 100) / 100;
+  out.effort.pause = number_named("--pause", "seconds", options.pause, 0, longest);
   if (!options.sustained.empty())
     out.sustained_seconds = number_named("--sustained", "seconds", options.sustained, shortest, longest);
   out.profile = options.profile;

@@ -61,6 +61,15 @@ TEST(Sampling, AnInterruptKeepsWhatThereIs) {
   EXPECT_EQ(samples[0].samples.size(), 3u);
 }
 
+TEST(Sampling, RestsBeforeEachSampleAndDoesNotCountThat) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  // 20 ms of work are allowed: rests of 30 ms do not use them up.
+  const auto taken = interleave({{[] { return Sample{1e-6}; }, {}}}, {.seconds = 0.02, .samples = 4, .pause = 0.03});
+  EXPECT_EQ(taken[0].samples.size(), 4u);
+  EXPECT_GE(std::chrono::duration<double>(Clock::now() - begun).count(), 0.12);
+}
+
 std::size_t samples_until_settled(const std::function<double(int)>& time) {
   int taken = 0;
   const Effort effort{.seconds = 100, .enough_seconds = 0};

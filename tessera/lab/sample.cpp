@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/sample.hpp"
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 #include "tessera/lab/clock.hpp"
 #include "tessera/lab/power.hpp"
 #include "tessera/lab/statistics.hpp"
@@ -35,6 +37,7 @@ struct Track {
 
   // `all`: since before the first sample of all.
   void take(const Contestant& from, Shown& shown, const Effort& effort, const Stopwatch& all) {
+    if (effort.pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(effort.pause));
     const Stopwatch watch;
     shown.power.begin(all.seconds());
     Sample sample = from.sample();

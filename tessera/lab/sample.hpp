@@ -25,6 +25,7 @@ struct Effort {
   double spread = 0.005;
   // A sample whose clock is below this share of the highest that its device has shown is dropped.
   double least_clock = 0.6;
+  double pause = 0;  // seconds of rest before each sample, in which devices cool; they count for nothing
 };
 
 struct Contestant {

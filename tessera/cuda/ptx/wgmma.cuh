@@ -30,6 +30,11 @@ __device__ __forceinline__ void touch(float (&sum)[count]) {
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
+template <int count>
+__device__ __forceinline__ void touch(std::int32_t (&sum)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(sum[i])::"memory");
+}
 
 // What multiplies. `turns`: an operand may have its rows contiguous.
 struct Bf16 {
@@ -37,10 +42,23 @@ struct Bf16 {
   static constexpr bool turns = true;
   using Sum = float;
 };
-struct F16 {
-  static constexpr int bytes = 2;
-  static constexpr bool turns = true;
+struct F16 : Bf16 {};
+struct Tf32 {
+  static constexpr int bytes = 4;
+  static constexpr bool turns = false;
   using Sum = float;
+};
+enum class Fp8 { e4m3, e5m2 };
+template <Fp8 a, Fp8 b>
+struct Fp8Pair {
+  static constexpr int bytes = 1;
+  static constexpr bool turns = false;
+  using Sum = float;
+};
+struct S8 {
+  static constexpr int bytes = 1;
+  static constexpr bool turns = false;
+  using Sum = std::int32_t;
 };
 
 // sum += A·B, or sum = A·B where `keep` is 0. turn_a, turn_b: rows, not k, are contiguous.
@@ -56,13 +74,6 @@ struct Product;
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TESSERA_SLOTS_96 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define TESSERA_SLOTS_128 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -72,44 +83,61 @@ struct Product;
   "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define TESSERA_SUMS_8(i) \
-  "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), \
-      "+f"(sum[i + 6]), "+f"(sum[i + 7])
-#define TESSERA_SUMS_32(i) TESSERA_SUMS_8(i), TESSERA_SUMS_8(i + 8), TESSERA_SUMS_8(i + 16), TESSERA_SUMS_8(i + 24)
-#define TESSERA_SUMS_64(i) TESSERA_SUMS_32(i), TESSERA_SUMS_32(i + 32)
-#define TESSERA_SUMS_96(i) TESSERA_SUMS_64(i), TESSERA_SUMS_32(i + 64)
-#define TESSERA_SUMS_128(i) TESSERA_SUMS_64(i), TESSERA_SUMS_64(i + 64)
+#define TESSERA_SUMS_8(c, i) \
+  c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3]), c(sum[i + 4]), c(sum[i + 5]), c(sum[i + 6]), c(sum[i + 7])
+#define TESSERA_SUMS_32(c, i) \
+  TESSERA_SUMS_8(c, i), TESSERA_SUMS_8(c, i + 8), TESSERA_SUMS_8(c, i + 16), TESSERA_SUMS_8(c, i + 24)
+#define TESSERA_SUMS_64(c, i) TESSERA_SUMS_32(c, i), TESSERA_SUMS_32(c, i + 32)
+#define TESSERA_SUMS_128(c, i) TESSERA_SUMS_64(c, i), TESSERA_SUMS_64(c, i + 64)
 
-// N columns, R sums a thread; then the operands behind the sums: A, B, keep, how A and B are turned.
-#define TESSERA_PRODUCT(KIND, NAME, N, R, A, B, KEEP, TURN_A, TURN_B)                                          \
-  template <int turn_a, int turn_b>                                                                            \
-  struct Product<KIND, N, turn_a, turn_b> {                                                                    \
-    static __device__ __forceinline__ void add(float (&sum)[R], std::uint64_t a, std::uint64_t b, int keep) {  \
-      asm volatile("{\n .reg .pred keep;\n setp.ne.b32 keep, " KEEP ", 0;\n"                                   \
-                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_SLOTS_##R "}, " A ", " B          \
-                   ", keep, 1, 1, " TURN_A ", " TURN_B ";\n}"                                                  \
-                   : TESSERA_SUMS_##R(0)                                                                       \
-                   : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                                     \
-    }                                                                                                          \
+// What an instruction wants to know after `keep`: signs and how operands are turned; signs; nothing.
+#define TESSERA_TURNED(turn_a, turn_b) ", 1, 1, " turn_a ", " turn_b
+#define TESSERA_SIGNED(turn_a, turn_b) ", 1, 1"
+#define TESSERA_WHOLE(turn_a, turn_b) ""
+
+// N columns, R sums a thread, in registers of class C; then the operands behind the sums: A, B, keep, how A and B are
+// turned.
+#define TESSERA_PRODUCT(KIND, NAME, C, TAIL, N, R, A, B, KEEP, TURN_A, TURN_B)                                       \
+  template <int turn_a, int turn_b>                                                                                  \
+  struct Product<KIND, N, turn_a, turn_b> {                                                                          \
+    static_assert(KIND::turns || (turn_a == 0 && turn_b == 0));                                                      \
+    static __device__ __forceinline__ void add(KIND::Sum (&sum)[R], std::uint64_t a, std::uint64_t b, int keep) {    \
+      asm volatile("{\n .reg .pred keep;\n setp.ne.b32 keep, " KEEP ", 0;\n"                                         \
+                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_SLOTS_##R "}, " A ", " B                \
+                   ", keep" TAIL(TURN_A, TURN_B) ";\n}"                                                              \
+                   : TESSERA_SUMS_##R(C, 0)                                                                          \
+                   : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                                           \
+    }                                                                                                                \
   };
-#define TESSERA_PRODUCTS(KIND, NAME)                                                       \
-  TESSERA_PRODUCT(KIND, NAME, 64, 32, "%32", "%33", "%34", "%35", "%36") \
-  TESSERA_PRODUCT(KIND, NAME, 128, 64, "%64", "%65", "%66", "%67", "%68") \
-  TESSERA_PRODUCT(KIND, NAME, 192, 96, "%96", "%97", "%98", "%99", "%100") \
-  TESSERA_PRODUCT(KIND, NAME, 256, 128, "%128", "%129", "%130", "%131", "%132")
+#define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                                                  \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")                      \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68")                     \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 256, 128, "%128", "%129", "%130", "%131", "%132")
 
-TESSERA_PRODUCTS(Bf16, "k16.f32.bf16.bf16")
-TESSERA_PRODUCTS(F16, "k16.f32.f16.f16")
+using E4m3E4m3 = Fp8Pair<Fp8::e4m3, Fp8::e4m3>;
+using E4m3E5m2 = Fp8Pair<Fp8::e4m3, Fp8::e5m2>;
+using E5m2E4m3 = Fp8Pair<Fp8::e5m2, Fp8::e4m3>;
+using E5m2E5m2 = Fp8Pair<Fp8::e5m2, Fp8::e5m2>;
+
+TESSERA_PRODUCTS("k16.f32.bf16.bf16", "+f", TESSERA_TURNED, Bf16)
+TESSERA_PRODUCTS("k16.f32.f16.f16", "+f", TESSERA_TURNED, F16)
+TESSERA_PRODUCTS("k8.f32.tf32.tf32", "+f", TESSERA_SIGNED, Tf32)
+TESSERA_PRODUCTS("k32.f32.e4m3.e4m3", "+f", TESSERA_SIGNED, E4m3E4m3)
+TESSERA_PRODUCTS("k32.f32.e4m3.e5m2", "+f", TESSERA_SIGNED, E4m3E5m2)
+TESSERA_PRODUCTS("k32.f32.e5m2.e4m3", "+f", TESSERA_SIGNED, E5m2E4m3)
+TESSERA_PRODUCTS("k32.f32.e5m2.e5m2", "+f", TESSERA_SIGNED, E5m2E5m2)
+TESSERA_PRODUCTS("k32.s32.s8.s8", "+r", TESSERA_WHOLE, S8)
 
 #undef TESSERA_PRODUCTS
 #undef TESSERA_PRODUCT
+#undef TESSERA_WHOLE
+#undef TESSERA_SIGNED
+#undef TESSERA_TURNED
 #undef TESSERA_SUMS_128
-#undef TESSERA_SUMS_96
 #undef TESSERA_SUMS_64
 #undef TESSERA_SUMS_32
 #undef TESSERA_SUMS_8
 #undef TESSERA_SLOTS_128
-#undef TESSERA_SLOTS_96
 #undef TESSERA_SLOTS_64
 #undef TESSERA_SLOTS_32
 

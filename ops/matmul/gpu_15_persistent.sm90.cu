@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 15: blocks that stay.
+//
+// As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while the last
+// one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the L2 cache then has.
+// What limits it: every block reads all of its A and B from there.
+#include "tensor_rung.cuh"
+
+namespace tessera::matmul {
+namespace {
+
+const Rung rung(step_variant<Step::blocks_that_stay>(
+    "blocks stay and take tile after tile, in an order that the L2 cache likes"));
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor core kernels of TF32, to which the copy engine rounds on the way.
+#include "tensor_run.cuh"
+
+namespace tessera::matmul {
+
+void run_tf32(TensorJob& job, Run& run) {
+  run_tiles<ptx::Tf32>(job, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, false, run);
+}
+
+}  // namespace tessera::matmul
