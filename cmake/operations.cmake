@@ -36,14 +36,16 @@ function(tessera_add_traced target)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_traced>)
 endfunction()
 
+# For code made for one architecture: a spilled register, or an array in local memory, ends the build.
+set(TESSERA_NO_SPILLS -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
+
 # A library of its own for the files that need one architecture.
 function(tessera_add_architecture target architecture)
   if(ARGN)
     add_library(tessera_sm${architecture} OBJECT ${ARGN})
     set_target_properties(tessera_sm${architecture} PROPERTIES CUDA_ARCHITECTURES ${architecture}a-real)
     target_link_libraries(tessera_sm${architecture} PRIVATE tessera_compile)
-    # A register that is spilled, or an array in local memory, is a mistake there: the build ends.
-    target_compile_options(tessera_sm${architecture} PRIVATE -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
+    target_compile_options(tessera_sm${architecture} PRIVATE ${TESSERA_NO_SPILLS})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_sm${architecture}>)
   endif()
 endfunction()
