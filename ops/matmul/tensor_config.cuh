@@ -81,7 +81,7 @@ struct Tile {
   static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
-  static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
+  static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 
@@ -98,6 +98,7 @@ struct TileShared {
   }
   __device__ ptx::Barrier& full(int stage) const { return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage]; }
   __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
+  __device__ ptx::Barrier& turn(int consumer) const { return (&full(0))[2 * C::stages + consumer]; }
 };
 
 // This thread's number, from which the compiler computes again what it could have kept: while products are summed

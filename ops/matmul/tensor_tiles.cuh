@@ -111,10 +111,31 @@ struct Distance {
   }
 };
 
+// Consumers that take tiles in turn begin a tile when the one before has asked for all its products. (A barrier tells a
+// phase from the next one alone: who skips another's stages must not begin before they have come.)
+template <class C>
+struct Turns {
+  const TileShared<C>& shared;
+  int consumer;
+  int taken = 0;
+
+  __device__ __forceinline__ void take() {
+    if constexpr (C::in_turn) {
+      // The first consumer's first turn has come before anybody gave it.
+      ptx::wait(shared.turn(consumer), static_cast<std::uint32_t>(consumer == 0 ? taken + 1 : taken) & 1);
+      ++taken;
+    }
+  }
+  __device__ __forceinline__ void give() const {
+    if constexpr (C::in_turn)
+      if (threadIdx.x % 128 == 0) ptx::arrive(shared.turn((consumer + 1) % C::consumers));
+  }
+};
+
 // Adds the products of a tile's stages to each other in the tensor cores' own registers.
 template <class C>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                           std::uint32_t givers, Distance<C>& distance,
+                                           std::uint32_t givers, Distance<C>& distance, const Turns<C>& turns,
                                            typename C::Sum (&sum)[C::row_blocks][C::sums]) {
   int before = -1;  // the stage whose products may still be under way
   for (int i = 0; i < count; ++i) {
@@ -132,6 +153,7 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
     before = ring.stage;
     ring.advance();
   }
+  turns.give();
   ptx::wait_for_products<0>();
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
@@ -142,7 +164,7 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
 // multiply.
 template <class C>
 __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                               std::uint32_t givers, Distance<C>& distance,
+                                               std::uint32_t givers, Distance<C>& distance, const Turns<C>& turns,
                                                typename C::Sum (&sum)[C::row_blocks][C::sums]) {
   typename C::Sum part[C::sums] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
@@ -163,6 +185,7 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
     distance.count_stage();
     ring.advance();
   }
+  turns.give();
 }
 
 template <class C>
@@ -191,6 +214,7 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
   const int first_row = C::in_turn ? 0 : consumer * C::row_blocks * 64;
   Ring<C::stages> ring;
   Distance<C> distance(args, consumer);
+  Turns<C> turns{shared, consumer};
   int turn = 0;
   for (std::int32_t unit = first_unit<C>(); unit < args.units;
        unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
@@ -201,13 +225,14 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
         continue;
       }
     }
+    turns.take();
     typename C::Sum sum[C::row_blocks][C::sums];
     // Of many sums also lest their registers count as in use before: there are none to spare.
     if (count <= 0 || C::promoted || C::row_blocks > 1)
 #pragma unroll
       for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
-    if constexpr (C::promoted) promote_stages<C>(shared, ring, count, first_row, givers, distance, sum);
-    else sum_stages<C>(shared, ring, count, first_row, givers, distance, sum);
+    if constexpr (C::promoted) promote_stages<C>(shared, ring, count, first_row, givers, distance, turns, sum);
+    else sum_stages<C>(shared, ring, count, first_row, givers, distance, turns, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
@@ -233,6 +258,8 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
       ptx::init(shared.full(stage), 1);
       ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
     }
+    if constexpr (C::in_turn)
+      for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
     ptx::fence_init();
   }
   if constexpr (C::cluster == 1) __syncthreads();

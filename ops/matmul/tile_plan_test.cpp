@@ -32,7 +32,7 @@ TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
 TEST(TileOrder, NeighboursShareRowsAndColumns) {
   const TileOrder order{.rows = 32, .cols = 32, .group = 8, .splits = 1};
   std::set<int> rows, cols;
-  for (std::int64_t unit = 0; unit < 64; ++unit) {
+  for (std::int32_t unit = 0; unit < 64; ++unit) {
     rows.insert(order.at(unit).row);
     cols.insert(order.at(unit).col);
   }

@@ -62,6 +62,11 @@ TEST(Estimate, AFirstCallThatCompilesIsNotMultiplied) {
   EXPECT_LT(timed.estimate(full, 0.1), 0.02);
 }
 
+TEST(Estimate, NorIsOneThatTakesLongerThanTheLimitToCompile) {
+  Timed timed([](double n, int before) { return (before == 0 ? 2.5 : 0.0) + 1e-8 * n; });
+  EXPECT_LT(timed.estimate(full, 2), 0.02);
+}
+
 TEST(Estimate, AHopelessOneIsNotRunTwice) {
   int runs = 0;
   Timed timed([&runs](double, int) { return ++runs, 20.0; });
