@@ -43,7 +43,8 @@ struct TensorArgs {
   TensorEpilogue epilogue;
   void* out;
   Element out_element;
-  bool boxed;              // C is stored by the copy engine, and nothing but a factor follows the sums
+  bool plain;              // nothing but a factor follows the sums, and C's elements have two bytes or more
+  bool boxed;              // C is plain, and stored by the copy engine
   std::int64_t out_row;    // from a row to the next, in elements
   void* partial;           // sums of splits: tile after tile, a thread's `workers` apart
   std::uint32_t* arrived;  // of each tile, and from the end on of those who have seen that; 0 before and after
