@@ -21,6 +21,7 @@ constexpr std::int64_t most_compared = 1 << 22;  // strips of a sum made for com
 struct Seen {
   Real sizes = 0, errors = 0, steps = 0;  // mean |height|, mean error of a height, the way up and down
   Real end_errors = 0;                    // those of the first and the last one
+  bool above = false, below = false;      // whether there are such heights
   Real hole = quadrature::nothing;        // an abscissa without a finite height
 };
 
@@ -36,6 +37,8 @@ Seen look(const Height& height, Real a, Real b, int level) {
       continue;
     }
     out.sizes += std::fabs(y.value);
+    out.above |= y.value > 0;
+    out.below |= y.value < 0;
     if (std::isfinite(y.error)) (i == 0 || i == strips ? out.end_errors : out.errors) += y.error;
     if (i > 0) out.steps += std::fabs(y.value - before);
     before = y.value;
@@ -121,7 +124,7 @@ Answer strips_answer(const Summed& s, const Height& height, const SumOf& sum_of,
   const int level = level_for(s.strips);
   const Seen seen = look(height, s.a, s.b, level);
   const Real length = std::fabs(Real(s.b) - s.a);
-  out.magnitude = static_cast<double>(seen.sizes * length);
+  out.magnitude = seen.above && seen.below ? static_cast<double>(seen.sizes * length) : std::fabs(s.value);
   out.rounding = static_cast<double>(rounding_of(s, seen));
   if (!std::isfinite(s.value)) {
     out.reason = Reason::non_finite;

@@ -51,7 +51,7 @@ std::string words(const Answer& answer) {
     case Reason::doubtful:
       return "doubtful: what was seen does not support a claim";
     case Reason::as_asked:
-      return "as asked: so many strips";
+      return "as asked: no tolerance was named";
   }
   return "";
 }

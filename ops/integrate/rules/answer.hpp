@@ -66,10 +66,6 @@ struct Answer {
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
 
-// What rounded abscissae do to a sum, in units of the last place: each step of f between neighbours,
-// times |x|, is uncertain by one unit; many small ones partly cancel.
-inline double spoiled(double steps, double squares) { return std::fmin(steps, 3 * std::sqrt(squares)); }
-
 std::string words(const Answer& answer);  // the reason, as a sentence says it
 
 }  // namespace tessera::quadrature

@@ -9,6 +9,7 @@
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
+#include "ops/integrate/rules/sensitivity.hpp"
 #include "ops/integrate/rules/swinging.hpp"
 #include "ops/integrate/rules/value_errors.hpp"
 #include "ops/integrate/rules/vegas.hpp"
@@ -34,8 +35,12 @@ Error unsuited(const std::string& rule, bool one) {
 
 Answer of_one(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
               const Limits& limits, std::span<const double> points) {
-  if (rule == "tanh_sinh") return tanh_sinh(f, range, tolerance, limits, points);
-  if (rule == "gauss_kronrod") return gauss_kronrod(f, range, tolerance, limits, {}, points);
+  if (rule == "tanh_sinh" || rule == "gauss_kronrod") {
+    Answer out = rule == "tanh_sinh" ? tanh_sinh(f, range, tolerance, limits, points)
+                                     : gauss_kronrod(f, range, tolerance, limits, {}, points);
+    charge_slopes(out, f, range, tolerance, limits);
+    return out;
+  }
   if (rule == "epsilon") return swinging(f, range, tolerance, limits, points, Swings::epsilon);
   if (rule == "oscillating") return swinging(f, range, tolerance, limits, points, Swings::ooura_mori);
   if (rule != "richardson" && rule != "simpson") throw unsuited(rule, true);

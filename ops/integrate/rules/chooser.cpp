@@ -81,9 +81,12 @@ void Chooser::say(const std::string& text) {
 }
 
 Answer Chooser::run() {
-  if (!look_around())
+  const bool done = look_around();
+  const std::int64_t looked = sampler_.evaluations();
+  if (!done)
     while (!attempt()) {
     }
+  say(fmt::format("before, {} points looked for peaks, breaks and holes", looked));
   if (!charged_) {
     const bool converged = answer_.converged();
     charge(answer_, error_of_values(sampler_.integrand(), sampler_.range(), pieces()), tolerance_);
@@ -141,83 +144,6 @@ bool Chooser::attempt() {
     return !mend_hole(first.where) && give_up(first, Reason::non_finite, first.where);
   if (first.reason == Reason::diverges) return give_up(first, Reason::diverges, first.where);
   return by_bisection(first);
-}
-
-// Gauss-Kronrod from other points, in the variable of the double exponential rule.
-Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split, int first_cells,
-                       double tolerance_factor, Stuck* stuck) {
-  std::vector<Track> tracks;
-  for (const Piece& piece : parts) {
-    Track track = Track::transformed(piece, sampler_.range());
-    const DoubleExponential seen(sampler_, piece);
-    if (seen.trouble() == Reason::converged) {
-      track.from = -seen.cut(0);
-      track.to = seen.cut(1);
-      for (const int side : {0, 1}) track.inside[side] = seen.stays_inside(side);
-    }
-    tracks.push_back(track);
-  }
-  // For one run: what it cannot do then, more will seldom do.
-  const std::int64_t most = std::max<std::int64_t>(400'000, limits_.evaluations / 10);
-  const std::int64_t whole = sampler_.allow(std::min(limits_.evaluations, sampler_.evaluations() + most));
-  Tolerance tolerance{tolerance_.relative * tolerance_factor, tolerance_.absolute * tolerance_factor};
-  Answer out = adaptive(sampler_, tracks, tolerance, {pair, split, first_cells}, stuck);
-  sampler_.allow(whole);
-  if (sampler_.evaluations() < whole - 100) {
-    sampler_.resume();
-    if (out.reason == Reason::evaluations) out.reason = Reason::unresolved;
-  }
-  return out;
-}
-
-// What two rules say, if they say the same.
-bool Chooser::accept(Answer answer, const Answer& other, const std::string& by) {
-  const double apart = std::fabs(answer.value - other.value), allowed = tolerance_.of(answer.value);
-  answer.truncation = std::fmax(answer.truncation, apart);
-  if (!(answer.error() <= allowed) || !(other.error() <= 8 * allowed)) return false;
-  // Both rules may have overlooked what the first look saw: a range too wide for their points, say.
-  if (answer.magnitude < 0.5 * least_magnitude(seen_)) return false;
-  say(by);
-  answer_ = std::move(answer);
-  answer_.reason = Reason::converged;
-  return true;
-}
-
-bool Chooser::by_bisection(const Answer& first) {
-  // Where the outermost points still count, bisection between them would overlook the same.
-  if (std::isinf(first.truncation))
-    return by_tail() || (mend_stuck(first.where) && answer_.without_limit()) ||
-           give_up(first, first.reason, first.where);
-  if (first.reason == Reason::singular) return give_up(first, Reason::singular, first.where);
-  const std::vector<Piece> parts = pieces();
-  const std::int64_t before = sampler_.evaluations();
-  Stuck stuck;
-  const Answer second = bisect(parts, Pair::k21, 0.5, 5, 0.5, &stuck);
-  if (first.converged() &&
-      accept(first, second,
-             shape_words() + fmt::format("; Gauss-Kronrod from other points agrees to {:.1g}",
-                                         std::fabs(first.value - second.value))))
-    return true;
-  if (first.reason == Reason::roundoff) return give_up(first, Reason::roundoff, nothing);
-  if (second.reason == Reason::non_finite)
-    return !mend_hole(second.where) && give_up(second, Reason::non_finite, second.where);
-  if (second.converged()) {
-    const std::string by = fmt::format(
-        "{} evenly spread points did not converge: Gauss-Kronrod by bisection, {} points; "
-        "another one from other points agrees",
-        first_points_, second.evaluations - before);
-    if (accept(second, bisect(parts, Pair::k15, 0.4347, 7, 0.5), by)) return true;
-  }
-  if (by_tail()) return true;
-  if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.without_limit();
-  const bool doubt = first.converged() || second.converged();
-  Answer better = first.error() < second.error() ? first : second;
-  better.truncation = std::fmax(better.truncation, std::fabs(first.value - second.value));
-  // Both may have overlooked what was seen at first: how much of it there is, nobody knows.
-  if (doubt &&
-      (better.magnitude < 0.5 * least_magnitude(seen_) || better.error() <= tolerance_.of(better.value)))
-    better.truncation = infinity;
-  return give_up(better, doubt ? Reason::doubtful : second.reason, second.where);
 }
 
 // A value that is not finite at one abscissa alone is cut out; true: try again.

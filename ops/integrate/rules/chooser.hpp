@@ -22,12 +22,16 @@ class Chooser {
   bool attempt();
   bool by_double_exponential();
   bool by_bisection(const Answer& first);
+  bool without_claim(const Answer& first, const Answer& second, const Stuck& stuck);
+  bool both_rounded(Answer answer, const Answer& other);
+  Answer last_resort(const Answer& before);
   bool mend_hole(double x);
   bool mend_stuck(double x);
   bool by_tail();
   bool add_tail(int direction, double& end, Answer& sum, std::string& how);
   Answer before_tails(const Range& rest);
 
+  int swinging_cells();
   Answer bisect(const std::vector<Piece>& pieces, Pair pair, double split, int first_cells,
                 double tolerance_factor, Stuck* stuck = nullptr);
   std::vector<Piece> pieces() const { return cut(sampler_.range(), points_); }
@@ -44,7 +48,7 @@ class Chooser {
   Answer answer_;
   std::string why_;
   int mended_ = 0;
-  bool charged_ = false;  // the answer's rounding holds that of the integrand's values
+  bool charged_ = false;        // the answer's rounding holds that of the integrand's values
   std::vector<Range> needles_;  // that the formula showed
   bool crowded_ = false;
   std::int64_t first_points_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/double_exponential.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/sensitivity.hpp"
 #include <numbers>
 
 namespace tessera::quadrature {
@@ -28,6 +29,25 @@ Sums weigh(std::span<const double> weight, std::span<const double> y) {
     a[0] += std::fabs(weight[i] * y[i]);
   }
   return {(s[0] + s[1]) + (s[2] + s[3]), (a[0] + a[1]) + (a[2] + a[3])};
+}
+
+// Whether f changes its sign again and again up to the outermost point, or near it. Once, further in, is a
+// zero.
+bool swings(std::span<const double> y, bool outwards) {
+  constexpr std::size_t near = 4;
+  std::size_t changes = 0;
+  for (std::size_t i = 1; i < y.size(); ++i)
+    if ((y[i] < 0) != (y[i - 1] < 0)) {
+      if (outwards || i + near > y.size()) return true;
+      ++changes;
+    }
+  return changes > 1;
+}
+
+double largest(std::span<const double> y) {
+  double out = 0;
+  for (const double value : y) out = std::fmax(out, std::fabs(value));
+  return out;
 }
 
 }  // namespace
@@ -130,6 +150,24 @@ void DoubleExponential::vary(int side, const First& first) {
   }
 }
 
+void DoubleExponential::vary(int side, std::span<const double> x, std::span<const double> distance,
+                             std::span<const double> y) {
+  if (x.size() < 2) return;
+  const std::size_t steps = x.size() - 1;
+  const double* place =
+      sampler_.integrand().knows[side] && variable_.is_end(side) ? distance.data() : x.data();
+  double moved[chunk];
+  for (std::size_t i = 0; i < steps; ++i) {
+    const double here = std::fabs(place[i + 1]), there = std::fabs(place[i]);
+    moved[i] = std::fabs(y[i + 1] - y[i]) * (here < there ? here : there);
+  }
+  const Sums sums = weigh({moved, steps}, {moved, steps});
+  next_squares_ += sums.value;
+  double lanes[4] = {0, 0, 0, 0};
+  for (std::size_t i = 0; i < steps; ++i) lanes[i % 4] += moved[i];
+  next_variation_ += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
 // Finds how far out a side counts.
 void DoubleExponential::settle(int side, const First& first) {
   const double* term = first.term + first.from[side];
@@ -201,13 +239,18 @@ void DoubleExponential::find_beyond(int side, const First& first, std::size_t la
   const double f1 = std::fabs(y[last]), f0 = std::fabs(y[last - 1]);
   if (f1 == 0 || f0 == 0) return;
   const bool outwards = d1 > d0, blind = blind_matters(side);
-  for (std::size_t j = last / 2; j < last; ++j)
-    if ((y[j] < 0) != (y[last] < 0)) {  // it swings: its size says nothing about its integral
-      trouble_ = Reason::unresolved;
-      where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
-      beyond_[side] = infinity;
+  if (swings({y + last / 2, last + 1 - last / 2}, outwards)) {
+    // Its power says nothing. If it does not grow towards the end, no more than its size is left there.
+    const double size = largest({y + last / 2, last - 1 - last / 2});
+    if (!outwards && std::fmax(f1, f0) <= 4 * size) {
+      beyond_[side] = 4 * size * (blind ? std::fmin(d1, variable_.blind(side)) : d1);
       return;
     }
+    trouble_ = Reason::unresolved;
+    where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
+    beyond_[side] = infinity;
+    return;
+  }
   const double power = std::log(f1 / f0) / std::log(d1 / d0);  // f ~ d^power
   exponent_[side] = -power;
   const double margin = outwards ? -(power + 1) : power + 1;  // > 0: integrable
@@ -238,7 +281,7 @@ std::size_t DoubleExponential::prepare(int side, std::size_t from, std::size_t c
 }
 
 bool DoubleExponential::add(std::span<const double> x, std::span<const double> distance,
-                            std::span<const double> weight) {
+                            std::span<const double> weight, std::size_t first_side) {
   double y[chunk];
   const std::size_t n = x.size();
   if (!sampler_(x, distance, {y, n})) {
@@ -249,6 +292,8 @@ bool DoubleExponential::add(std::span<const double> x, std::span<const double> d
   if (std::isfinite(sums.value)) {
     sum_ += sums.value;
     sum_abs_ += sums.magnitude;
+    vary(0, x.first(first_side), distance.first(first_side), {y, first_side});
+    vary(1, x.subspan(first_side), distance.subspan(first_side), {y + first_side, n - first_side});
     return true;
   }
   trouble_ = Reason::diverges;
@@ -264,7 +309,7 @@ bool DoubleExponential::add_level(int side, std::size_t from, std::size_t count)
   double x[chunk], distance[chunk], weight[chunk];
   for (std::size_t done = from; done < count; done += chunk) {
     const std::size_t n = prepare(side, done, std::min(chunk, count - done), x, distance, weight);
-    if (!add({x, n}, {distance, n}, {weight, n})) return false;
+    if (!add({x, n}, {distance, n}, {weight, n}, side == 0 ? n : 0)) return false;
   }
   return true;
 }
@@ -274,6 +319,7 @@ bool DoubleExponential::refine() {
   if (level_ >= levels_) return false;
   const double before = value();
   ++level_;
+  next_variation_ = next_squares_ = 0;
   std::size_t count[2];
   for (int side = 0; side < 2; ++side) {
     const Nodes& nodes = ladder(variable_.shape(), side)[static_cast<std::size_t>(level_)];
@@ -286,106 +332,19 @@ bool DoubleExponential::refine() {
     const std::size_t n = prepare(0, 0, count[0], x, distance, weight);
     prepare(1, 0, count[1], x + n, distance + n, weight + n);
     const std::size_t all = count[0] + count[1];
-    if (!add({x, all}, {distance, all}, {weight, all})) return false;
+    if (!add({x, all}, {distance, all}, {weight, all}, n)) return false;
   } else if (!add_level(0, 0, count[0]) || !add_level(1, 0, count[1])) {
     return false;
   }
   step_ /= 2;
+  // The level before may have been too coarse to see f swing.
+  if (next_variation_ < infinity && next_squares_ < infinity) {
+    variation_ = std::fmax(variation_, next_variation_);
+    squares_ = std::fmax(squares_, next_squares_);
+  }
   change_before_ = change_;
   change_ = std::fabs(value() - before);
   return true;
-}
-
-namespace {
-
-struct Total {
-  double value = 0, change = 0, truncation = 0, rounding = 0, magnitude = 0;
-  const DoubleExponential* trouble = nullptr;
-  DoubleExponential* worst = nullptr;  // of those that a smaller step may mend
-};
-
-Total total(std::span<DoubleExponential> parts, int levels) {
-  Total out;
-  double largest = -1;
-  for (DoubleExponential& part : parts) {
-    out.value += part.value();
-    out.change += part.change();
-    out.truncation += part.truncation();
-    out.rounding += part.rounding();
-    out.magnitude += part.magnitude();
-    if (part.trouble() != Reason::converged && out.trouble == nullptr) out.trouble = &part;
-    const bool settled = part.change() <= 4 * unit * part.magnitude();
-    if (part.level() >= levels || settled || part.change() <= largest) continue;
-    largest = part.change();
-    out.worst = &part;
-  }
-  return out;
-}
-
-// Why no smaller step is tried.
-void explain(Answer& answer, std::span<DoubleExponential> parts, const Total& sum,
-             const Tolerance& tolerance) {
-  const double allowed = tolerance.of(sum.value);
-  if (answer.error() <= allowed) {
-    answer.reason = Reason::converged;
-  } else if (answer.error() <= 64 * unit * sum.magnitude) {
-    answer.reason = Reason::roundoff;
-  } else if (sum.trouble != nullptr) {
-    answer.reason = sum.trouble->trouble();
-    answer.where = sum.trouble->where();
-  } else if (const double beyond = sum.truncation - sum.change;
-             beyond > allowed / 2 && beyond > sum.rounding) {
-    answer.reason = Reason::singular;
-    for (const DoubleExponential& part : parts)
-      for (int side = 0; side < 2; ++side)
-        if (part.beyond(side) > allowed / 8) answer.where = part.end_of(side);
-  } else {
-    answer.reason =
-        sum.rounding > allowed / 2 || sum.worst == nullptr ? Reason::roundoff : Reason::unresolved;
-    for (const DoubleExponential& part : parts)
-      if (part.level() >= part.limit() && part.change() > allowed / 4) answer.reason = Reason::unresolved;
-  }
-}
-
-}  // namespace
-
-Answer double_exponential(Sampler& sampler, std::span<const Piece> pieces, const Tolerance& tolerance,
-                          int levels) {
-  constexpr int fewest_levels = 1;  // below it two sums may agree by chance
-  std::vector<DoubleExponential> parts;
-  parts.reserve(pieces.size());
-  for (const Piece& piece : pieces) parts.emplace_back(sampler, piece, levels);
-  for (DoubleExponential& part : parts)
-    while (part.level() < fewest_levels && part.refine()) {
-    }
-  Total sum = total(parts, levels);
-  while (sum.trouble == nullptr && sum.worst != nullptr &&
-         !(sum.truncation + sum.rounding <= tolerance.of(sum.value)) &&
-         sum.change > 0.1 * (sum.truncation - sum.change)) {
-    sum.worst->refine();
-    sum = total(parts, levels);
-  }
-  Answer out;
-  out.value = sum.value;
-  out.truncation = sum.truncation;
-  out.rounding = sum.rounding;
-  out.magnitude = sum.magnitude;
-  out.evaluations = sampler.evaluations();
-  out.rule = "tanh-sinh";
-  explain(out, parts, sum, tolerance);
-  return out;
-}
-
-Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
-                 std::span<const double> points) {
-  Sampler sampler(f, range, limits);
-  const Piece whole{range.lower, range.upper};
-  std::vector<Piece> several;
-  if (!points.empty()) several = cut(range, points);
-  const std::span<const Piece> pieces = several.empty() ? std::span<const Piece>(&whole, 1) : several;
-  Answer out = double_exponential(sampler, pieces, tolerance, deepest_level);
-  if (!range.finite()) out.rule = whole.shape() == Shape::everywhere ? "sinh-sinh" : "exp-sinh";
-  return out;
 }
 
 }  // namespace tessera::quadrature

@@ -36,11 +36,14 @@ class DoubleExponential {
   void first_pass();
   void gather(First& first) const;
   void vary(int side, const First& first);
+  void vary(int side, std::span<const double> x, std::span<const double> distance, std::span<const double> y);
   void settle(int side, const First& first);
   void find_beyond(int side, const First& first, std::size_t last);
   std::size_t prepare(int side, std::size_t from, std::size_t count, double* x, double* distance,
                       double* weight) const;
-  bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight);
+  // `first_side`: how many of the points are those of side 0; the others are side 1's.
+  bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight,
+           std::size_t first_side);
   bool add_level(int side, std::size_t from, std::size_t count);
   bool see_to_the_end(int side, double height);
   bool is_noise(double x, double distance, double y) const;
@@ -50,7 +53,7 @@ class DoubleExponential {
   Sampler& sampler_;
   Variable variable_;
   double step_ = first_step, sum_ = 0, sum_abs_ = 0, change_ = infinity, change_before_ = infinity,
-         variation_ = 0, squares_ = 0, hidden_ = 0;
+         variation_ = 0, squares_ = 0, next_variation_ = 0, next_squares_ = 0, hidden_ = 0;
   double cut_[2] = {0, 0}, beyond_[2] = {0, 0}, exponent_[2] = {nothing, nothing};
   int level_ = 0, levels_;
   bool again_ = false;  // the first pass, which knows more now

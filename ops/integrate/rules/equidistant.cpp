@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/equidistant.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/sensitivity.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -59,7 +60,9 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
   out.rule = rule;
   if (!range.finite()) throw Error(std::string(rule) + " needs finite limits");
   Sampler sampler(f, range, limits);
+  const Slopes slopes = slopes_of(sampler);
   Trapezoid sums(sampler);
+  const double length = range.upper - range.lower;
   while (sums.sums().size() < most) {
     if (!sums.refine()) return stopped(sampler, sums, out);
     if (sums.sums().size() < fewest) continue;
@@ -67,11 +70,14 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
     out.value = found.value;
     out.truncation = found.error;
     out.exponent = found.first;
-    out.magnitude = sums.magnitude();
-    out.rounding = 4 * unit * out.magnitude;
+    out.magnitude = sums.one_sign() ? std::fabs(out.value) : sums.magnitude();
+    const double strips = std::exp2(static_cast<double>(sums.sums().size() - 1));
+    out.rounding = unit * (4 * out.magnitude + slopes.spoil(length, strips));
     out.evaluations = sampler.evaluations();
     const double allowed = tolerance.of(out.value);
     out.reason = Reason::converged;
+    // Sums agree, too, where f swings in step with the strips.
+    if (!(slopes.slope * length <= slopes.size * strips)) continue;
     if (out.error() <= allowed) return out;
     out.reason = Reason::roundoff;
     if (out.rounding > allowed) return out;
@@ -103,6 +109,8 @@ bool Trapezoid::add(std::int64_t first, std::int64_t stride, std::int64_t count)
       carry_ = (next - sum_) - term;
       sum_ = next;
       magnitude_ += std::fabs(y[i]);
+      above_ |= y[i] > 0;
+      below_ |= y[i] < 0;
     }
   }
   return true;
@@ -118,6 +126,8 @@ bool Trapezoid::refine() {
       if (std::isfinite(value)) {
         sum_ += value / 2;
         magnitude_ += std::fabs(value) / 2;
+        above_ |= value > 0;
+        below_ |= value < 0;
       }
   } else {
     strips_ *= 2;

@@ -18,6 +18,7 @@ class Trapezoid {
   bool refine();                                             // false: a cap, or a value that is not finite
   const std::vector<double>& sums() const { return sums_; }  // with 1, 2, 4 … strips
   double magnitude() const { return step_ * magnitude_; }
+  bool one_sign() const { return !(above_ && below_); }  // of all values seen: then ∫|f| is |∫f|
   double where() const { return where_; }
 
  private:
@@ -27,6 +28,7 @@ class Trapezoid {
   std::vector<double> sums_;
   double sum_ = 0, carry_ = 0, magnitude_ = 0, step_ = 0, where_ = nothing;
   std::int64_t strips_ = 0;
+  bool above_ = false, below_ = false;
 };
 
 // p of an error that falls as h^p, from three sums of halved steps; NaN where they show none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/sensitivity.hpp"
 #include "ops/integrate/rules/kronrod_nodes.hpp"
 
 namespace tessera::quadrature {
@@ -11,10 +12,13 @@ struct Cell {
   double from = 0, to = 0;
   double value = 0, error = 0, magnitude = 0, variation = 0, squares = 0;
   double edge[2] = {0, 0};  // the values that the points lead to expect at both ends
-  bool operator<(const Cell& other) const { return error < other.error; }
-};
 
-constexpr double settled = 25 * unit;  // of a cell's magnitude: a smaller error is rounding
+  // What rounding does to it: a smaller error is nothing but that, and no split mends it.
+  double noise() const { return unit * (25 * magnitude + 4 * variation); }
+  double open() const { return error <= noise() ? 0 : error; }
+  double settled() const { return error <= noise() ? error : 0; }
+  bool operator<(const Cell& other) const { return open() < other.open(); }
+};
 
 void map(const Track& track, const Variable& variable, const Range& range, std::span<const double> t,
          std::span<double> x, std::span<double> distance, std::span<double> weight) {
@@ -68,6 +72,9 @@ class Adaption {
   void add_up();
   Answer conclude(Stuck* stuck);
   double middle_x(const Cell& cell) const;
+  void count(const Cell& cell, double sign);
+  // What is left to rounding differs from cell to cell by chance, and partly cancels.
+  double error() const { return open_ + 3 * std::sqrt(std::fmax(0, settled_)); }
 
   Sampler& sampler_;
   std::span<const Track> tracks_;
@@ -75,7 +82,7 @@ class Adaption {
   Adaptive how_;
   std::vector<Variable> variables_;
   std::vector<Cell> cells_;  // a heap, the largest error first
-  double value_ = 0, error_ = 0, magnitude_ = 0, variation_ = 0, squares_ = 0;
+  double value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0, variation_ = 0, squares_ = 0;
   Reason reason_ = Reason::converged;
   double where_ = nothing;
 };
@@ -142,11 +149,16 @@ bool Adaption::start() {
   return true;
 }
 
+void Adaption::count(const Cell& cell, double sign) {
+  value_ += sign * cell.value;
+  open_ += sign * cell.open();
+  settled_ += sign * cell.settled() * cell.settled();
+}
+
 void Adaption::add_up() {
-  value_ = error_ = magnitude_ = variation_ = squares_ = 0;
+  value_ = open_ = settled_ = magnitude_ = variation_ = squares_ = 0;
   for (const Cell& cell : cells_) {
-    value_ += cell.value;
-    error_ += cell.error;
+    count(cell, 1);
     magnitude_ += cell.magnitude;
     variation_ += cell.variation;
     squares_ += cell.squares;
@@ -161,7 +173,7 @@ bool Adaption::indivisible(const Cell& cell) const {
 // Splits the worst cell; false when that cannot help.
 bool Adaption::split() {
   const Cell parent = cells_.front();
-  if (parent.error <= settled * parent.magnitude) {
+  if (parent.open() == 0) {
     reason_ = Reason::roundoff;
     return false;
   }
@@ -179,7 +191,7 @@ bool Adaption::split() {
   if (!measure(left) || !measure(right)) return false;
   // A sum that moved further than the parent's error shows that the estimate cannot be trusted here.
   const double moved = std::fabs(parent.value - (left.value + right.value));
-  if (moved > parent.error && moved > settled * parent.magnitude) {
+  if (moved > parent.error && moved > parent.noise()) {
     left.error = std::fmax(left.error, moved / 2);
     right.error = std::fmax(right.error, moved / 2);
   }
@@ -188,8 +200,9 @@ bool Adaption::split() {
   std::push_heap(cells_.begin(), cells_.end());
   cells_.push_back(right);
   std::push_heap(cells_.begin(), cells_.end());
-  value_ += left.value + right.value - parent.value;
-  error_ += left.error + right.error - parent.error;
+  count(left, 1);
+  count(right, 1);
+  count(parent, -1);
   return true;
 }
 
@@ -214,16 +227,16 @@ bool Adaption::seams_hold() {
   }
   std::make_heap(cells_.begin(), cells_.end());
   add_up();
-  return error_ <= tolerance_.of(value_);
+  return error() <= tolerance_.of(value_);
 }
 
 Answer Adaption::run(Stuck* stuck) {
   bool going = start();
   for (std::int64_t splits = 1; going; ++splits) {
     if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
-    if (error_ <= tolerance_.of(value_)) {
+    if (error() <= tolerance_.of(value_)) {
       add_up();
-      if (error_ <= tolerance_.of(value_) && seams_hold()) break;
+      if (error() <= tolerance_.of(value_) && seams_hold()) break;
     }
     going = split();
   }
@@ -242,9 +255,10 @@ double Adaption::middle_x(const Cell& cell) const {
 
 Answer Adaption::conclude(Stuck* stuck) {
   Answer out;
+  const bool transformed = tracks_.front().through != Through::directly;
   out.value = value_;
-  out.truncation = cells_.empty() ? infinity : error_;
-  out.rounding = 2 * unit * magnitude_ + unit * spoiled(variation_, squares_);
+  out.truncation = cells_.empty() ? infinity : error();
+  out.rounding = 2 * unit * magnitude_ + unit * spoiled(variation_, squares_, transformed);
   out.magnitude = magnitude_;
   out.evaluations = sampler_.evaluations();
   out.reason = reason_;
@@ -253,7 +267,7 @@ Answer Adaption::conclude(Stuck* stuck) {
   if (reason_ == Reason::converged && !(out.error() <= tolerance_.of(value_))) out.reason = Reason::roundoff;
   if (stuck != nullptr && !cells_.empty()) {
     stuck->x = middle_x(cells_.front());
-    stuck->share = error_ > 0 ? cells_.front().error / error_ : 0;
+    stuck->share = error() > 0 ? cells_.front().open() / error() : 0;
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals of tables: nothing can be asked for again, so the error is what leaving samples out shows.
 #include <fmt/format.h>
+#include <algorithm>
 #include "ops/integrate/rules/equidistant.hpp"
 #include "tessera/core/error.hpp"
 
@@ -76,6 +77,8 @@ Answer integral(std::span<const double> x, std::span<const double> y, const char
   for (double& value : sizes) value = std::fabs(value);
   out.magnitude = trapezoids(x, sizes);
   out.rounding = unit * static_cast<double>(x.size()) * out.magnitude;
+  const auto [least, most] = std::minmax_element(y.begin(), y.end());
+  if (*least >= 0 || *most <= 0) out.magnitude = std::fabs(out.value);
   if (x.size() < 5) return out;
   std::vector<double> fewer_x, fewer_y;
   thin(x, y, fewer_x, fewer_y);
