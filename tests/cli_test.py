@@ -106,6 +106,17 @@ class Products(Case):
 
 
 class Listing(Case):
+    def test_list_as_json(self):
+        told = json.loads(self.passes("list", "--json", "-").stdout)
+        self.assertEqual(told["kind"], "list")
+        self.assertIn("matmul", [one["operation"] for one in told["operations"]])
+        ladder = json.loads(self.passes("list", "matmul", "--json", "-").stdout)["operations"][0]["ladder"]
+        simd = next(rung for rung in ladder if rung["variant"] == "simd")
+        self.assertIn({"device": "cpu", "here": True, "reason": None}, simd["runs"])
+        self.assertIn("f32", simd["elements"])
+        for rung in ladder:
+            self.assertTrue(rung["runs"] or rung["reason"], rung["variant"])
+
     def test_list(self):
         self.assertIn("matmul", self.passes("list").stdout)
         text = self.passes("list", "matmul").stdout

@@ -12,10 +12,16 @@ if grep -rl "$(dirname "$here")/" "$work/prefix/lib"*/cmake; then
   echo "the installed package names the folder it was built in" >&2
   exit 1
 fi
-# README's program, as it stands there.
-awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$here/../README.md" > "$work/readme.cpp"
-cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
+# The programs of README and of docs/integrate.md, as they stand there.
+program_of() { awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$1"; }
+program_of "$here/../README.md" > "$work/readme.cpp"
+program_of "$here/../docs/integrate.md" > "$work/integrals.cpp"
+cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/stranger" > "$work/log" || { cat "$work/log"; exit 1; }
 "$work/stranger/stranger"
 "$work/stranger/readme" | grep -q ': right$'
+"$work/stranger/integrals" > "$work/integrals"
+for told in '0.785398163397448.. ± .*, converged' 3.1415927 0.290000000 0.3333333 0.7853; do
+  grep -q "$told" "$work/integrals" || { cat "$work/integrals"; exit 1; }
+done
 "$work/prefix/bin/tessera" list

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -235,6 +236,8 @@ class Integrals(unittest.TestCase):
     def test_the_condition_of_a_positive_integrand_is_one(self):
         values = json.loads(self.passes("integrate", "x*y*z", "x=[0,1]", "y=[0,1]", "z=[0,1]", "--rule", "genz_malik", "--json", "-").stdout)["values"]
         self.assertAlmostEqual(values["condition"], 1, delta=1e-9)
+        for rule in ("trapezoid", "simpson"):
+            self.assertEqual(self.told("x^2", "0", "1", "--rule", rule, "--strips", "1000")["condition"], 1, rule)
 
     def test_a_batch_tells_how_many_came_how_far(self):
         words = ("integrate_batch", "x^k", "0", "1", "--parameters", "k=-0.9:4", "--n", "9", "--device", "cpu")
@@ -246,6 +249,55 @@ class Integrals(unittest.TestCase):
         values = json.loads(done.stdout)["values"]
         self.assertEqual((values["converged"], values["reason"]), (2, "not converged: 1 singularity suspected"))
         self.fails("--n is missing", "integrate_batch", "x^k", "0", "1", "--parameters", "k=1:2", "--device", "cpu")
+
+    def test_a_rule_that_falls_short_says_what_to_try(self):
+        odd = self.told("x^3", "-1", "1", code=7)
+        self.assertRegex(odd["why"], r"--absolute [0-9.e-]+ would be met")
+        self.assertNotIn("GPU", odd["why"])
+        told = self.told("x^3", "-1", "1", "--absolute", re.search(r"--absolute (\S+) would", odd["why"])[1])
+        self.assertEqual(told["reason"], "converged")
+        self.assertIn("1/distance", self.told("1/x", "0", "1", code=7)["why"])
+        self.assertIn("--most-evaluations", self.told("sin(1e6*x)", "0", "1", "--most-evaluations", "2e4", code=7)["why"])
+
+    def test_what_other_points_were_for_is_said(self):
+        self.assertRegex(self.told("exp(x)", "0", "1")["why"], r"before, \d+ points looked for peaks")
+
+    def test_strips_that_nobody_named_are_told(self):
+        told = self.told("sqrt(1-x^2)", "0", "1", "--rule", "trapezoid")
+        self.assertEqual(told["reason"], "as asked: the trapezoid sum; no --strips were named, so 16777216")
+        self.assertNotIn("no --strips", self.passes(*CIRCLE, "--strips", "1e3", "--device", "cpu").stdout)
+
+    def test_samples_need_no_tolerance(self):
+        for n, code in ((202, 0), (3, 0)):
+            with tempfile.TemporaryDirectory() as folder:
+                paths = []
+                for name, values in (("x", [math.pi * i / (n - 1) for i in range(n)]), ("y", [math.sin(math.pi * i / (n - 1)) for i in range(n)])):
+                    paths.append(os.path.join(folder, name + ".npy"))
+                    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({n},), }}".ljust(117) + "\n"
+                    with open(paths[-1], "wb") as file:
+                        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{n}d", *values))
+                words = ("y", "--x", paths[0], "--y", paths[1])
+                told = self.told(*words, code=code)
+                self.assertTrue(told["reason"].startswith("as asked"), told["reason"])
+                self.assertEqual(self.told(*words, "--relative", "1e-14", code=7)["reason"][:8], "the rule")
+                if n > 4:
+                    self.assertLessEqual(abs(told["integral"] - 2), told["error"])
+                    self.assertEqual(self.told(*words, "--relative", "1e-3")["reason"], "converged")
+
+    def test_json_has_what_was_asked(self):
+        done = self.passes("integrate", "k*exp(x)", "0", "1", "k=3", "--relative", "1e-8", "--device", "cpu", "--json", "-")
+        asked = json.loads(done.stdout)["arguments"]
+        self.assertEqual((asked["FORMULA"], asked["LIMITS"], asked["rule"], asked["relative"]), ("k*exp(x)", "0 1 k=3", "auto", "1e-8"))
+
+    def test_whole_numbers_have_powers_of_ten(self):
+        told = self.told(*CIRCLE[1:], "--strips", "1e4")
+        self.assertEqual(told["evaluations"], 10001)
+        self.told("x*y", "x=[0,1]", "y=[0,1]", "--rule", "quasi_random", "--random-seed", "1e3")
+        self.assertNotIn("EXPRESSION", self.passes("integrate", "--help").stdout)
+
+    def test_other_signs_are_shown_with_what_is_meant(self):
+        self.fails("a power is x^2) at column 2\n  x²\n   ^", "integrate", "x²", "0", "1")
+        self.fails("a product is 2*x) at column 2\n  2×x\n   ^", "integrate", "2×x", "0", "1")
 
     def test_help_keeps_names_and_words_apart(self):
         self.assertRegex(self.passes("integrate", "--help").stdout, r"(?m)^  integral +the integral")

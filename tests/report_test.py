@@ -119,6 +119,28 @@ class Files(Case):
         drawing = run("report", made, "--svg", "study", "-o", "-").stdout
         columns = json.loads(made.read_text())["tables"][0]["shows"].count("error")
         self.assertEqual(drawing.count("<circle"), 3 * (columns - 1), "a point for each error but the predicted ones")
+        colours = re.findall(r'class="series ([^"]*)"', drawing)
+        self.assertEqual(len(set(colours)), columns - 1, "every series looks different")
+        names = {}
+        for x, y, kind, name in re.findall(r'<text x="([^"]*)" y="([^"]*)"[^>]*class="small ((?:s\d|mark-text))"[^>]*>([^<]*)<', drawing):
+            names[name] = float(y)
+        self.assertEqual(len(names), columns)
+        places = sorted(names.values())
+        self.assertGreater(places[0], 12, "no name is cut off at the top")
+        self.assertTrue(all(b - a > 11 for a, b in zip(places, places[1:])), places)
+
+    def test_no_page_has_a_picture_s_name(self):
+        for kind in ("svg", "png"):
+            to = self.here / f"chart.{kind}"
+            self.assertIn(f"--{kind} NAME", run("report", self.samples[0], "-o", to, code=2).stderr)
+            self.assertFalse(to.exists())
+        self.assertIn("--png NAME", run("report", self.samples[0], "--svg", "ladder", "-o", self.here / "a.png", code=2).stderr)
+
+    def test_a_single_run_is_no_report(self):
+        made = self.here / "one_run.json"
+        run("integrate", "sin(x)", "0", "pi", "--device", "cpu", "--json", made)
+        self.assertIn("tessera bench integrate", run("report", made, "-o", self.here / "no.html", code=2).stderr)
+        self.assertIn("--study", run("report", "--help").stdout)
 
     def test_damage_is_named(self):
         bad = self.here / "bad.json"

@@ -6,6 +6,7 @@
 // strips do not. What limits it: one integral is too little work for more than one core.
 #include <cmath>
 #include <string>
+#include "advice.hpp"
 #include "asked.hpp"
 #include "integrate.hpp"
 #include "tessera/formula/program.hpp"
@@ -37,8 +38,9 @@ void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
   } else {
     const Asked asked = asked_of(arguments);
     answer = answer_to(asked, run.device->threads);
-    const std::string device = of_device(asked, answer);
-    answer.why += (answer.why.empty() || device.empty() ? "" : "; ") + device;
+    const bool short_of_it = asked.variables.size() == 1 && !answer.converged();
+    const std::string more = short_of_it ? advice(answer, scale) : of_device(asked, answer);
+    answer.why += (answer.why.empty() || more.empty() ? "" : "; ") + more;
   }
   *static_cast<T*>(arguments.array("integral").data) = rounded_value<T>(answer, scale);
   run.values = told_of(answer, scale);

@@ -49,10 +49,15 @@ quadrature::Answer answer_from_samples(const Arguments& arguments) {
     if (const quadrature::Answer other = quadrature::simpson_of(x, heights); other.error() < out.error())
       out = other;
   out.why = "samples: the error is what leaving out every second one changes";
-  const quadrature::Tolerance tolerance = tolerance_of(arguments, true);
+  // No more samples can be had: only a tolerance that was asked for can be missed.
+  quadrature::Tolerance tolerance = tolerance_of(arguments, true);
+  const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
   quadrature::check(tolerance);
-  if (out.reason == quadrature::Reason::unresolved && out.error() <= tolerance.of(out.value))
-    out.reason = quadrature::Reason::converged;
+  if (arguments.text("relative").empty()) tolerance.relative = 0;
+  if (out.reason != quadrature::Reason::unresolved) return out;
+  if (!asked) out.reason = quadrature::Reason::as_asked;
+  else if (out.error() <= tolerance.of(out.value)) out.reason = quadrature::Reason::converged;
+  else out.why += "; the tolerance needs more of them";
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strips_told.hpp"
 #include <cmath>
+#include <fmt/format.h>
 #include "asked.hpp"
 #include "bounded.hpp"
 #include "ops/integrate/rules/auto.hpp"
@@ -44,9 +45,15 @@ quadrature::Answer answer_of(const Arguments& arguments) {
 Values told_of_strips(const Arguments& arguments) {
   const double scale = arguments.real("scale");
   if (scale == 0) return {{"evaluations", setting_of(arguments).strips + 1}};  // nothing is left to be wrong
-  return told_of(
-      arguments.element() == Element::f32 ? answer_of<float>(arguments) : answer_of<double>(arguments),
-      scale);
+  const quadrature::Answer answer =
+      arguments.element() == Element::f32 ? answer_of<float>(arguments) : answer_of<double>(arguments);
+  Values out = told_of(answer, scale);
+  if (answer.reason == quadrature::Reason::as_asked && arguments.text("strips").empty())
+    out["reason"] = fmt::format(
+        "as asked: the trapezoid sum{}; no --strips were named, so {}",
+        arguments.text("rule") == "trapezoid" ? "" : ", all that this device has for one variable",
+        setting_of(arguments).strips);
+  return out;
 }
 
 }  // namespace tessera::integration

@@ -2,15 +2,20 @@
 // `tessera list`: the operations; or one ladder, with what each rung adds and where it runs.
 #include <fmt/format.h>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
 namespace {
 
 using Align = report::Table::Align;
+using Json = nlohmann::ordered_json;
 
 // A rung is a file; it may be enlisted for several places, or missing from this build.
 struct Listed {
@@ -72,15 +77,15 @@ std::string where_it_runs(const Listed& rung, Notes& notes) {
 }
 
 // What any of its choices computes.
-std::string elements_of(const Listed& rung) {
+std::vector<std::string> elements_of(const Listed& rung) {
   const auto computes = [&rung](Element element) {
     return std::ranges::any_of(rung.enlisted, [element](const Variant* v) {
       return std::ranges::any_of(v->choices, [element](const Choice& c) { return c.run.contains(element); });
     });
   };
-  std::string out;
+  std::vector<std::string> out;
   for (const Element element : all_elements())
-    if (computes(element)) out += (out.empty() ? "" : " ") + std::string(name_of(element));
+    if (computes(element)) out.emplace_back(name_of(element));
   return out;
 }
 
@@ -92,8 +97,8 @@ std::string tunings_of(const Listed& rung) {
   return fmt::format("{} (+{})", first, choices.size() - 1);
 }
 
-void print_ladder(const Operation& operation) {
-  fmt::print("{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name,
+void print_ladder(std::FILE* to, const Operation& operation) {
+  fmt::print(to, "{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name,
              operation.signature.usage());
   report::Table table({{"ladder", Align::left},
                        {"place"},
@@ -109,30 +114,79 @@ void print_ladder(const Operation& operation) {
   for (const Listed& rung : rungs) {
     if (!ladder.empty() && ladder != rung.ladder) table.add_rule();
     ladder = rung.ladder;
-    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name, elements_of(rung), tunings_of(rung),
+    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name,
+               fmt::format("{}", fmt::join(elements_of(rung), " ")), tunings_of(rung),
                where_it_runs(rung, notes)});
     if (!rung.enlisted.empty())
       ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
   }
-  fmt::print("{}{}\nIdeas\n{}", table.text(), notes.text(), ideas);
+  fmt::print(to, "{}{}\nIdeas\n{}", table.text(), notes.text(), ideas);
+}
+
+// A rung, and on each place where it is enlisted whether it runs; "reason" where it does not.
+Json json_of(const Listed& rung) {
+  Json out{{"ladder", rung.ladder},
+           {"place", rung.place},
+           {"variant", rung.name},
+           {"idea", rung.enlisted.empty() ? Json(nullptr) : Json(rung.enlisted[0]->idea)},
+           {"elements", elements_of(rung)},
+           {"tunings", Json::array()},
+           {"runs", Json::array()}};
+  if (rung.enlisted.empty()) {
+    out["reason"] = rung.absent.empty() ? "this build lacks it" : rung.absent;
+    return out;
+  }
+  for (const Choice& choice : rung.enlisted[0]->choices)
+    out["tunings"].push_back(lab::to_json(choice.defaults()));
+  for (const Variant* variant : rung.enlisted) {
+    const Reason reason = reason_of(*variant);
+    out["runs"].push_back({{"device", std::string(name_of(variant->where))},
+                           {"here", !reason},
+                           {"reason", reason ? Json(*reason) : Json(nullptr)}});
+  }
+  return out;
+}
+
+Json json_of(const Command& command, const std::vector<const Operation*>& shown, bool ladders) {
+  Json out{{"schema", 1}, {"kind", "list"}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  auto& all = out["operations"] = Json::array();
+  for (const Operation* operation : shown) {
+    const auto rungs = rungs_of(*operation);
+    Json one{{"operation", operation->name}, {"summary", operation->summary}, {"variants", rungs.size()}};
+    if (ladders) {
+      one["usage"] = operation->name + " " + operation->signature.usage();
+      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(rung));
+    }
+    all.push_back(std::move(one));
+  }
+  return out;
 }
 
 }  // namespace
 
 int list(const Command& command) {
   std::vector<std::string> names;
-  Words words("list", "tessera list [OPERATION]",
+  std::string json;
+  Words words("list", "tessera list [OPERATION] [--json FILE]",
               "The operations; or the ladder of one, and whether each rung runs here.");
   words.positionals("OPERATION", names, "");
+  words.value("--json", json, "the same as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
-  for (const std::string& name : names) print_ladder(operation_named(name));
-  if (!names.empty()) return exit_code::passed;
+  std::FILE* const to = table_stream(json);
+  std::vector<const Operation*> shown;
+  for (const std::string& name : names) shown.push_back(&operation_named(name));
+  for (const Operation* operation : shown) print_ladder(to, *operation);
   report::Table table({{"operation", Align::left}, {"variants"}, {"", Align::left}});
-  for (const Operation& operation : operations())
-    table.add({operation.name, std::to_string(rungs_of(operation).size()), operation.summary});
-  fmt::print("{}", table.text());
-  return table.empty() ? exit_code::no_device : exit_code::passed;
+  if (names.empty())
+    for (const Operation& operation : operations()) {
+      shown.push_back(&operation);
+      table.add({operation.name, std::to_string(rungs_of(operation).size()), operation.summary});
+    }
+  if (names.empty()) fmt::print(to, "{}", table.text());
+  write_json(json, json_of(command, shown, !names.empty()));
+  return shown.empty() ? exit_code::no_device : exit_code::passed;
 }
 
 }  // namespace tessera::cli

@@ -37,7 +37,7 @@ std::string type_of(const Parameter& p) {
     case Kind::real:
       return "NUMBER";
     case Kind::integer:
-      return "EXPRESSION";
+      return "WHOLE_NUMBER";
     default:
       break;
   }
@@ -80,7 +80,15 @@ void declare(Words& words, const Operation& operation, Options& options) {
               "WHERE");
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
-  words.value("--element", options.element, "the arrays' type [that of the first file]", "TYPE");
+  const bool files = !operation.signature.of(Kind::input).empty();
+  const bool needed = std::ranges::any_of(operation.signature.of(Kind::input),
+                                          [](const Parameter* p) { return !p->optional; });
+  const std::string usual(name_of(operation.elements.front()));
+  words.value("--element", options.element,
+              needed  ? "the arrays' type [that of the first file]"
+              : files ? "the type of the result, and of files [that of the first file, else " + usual + "]"
+                      : "the type of the result [" + usual + "]",
+              "TYPE");
   words.flag("--check", options.check, "verify the result; a wrong one is not written");
   if (const std::string known = studies_text(operation); !known.empty())
     words.value("--study", options.study, "instead of one run, tables that explain: " + known, "NAME");
@@ -238,6 +246,10 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["dims"] = arguments.dims();
   out["element"] = operation.element_name(arguments);
+  auto& asked = out["arguments"] = nlohmann::ordered_json::object();
+  for (const Parameter& p : operation.signature.parameters)
+    if (const auto found = arguments.words().find(p.name); found != arguments.words().end())
+      asked[p.name] = found->second;
   out["ladder"] = outcome.plan.variant->ladder;
   out["variant"] = outcome.plan.variant->name;
   out["tuning"] = lab::to_json(outcome.plan.tuning);

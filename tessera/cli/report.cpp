@@ -12,12 +12,17 @@ namespace tessera::cli {
 namespace {
 
 constexpr const char* about =
-    "Result files (--json of bench, sweep, tune, trace, verify, compare) as one HTML page: charts with their "
-    "tables,\n"
-    "the roofline, what to try next, and where the numbers come from. The page needs no network.\n\n"
+    "Result files (--json of bench, sweep, tune, trace, verify, compare, code, agreement and of an "
+    "operation's "
+    "--study)\n"
+    "as one HTML page: charts with their tables, the roofline, what to try next, and where the numbers come "
+    "from. "
+    "The\n"
+    "page needs no network. The --json of a single run holds one result and no table, so there is nothing to "
+    "draw.\n\n"
     "A chart alone: --svg NAME or --png NAME, with the names under which the page holds them: ladder, "
     "roofline,\n"
-    "sizes, search, tuning-VARIANT, lines-VARIANT, …; a second one of a kind is called ladder-2.";
+    "sizes, search, study, tuning-VARIANT, lines-VARIANT, …; a second one of a kind is called ladder-2.";
 
 void write(const std::string& path, const std::string& text) {
   if (path == "-") {
@@ -27,6 +32,16 @@ void write(const std::string& path, const std::string& text) {
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
+}
+
+// A page under a picture's name would mislead whoever opens it.
+void demand_page_name(const std::string& output) {
+  for (const char* kind : {"svg", "png"})
+    if (output.ends_with(std::string(".") + kind))
+      throw Error(fmt::format(
+          "'{}' is a picture's name, and without --{} NAME the whole page is written, which is HTML: "
+          "name the chart by --{} NAME, or end the file's name in .html",
+          output, kind, kind));
 }
 
 int export_chart(const std::vector<report::Document>& documents, const std::string& name, bool svg,
@@ -56,6 +71,11 @@ int report(const Command& command) {
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (files.empty()) throw Error("which results? usage: tessera report RESULTS.json… [-o REPORT.html]");
   if (!svg.empty() && !png.empty()) throw Error("--svg and --png are two commands");
+  if (svg.empty() && png.empty()) demand_page_name(output);
+  if (!svg.empty() && output.ends_with(".png"))
+    throw Error("'" + output + "' is no name for an SVG: --png NAME makes a PNG");
+  if (!png.empty() && output.ends_with(".svg"))
+    throw Error("'" + output + "' is no name for a PNG: --svg NAME makes an SVG");
   if (!png.empty() && output == "-") throw Error("a PNG does not go to standard output: name a file with -o");
   std::vector<report::Document> documents;
   for (const std::string& file : files) documents.push_back(report::read_document(file));

@@ -109,6 +109,19 @@ class Reader {
       if (__builtin_mul_overflow(value, 10, &value) ||
           __builtin_add_overflow(value, text_[at_] - '0', &value))
         fail("larger than 2^63");
+    return with_exponent(value);
+  }
+
+  // "1e6": a name cannot follow a number, so this is none.
+  std::int64_t with_exponent(std::int64_t value) {
+    const auto digit_at = [this](std::size_t i) { return i < text_.size() && is_digit(text_[i]); };
+    if (at_ >= text_.size() || (text_[at_] != 'e' && text_[at_] != 'E')) return value;
+    const std::size_t digits = at_ + (at_ + 1 < text_.size() && text_[at_ + 1] == '+' ? 2 : 1);
+    if (!digit_at(digits)) return value;
+    int exponent = 0;
+    for (at_ = digits; digit_at(at_); ++at_) exponent = std::min(1000, exponent * 10 + (text_[at_] - '0'));
+    for (; exponent > 0 && value != 0; --exponent)
+      if (__builtin_mul_overflow(value, 10, &value)) fail("larger than 2^63");
     return value;
   }
 

@@ -35,6 +35,16 @@ TEST(Expression, TakesPowers) {
   EXPECT_NE(complaint("2^-1").find("negative power"), std::string::npos);
 }
 
+TEST(Expression, TakesPowersOfTen) {
+  EXPECT_EQ(evaluate("1e6"), 1'000'000);
+  EXPECT_EQ(evaluate("2*3E+2+1"), 601);
+  EXPECT_EQ(evaluate("0e99999999999"), 0);
+  EXPECT_EQ(evaluate("9e18"), 9'000'000'000'000'000'000);
+  EXPECT_NE(complaint("1e19").find("larger than 2^63"), std::string::npos);
+  EXPECT_NE(complaint("1e-3").find("expected an operator"), std::string::npos);
+  EXPECT_NE(complaint("1e").find("expected an operator"), std::string::npos);
+}
+
 TEST(Expression, SaysWhatItCannotRead) {
   EXPECT_NE(complaint("m + ").find("expected a whole number or a name"), std::string::npos) << complaint("m + ");
   EXPECT_NE(complaint("m x").find("expected an operator"), std::string::npos);

@@ -48,7 +48,7 @@ TEST(Tuning, ReadsWhatItWrites) {
   EXPECT_EQ(parse_tuning(to_string(t)), t);
   EXPECT_THROW(parse_tuning("tile"), Error);
   EXPECT_THROW(parse_tuning("=3"), Error);
-  EXPECT_THROW(parse_tuning("tile=1e3"), Error);
+  EXPECT_THROW(parse_tuning("tile=1e-3"), Error);
 }
 
 TEST(Names, TheNearestIsSuggested) {

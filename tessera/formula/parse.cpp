@@ -17,6 +17,14 @@ using Text = const char*;
 std::string hint(Text begin, Text at, Text end, bool after_value) {
   if (at == end) return "";
   const char c = *at;
+  const std::string_view rest(at, static_cast<std::size_t>(end - at));
+  if (rest.starts_with("²") || rest.starts_with("³")) return " (a power is x^2)";
+  if (rest.starts_with("×") || rest.starts_with("·") || rest.starts_with("⋅")) return " (a product is 2*x)";
+  if (rest.starts_with("÷")) return " (a quotient is x/2)";
+  if (rest.starts_with("−") || rest.starts_with("–")) return " (the minus of the keyboard is meant: -)";
+  if (rest.starts_with("π")) return " (it is written pi)";
+  if (rest.starts_with("√")) return " (a root is sqrt(x))";
+  if (rest.starts_with("∞")) return " (it is written inf)";
   if (c == '|') return " (a size is abs(x), and a word for either is or)";
   if (c == '!') return " (what is not so is: not x)";
   if (c == '*' && at != begin && at[-1] == '*') return " (a power is x^2)";

@@ -64,6 +64,13 @@ TEST(Parse, MessagesPointAtTheMistake) {
   EXPECT_EQ(refusal("sqrt(1-*x)"), "a value is expected at column 8\n  sqrt(1-*x)\n         ^");
   EXPECT_EQ(refusal("(x+1"), "')' is expected at column 5\n  (x+1\n      ^");
   EXPECT_EQ(refusal("2x"), "an operator or the end is expected (a product is 2*x) at column 2\n  2x\n   ^");
+  EXPECT_EQ(refusal("x²"), "an operator or the end is expected (a power is x^2) at column 2\n  x²\n   ^");
+  EXPECT_EQ(refusal("2×x"), "an operator or the end is expected (a product is 2*x) at column 2\n  2×x\n   ^");
+  EXPECT_EQ(refusal("1+π"), "a value is expected (it is written pi) at column 3\n  1+π\n    ^");
+  EXPECT_EQ(refusal("π²+(x"), "a value is expected (it is written pi) at column 1\n  π²+(x\n  ^");
+  // What would move a terminal's cursor or turn its text around, and what is no UTF-8.
+  EXPECT_EQ(refusal("x\x1b[1m"), "an operator or the end is expected at column 2\n  x?[1m\n   ^");
+  EXPECT_EQ(refusal("x+\u202e+\xff"), "a value is expected at column 3\n  x+?+?\n    ^");
   EXPECT_EQ(refusal("x(1-x)"), "x is no function: for a product write x*(…) at column 1\n  x(1-x)\n  ^");
   EXPECT_EQ(refusal("sqt(x)"), "sqt is no function; did you mean sqrt(…)? at column 1\n  sqt(x)\n  ^");
   EXPECT_EQ(refusal("sin x"), "sin is a function: write sin(…) at column 1\n  sin x\n  ^");

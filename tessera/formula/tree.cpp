@@ -162,16 +162,53 @@ std::string quoted(std::string_view word) {
   return word.size() <= longest ? std::string(word) : std::string(word.substr(0, longest)) + "…";
 }
 
+namespace {
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// A letter or sign beyond ASCII that takes one place and turns no text around: Latin, Greek, mathematics.
+bool may_be_shown(unsigned code) {
+  return (code >= 0xA1 && code <= 0x24F && code != 0xAD) || (code >= 0x370 && code <= 0x3FF) ||
+         (code >= 0x2010 && code <= 0x2027) || (code >= 0x2070 && code <= 0x209C) ||
+         (code >= 0x2190 && code <= 0x22FF);
+}
+
+struct Shown {
+  std::string text;
+  std::size_t width = 0;
+};
+
+// As it may go to a terminal: what is no such sign becomes a question mark.
+Shown shown(std::string_view text) {
+  Shown out;
+  for (std::size_t i = 0; i < text.size(); ++out.width) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    std::size_t size = 1;
+    while (i + size < text.size() && continues(text[i + size]) && size < 4) ++size;
+    unsigned code = size == 2 ? lead & 0x1Fu : lead & 0x0Fu;
+    for (std::size_t k = 1; k < size; ++k)
+      code = code << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
+    const bool whole = (size == 2 && lead >> 5 == 6) || (size == 3 && lead >> 4 == 14);
+    if (lead == '\n' || lead == '\t') out.text += ' ';
+    else if (lead < 0x80) out.text += lead < ' ' || lead > '~' ? '?' : text[i];
+    else if (whole && may_be_shown(code)) out.text += text.substr(i, size);
+    else out.text += '?';
+    i += lead < 0x80 ? 1 : size;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string pointed_out(std::string_view text, std::size_t place, const std::string& message) {
   constexpr std::size_t around = 36;
-  const std::size_t first = place > around ? place - around : 0;
-  const std::size_t last = std::min(text.size(), place + around);
-  std::string shown(text.substr(first, last - first));
-  for (char& c : shown)
-    if (c < ' ' || c > '~') c = c == '\n' || c == '\t' ? ' ' : '?';
+  std::size_t first = place > around ? place - around : 0, last = std::min(text.size(), place + around);
+  while (first < place && continues(text[first])) ++first;
+  while (last < text.size() && continues(text[last])) ++last;
   const std::string before = first > 0 ? "…" : "", after = last < text.size() ? "…" : "";
-  return fmt::format("{} at column {}\n  {}{}{}\n  {}^", message, place + 1, before, shown, after,
-                     std::string(place - first + (first > 0 ? 1 : 0), ' '));
+  return fmt::format("{} at column {}\n  {}{}{}\n  {}^", message, shown(text.substr(0, place)).width + 1,
+                     before, shown(text.substr(first, last - first)).text, after,
+                     std::string(shown(text.substr(first, place - first)).width + (first > 0 ? 1 : 0), ' '));
 }
 
 }  // namespace tessera::formula

@@ -20,6 +20,14 @@ constexpr std::array known_kinds{"bench",   "sweep", "tune",      "trace", "veri
                                  "compare", "code",  "agreement", "study"};
 constexpr std::array shown_as_tables{"verify", "compare", "code", "agreement"};
 
+// What to do instead of showing one run.
+std::string more_than_a_run(const Fields& fields) {
+  const std::string name = fields.text("operation");
+  return "`tessera bench" + (name.empty() ? "" : " " + name) +
+         " … --json FILE` measures what a report shows, and so does --study "
+         "of an operation that has one";
+}
+
 std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
 
 // With `kind`, such as "global_load", a line's own names are parts of its kind.
@@ -280,7 +288,11 @@ Document parse_document(const std::string& path, const std::string& text) {
                                 known_schema));
   out.kind = fields.needed_text("kind");
   if (std::ranges::find(known_kinds, out.kind) == known_kinds.end())
-    fail_file(path, "its kind '" + out.kind + "' is not one that a report can show");
+    fail_file(path,
+              out.kind == "run"
+                  ? "it holds a single run, of which there is nothing to draw: " + more_than_a_run(fields)
+                  : "its kind '" + out.kind + "' is not one that a report can show: those are " +
+                        fmt::format("{}", fmt::join(known_kinds, ", ")));
   out.operation = fields.text("operation");
   const Json& devices = fields.array("devices");
   for (std::size_t i = 0; i < devices.size(); ++i)

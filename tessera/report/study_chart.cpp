@@ -58,7 +58,12 @@ std::string shortened(const std::string& name) {
   return end == name.size() ? name : name.substr(0, end) + "…";
 }
 
-// Names that would touch are moved apart, from the top down.
+// Five colours, and once more in dashes; the prediction has its own.
+constexpr std::size_t colours = 5;
+std::string colour_of(std::size_t series) { return "s" + std::to_string(series % colours); }
+
+// Names that would touch are moved apart, from the top down, and up again where the last would leave the
+// chart.
 std::vector<double> places_of(const std::vector<Curve>& curves, const Scale& y, double top, double bottom) {
   constexpr double line = 15;
   std::vector<std::size_t> order(curves.size());
@@ -68,8 +73,9 @@ std::vector<double> places_of(const std::vector<Curve>& curves, const Scale& y, 
   double last = top - line;
   for (const std::size_t i : order)
     last = out[i] = std::max(last + line, y.at(curves[i].points.back().second));
-  const double over = std::max(0.0, last - bottom);
-  for (double& place : out) place -= over;
+  double room = bottom;
+  for (auto i = order.rbegin(); i != order.rend(); ++i, room -= line)
+    out[*i] = room = std::min(out[*i], room);
   return out;
 }
 
@@ -98,16 +104,20 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
   svg.text({2, 14}, "error", "small muted");
   svg.text({right, bottom + 36}, across, "small muted", Anchor::end);
   const std::vector<double> places = places_of(curves, y, top, bottom);
-  for (std::size_t i = 0; i < curves.size(); ++i) {
+  for (std::size_t i = 0, series = 0; i < curves.size(); series += !curves[i++].predicted) {
     std::vector<Svg::Point> points;
     for (const auto& [at, value] : curves[i].points) points.emplace_back(x.at(at), y.at(value));
-    svg.path(points, curves[i].predicted ? "steps" : "leader");
+    const std::string colour = curves[i].predicted ? "mark-text" : colour_of(series);
+    svg.path(points,
+             curves[i].predicted ? "steps" : "series " + colour + (series < colours ? "" : " dashed"));
     if (!curves[i].predicted)
       for (std::size_t k = 0; k < points.size(); ++k)
-        svg.circle(points[k], 4, "point",
+        svg.circle(points[k], 4, "point " + colour,
                    fmt::format("{}\n{} {}: {}", curves[i].name, across, count(curves[i].points[k].first),
                                figure(curves[i].points[k].second)));
-    if (!small) svg.text({right + 10, places[i] + 4}, shortened(curves[i].name), "small");
+    if (small) continue;
+    svg.line(points.back(), {right + 8, places[i]}, "leader");
+    svg.text({right + 10, places[i] + 4}, shortened(curves[i].name), "small " + colour);
   }
   return svg;
 }

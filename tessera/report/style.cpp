@@ -56,6 +56,13 @@ svg.chart .point{fill:$accent;stroke:$paper;stroke-width:1.5}
 svg.chart .point.best{fill:$mark}
 svg.chart .point.other{fill:$other}
 svg.chart .steps{fill:none;stroke:$mark;stroke-width:1.75}
+svg.chart .series{fill:none;stroke-width:1.5}
+svg.chart .series.s0{stroke:$accent} svg.chart .point.s0,svg.chart text.s0{fill:$accent}
+svg.chart .series.s1{stroke:$good} svg.chart .point.s1,svg.chart text.s1{fill:$good}
+svg.chart .series.s2{stroke:$bad} svg.chart .point.s2,svg.chart text.s2{fill:$bad}
+svg.chart .series.s3{stroke:$ink} svg.chart .point.s3,svg.chart text.s3{fill:$ink}
+svg.chart .series.s4{stroke:$muted} svg.chart .point.s4,svg.chart text.s4{fill:$muted}
+svg.chart .series.dashed{stroke-dasharray:5 3}
 svg.chart .empty{fill:none;stroke:$rule;stroke-width:1;stroke-dasharray:3 3}
 svg.chart .ring{pointer-events:none;fill:none;stroke:$mark;stroke-width:2.5}
 svg.chart .wrong-cell{fill:none;stroke:$bad;stroke-width:1.5}

@@ -42,8 +42,11 @@ std::string unseen(const lab::Traced& row) {
   const auto compare = [&](Space space, Act act, std::int64_t in_code, const char* what) {
     if (in_code == 0 || row.total(space, act).requests + row.total(space, Act::atomic).requests != 0) return;
     out += fmt::format(
-        "{}: its GPU code has {} {}, and the trace saw none: these sizes never reach them, or they stayed "
-        "unseen, and so did mistakes with them\n",
+        "{}: its GPU code has {} {}, and the trace saw none: they read what is no array of the problem "
+        "(tables of "
+        "constants, the kernel's own arguments), or these sizes never reach them; else they stayed unseen, "
+        "and so "
+        "did mistakes with them\n",
         name_of(row), in_code, what);
   };
   compare(Space::global, Act::read, code.global_load.all(), "loads of global memory");
