@@ -35,13 +35,7 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
   for (int i = 0; i < count; ++i) {
     copy(i + C::stages - 1);  // over what the last pass has read
     ptx::wait(shared.full(ring.stage), ring.parity);
-    ptx::begin_products();
-#pragma unroll
-    for (int step = 0; step < steps_of_stage; ++step)
-#pragma unroll
-      for (int block = 0; block < C::row_blocks; ++block)
-        multiply_rows<C>(shared, ring.stage, block * 64, sum[block], step, true);
-    ptx::commit_products();
+    multiply_stage<C>(shared, ring.stage, 0, sum, true);
     ptx::wait_for_products<0>();
     __syncthreads();
     ring.advance();

@@ -93,6 +93,19 @@ __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int s
   Product::add(sum, left, right, keep ? 1 : 0);
 }
 
+// All of them, from row `row` on: one group of products, under way when this returns.
+template <class C>
+__device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int row,
+                                               typename C::Sum (&sum)[C::row_blocks][C::sums], bool keep) {
+  ptx::begin_products();
+#pragma unroll
+  for (int step = 0; step < steps_of_stage; ++step)
+#pragma unroll
+    for (int block = 0; block < C::row_blocks; ++block)
+      multiply_rows<C>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
+  ptx::commit_products();
+}
+
 // Adds the products of a tile's stages to each other in the tensor cores' own registers.
 template <class C>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
@@ -101,13 +114,7 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
   int before = -1;  // the stage whose products may still be under way
   for (int i = 0; i < count; ++i) {
     ptx::wait(shared.full(ring.stage), ring.parity);
-    ptx::begin_products();
-#pragma unroll
-    for (int step = 0; step < steps_of_stage; ++step)
-#pragma unroll
-      for (int block = 0; block < C::row_blocks; ++block)
-        multiply_rows<C>(shared, ring.stage, row + block * 64, sum[block], step, i > 0 || step > 0);
-    ptx::commit_products();
+    multiply_stage<C>(shared, ring.stage, row, sum, i > 0);
     ptx::wait_for_products<1>();
     if (before >= 0) release<C>(shared, before, givers);
     before = ring.stage;
