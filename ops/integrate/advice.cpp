@@ -47,7 +47,10 @@ std::string advice(const Answer& answer, double scale) {
                  ? "|f| grows towards it as 1/distance or faster, which no integral has"
                  : "f does not fade fast enough to have an integral up to there";
     case Reason::may_diverge:
-      return "too few digits are left beside it: substitute, so that it lies at 0";
+      return std::isfinite(answer.where) && answer.where != 0
+                 ? "too few digits are left beside it: substitute, so that it lies at 0"
+                 : "whether f falls fast enough there is not seen: substitute x = exp(t), or integrate its "
+                   "parts one by one";
     case Reason::unresolved:
       return "another --rule may serve" + breaks;
     case Reason::doubtful:

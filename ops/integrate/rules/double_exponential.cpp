@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/double_exponential.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/fading.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
 #include <numbers>
 
@@ -264,8 +265,29 @@ void DoubleExponential::find_beyond(int side, const First& first, std::size_t la
     return;
   }
   if (blind && std::fabs(power) < 0.05 && see_to_the_end(side, f1)) return;
+  const double lasting = margin < 0.2 ? lasting_margin(side, first, last, margin) : margin;
+  if (!(lasting > 0)) {
+    trouble_ = Reason::may_diverge;
+    where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
+    beyond_[side] = infinity;
+    return;
+  }
   const double missed = blind ? std::pow(std::fmin(1, variable_.blind(side) / d1), margin) : 1;
-  beyond_[side] = (margin < 0.2 ? 4 : 1) * f1 * d1 * missed / margin;
+  beyond_[side] = (margin < 0.2 ? 4 : 1) * f1 * d1 * missed / lasting;
+}
+
+// The margin of a power that would leave as much as f does, which may fall as a power of the logarithm only.
+double DoubleExponential::lasting_margin(int side, const First& first, std::size_t last,
+                                         double margin) const {
+  const double* const distance = first.own + first.from[side];
+  const double* const y = first.y + first.from[side];
+  const auto away = [&](std::size_t j) { return std::log(std::fabs(distance[j])); };
+  std::size_t j = last - 1;  // where the logarithm is half of what it is at last
+  while (j > 1 && std::fabs(away(j)) > std::fabs(away(last)) / 2) --j;
+  const double step = away(j) - away(j - 1), power = std::log(std::fabs(y[j] / y[j - 1])) / step;
+  if (!std::isfinite(power)) return margin;
+  const double apart = std::fabs(away(last) + away(last - 1) - away(j) - away(j - 1)) / 2;
+  return lasting_slope(step > 0 ? -(power + 1) : power + 1, margin, apart);
 }
 
 // Points from … from + count of this level on one side.

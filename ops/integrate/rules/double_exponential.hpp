@@ -39,6 +39,7 @@ class DoubleExponential {
   void vary(int side, std::span<const double> x, std::span<const double> distance, std::span<const double> y);
   void settle(int side, const First& first);
   void find_beyond(int side, const First& first, std::size_t last);
+  double lasting_margin(int side, const First& first, std::size_t last, double margin) const;
   std::size_t prepare(int side, std::size_t from, std::size_t count, double* x, double* distance,
                       double* weight) const;
   // `first_side`: how many of the points are those of side 0; the others are side 1's.

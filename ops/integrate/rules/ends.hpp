@@ -15,6 +15,7 @@ struct End {
   double x;         // where it is
   double u, share;  // a distance, and u times that integral there
   double slope;     // NaN: f fades, or it cannot be told
+  double lasting;   // of a slope that weakens: what a power's would be that leaves as much; else NaN
   bool steady;      // one power describes it
   bool one_sign;
 

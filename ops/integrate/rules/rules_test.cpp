@@ -143,7 +143,7 @@ TEST(Automatic, VouchesForNothingThatItCannotKnow) {
       {"slowly divergent",
        plain([](double x) { return 1 / (x * std::log(x)); }),
        {0, 0.5},
-       {singular, diverges}},
+       {Reason::may_diverge}},
       {"rounded away at the upper end",
        plain([](double x) { return std::pow(1 - x, -0.8); }),
        {0, 1},

@@ -52,12 +52,14 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   if (tail.zeros.empty()) return unsuited(rule, "the tail does not swing");
   if (how == Swings::ooura_mori && std::isnan(tail.gap))
     return unsuited(rule, "the zeros of the tail keep no distance: epsilon may serve");
-  const auto rest_of = [&](double allowed) {
-    return how == Swings::epsilon ? between_zeros(sampler, tail, allowed)
-                                  : ooura_mori(sampler, tail, allowed);
-  };
-  const Answer rough = rest_of(infinity);
-  Answer out = rest_of(tolerance.of(rough.magnitude) / 8);
+  const double allowed = tolerance.of(between_zeros(sampler, tail, infinity).magnitude) / 8;
+  double drift = 0;
+  Answer out = between_zeros(sampler, tail, allowed, &drift);
+  if (how == Swings::ooura_mori && !out.without_limit() && !sampler.exhausted()) {
+    // Points in step with the zeros see neither that the swings drift nor that they do not fade.
+    out = ooura_mori(sampler, tail, allowed);
+    out.truncation += drift;
+  }
   out.rule = rule;
   if (out.without_limit() || sampler.exhausted()) return out;
   const Range part = above ? Range{range.lower, tail.start} : Range{tail.start, range.upper};

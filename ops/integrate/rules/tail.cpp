@@ -2,6 +2,7 @@
 #include "ops/integrate/rules/tail.hpp"
 #include <algorithm>
 #include <numbers>
+#include "ops/integrate/rules/drift.hpp"
 #include "ops/integrate/rules/epsilon.hpp"
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 
@@ -116,15 +117,21 @@ struct Phi {
 
 }  // namespace
 
-Answer between_zeros(Sampler& sampler, const Tail& tail, double allowed) {
+Answer between_zeros(Sampler& sampler, const Tail& tail, double allowed, double* drifted) {
   Series series{sampler, tail, allowed};
   Answer out = series.sum(tail.zeros, 0);
   out.rule = "epsilon";
   if (series.terms.size() + 1 != tail.zeros.size()) return out;
   const Swing swing = swing_of(sampler, tail, series.terms);
-  if (swing == Swing::fades) return out;
-  if (swing == Swing::unclear) out.value = nothing;
-  out.reason = swing == Swing::stays ? Reason::diverges : Reason::may_diverge;
+  const double drift = drift_behind(series.terms);
+  out.truncation += drift;
+  if (drifted != nullptr) *drifted = drift;
+  if (!(out.error() <= allowed)) out.reason = Reason::unresolved;
+  if (swing == Swing::fades && std::isfinite(drift)) return out;
+  // Of swings that drift their size alone tells little.
+  const bool stays = swing == Swing::stays && std::isfinite(drift);
+  if (!stays) out.value = nothing;
+  out.reason = stays ? Reason::diverges : Reason::may_diverge;
   out.where = tail.direction * infinity;
   out.truncation = infinity;
   return out;

@@ -23,8 +23,9 @@ std::vector<double> find_zeros(Sampler& sampler, double from, int direction, std
 Tail tail_of(Sampler& sampler, double from, int direction);
 
 // Both give the integral from tail.start to infinity, counted positive. `diverges` where the swings do not
-// fade, `may_diverge` where that cannot be seen.
-Answer between_zeros(Sampler& sampler, const Tail& tail, double allowed);
+// fade, `may_diverge` where that cannot be seen. `drifted`: how much of the error is a drift behind the last
+// zero, to one side.
+Answer between_zeros(Sampler& sampler, const Tail& tail, double allowed, double* drifted = nullptr);
 Answer ooura_mori(Sampler& sampler, const Tail& tail, double allowed);
 // The series of the stretches between the middles of the zeros.
 Answer between_middles(Sampler& sampler, const Tail& tail, double allowed);
