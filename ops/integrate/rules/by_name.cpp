@@ -66,10 +66,16 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   for (const double x : points)
     if (std::isnan(x)) throw Error("a known break is not a number");
   const Range up = upwards(range);
-  Answer out = of_one(rule, f, up, tolerance, limits, points);
+  // Where the formula breaks no rule that can be cut is asked to look across.
+  std::vector<double> cuts(points.begin(), points.end());
+  if ((rule == "tanh_sinh" || rule == "gauss_kronrod") && f.features) {
+    const Features found = f.features(up);
+    cuts.insert(cuts.end(), found.breaks.begin(), found.breaks.end());
+  }
+  Answer out = of_one(rule, f, up, tolerance, limits, cuts);
   // The rules for tails that swing have had what lies before integrated by auto.
   if (rule != "epsilon" && rule != "oscillating")
-    charge(out, error_of_values(f, up, cut(up, points)), tolerance);
+    charge(out, error_of_values(f, up, cut(up, cuts)), tolerance);
   if (range.lower > range.upper) out.value = -out.value;
   out.why = std::string(unchecked) + (out.why.empty() ? "" : "; " + out.why);
   return out;

@@ -42,7 +42,7 @@ TEST(Fading, ASlopeThatWeakensLeavesMore) {
 
 TEST(Fading, PowersOfTheLogarithm) {
   const double l3 = std::log(3.0), l20 = std::log(20.0);
-  for (const char* rule : {"auto", "tanh_sinh"})
+  for (const char* rule : {"auto", "tanh_sinh", "gauss_kronrod"})
     for (const Tried& t : {Tried{"1/(x*log(x)*log(log(x)))", {3, infinity}, 0.2, infinity},
                            Tried{"1/(x*log(x))", {3, infinity}, 0.7, infinity},
                            Tried{"-1/(x*log(-x))", {-infinity, -3}, 0.7, infinity},
@@ -55,6 +55,23 @@ TEST(Fading, PowersOfTheLogarithm) {
                            Tried{"1/(x*log(1/x)^2)", {0, 0.05}, 0.01, 1 / l20},
                            Tried{"x^-1.01", {3, infinity}, 0.2, 100 * std::pow(3, -0.01)}})
       expect_no_wrong_claim(rule, t);
+}
+
+// A pair of Gauss and Kronrod differs by far less than it is off where f has no limit.
+TEST(Fading, StrongEndsByGaussAndKronrod) {
+  for (const double a : {0.5, 0.8, 0.9, 0.95})
+    for (const double relative : {0.2, 1e-2, 1e-4, 1e-8}) {
+      const std::string power = "^-" + std::to_string(a);
+      const double p = 1 - a;
+      for (const auto& [text, exact] : {std::pair{"x", 1 / p}, std::pair{"(1-x)", 1 / p},
+                                        std::pair{"abs(x-0.3)", (std::pow(0.3, p) + std::pow(0.7, p)) / p},
+                                        std::pair{"abs(x-0.5)", 2 * std::pow(0.5, p) / p}})
+        expect_no_wrong_claim("gauss_kronrod", {(text + power).c_str(), {0, 1}, relative, exact});
+    }
+  const Range unit_range{0, 1};
+  const Answer answer = by_name("gauss_kronrod", integrand_of(formula::parse("x^-0.9"), "x", unit_range),
+                                unit_range, {.relative = 1e-8}, {}, {});
+  EXPECT_TRUE(answer.converged()) << words(answer);
 }
 
 // Terms that only alternate leave nothing behind; a drift of 1/k^2 leaves 1/k, one of 1/k has no limit.

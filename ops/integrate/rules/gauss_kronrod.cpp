@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/fading.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
 #include "ops/integrate/rules/kronrod_nodes.hpp"
 
@@ -11,7 +12,9 @@ struct Cell {
   std::size_t track = 0;
   double from = 0, to = 0;
   double value = 0, error = 0, magnitude = 0, variation = 0, squares = 0;
-  double edge[2] = {0, 0};  // the values that the points lead to expect at both ends
+  double edge[2] = {0, 0};               // the values that the points lead to expect at both ends
+  bool steep[2] = {false, false};        // f grows towards them as if it had no limit there
+  double moved[2] = {nothing, nothing};  // how far the sums moved when its parents were split, latest first
 
   // What rounding does to it: a smaller error is nothing but that, and no split mends it.
   double noise() const { return unit * (25 * magnitude + 4 * variation); }
@@ -68,10 +71,14 @@ class Adaption {
   bool split();
   bool indivisible(const Cell& cell) const;
   bool seams_hold();
+  bool edges_hold();
+  double hidden_at(const Cell& cell, int side);
+  void expect_more(Cell& left, Cell& right, double moved) const;
   double gap(const Cell& cell) const;
   void add_up();
   Answer conclude(Stuck* stuck);
-  double middle_x(const Cell& cell) const;
+  double x_of(const Cell& cell, double t) const;
+  double middle_x(const Cell& cell) const { return x_of(cell, 0.5 * (cell.from + cell.to)); }
   void count(const Cell& cell, double sign);
   // What is left to rounding differs from cell to cell by chance, and partly cancels.
   double error() const { return open_ + 3 * std::sqrt(std::fmax(0, settled_)); }
@@ -102,6 +109,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   const std::array<double, edge_nodes> outwards = edge_weights(nodes);
   cell.variation = cell.squares = cell.edge[0] = cell.edge[1] = 0;
   const bool* knows = sampler_.integrand().knows;
+  double outer[2][3];
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t k = std::min(i, count - 1 - i);
     const double term = y[i] * weight[i];
@@ -114,6 +122,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
     magnitude += nodes.kronrod[k] * std::fabs(term);
     if (k % 2 == 1) gauss += nodes.gauss[k / 2] * term;
     if (k < edge_nodes) cell.edge[i == k ? 0 : 1] += outwards[k] * term;
+    if (k < 3) outer[i == k ? 0 : 1][k] = term;
     if (i == 0) continue;
     double place = std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
     if (knows[distance[i] < 0 ? 1 : 0])
@@ -121,6 +130,10 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
     const double moved = std::fabs(y[i] - y[i - 1]) * place;
     cell.variation += moved;
     cell.squares += moved * moved;
+  }
+  for (const int side : {0, 1}) {
+    const double* const of = outer[side];
+    cell.steep[side] = of[0] / of[1] > 2 && of[1] / of[2] > 1.4;
   }
   cell.value = radius * kronrod;
   cell.magnitude = radius * magnitude;
@@ -195,6 +208,7 @@ bool Adaption::split() {
     left.error = std::fmax(left.error, moved / 2);
     right.error = std::fmax(right.error, moved / 2);
   }
+  if (moved > parent.noise()) expect_more(left, right, moved);
   std::pop_heap(cells_.begin(), cells_.end());
   cells_.back() = left;
   std::push_heap(cells_.begin(), cells_.end());
@@ -204,6 +218,77 @@ bool Adaption::split() {
   count(right, 1);
   count(parent, -1);
   return true;
+}
+
+// Where sums move by a factor less from split to split, as they do around a singularity, the pair differs by
+// far less than it is off: what all further splits would add is an error, too.
+void Adaption::expect_more(Cell& left, Cell& right, double moved) const {
+  const double factor = std::sqrt(moved / left.moved[1]);
+  Cell& worse = left.error < right.error ? right : left;
+  if (factor > 0.5) worse.error = std::fmax(worse.error, moved / std::fmax(0.02, 1 / factor - 1));
+  for (Cell* const cell : {&left, &right}) {
+    cell->moved[1] = cell->moved[0];
+    cell->moved[0] = moved;
+  }
+}
+
+// What a pair sums up of t^-a from 0 to 1, beside the integral.
+template <std::size_t half>
+double missed(const KronrodNodes<half>& nodes, double a) {
+  double sum = 0;
+  for (std::size_t i = 0; i < half; ++i) {
+    const double near = (1 - nodes.x[i]) / 2, far = (1 + nodes.x[i]) / 2;
+    sum += nodes.kronrod[i] / 2 * (std::pow(near, -a) + (i + 1 < half ? std::pow(far, -a) : 0));
+  }
+  return 1 / (1 - a) - sum;
+}
+
+// How far off the sum of a cell is whose integrand grows towards one of its edges; infinite where that may
+// be any amount.
+double Adaption::hidden_at(const Cell& cell, int side) {
+  const double width = cell.to - cell.from, edge = side == 0 ? cell.from : cell.to;
+  const double nearest = std::fmax(1e-300, 64 * 2 * unit * std::fabs(edge));
+  // Where x has few digits left the places are those of the rule.
+  const double factor = std::clamp(std::cbrt(nearest / width), 0x1p-8, 0.35);
+  double t[3], x[3], distance[3], weight[3], y[3], d[3];
+  for (int k = 0; k < 3; ++k) {
+    d[k] = width * std::pow(factor, k + 1);
+    t[k] = side == 0 ? edge + d[k] : edge - d[k];
+  }
+  map(tracks_[cell.track], variables_[cell.track], sampler_.range(), t, x, distance, weight);
+  if (!sampler_(x, distance, y)) return 0;
+  if (!std::isfinite(y[2])) return infinity;
+  const double apart = -std::log(factor);
+  double slope[2];  // of the distance times f: 1 where f has a limit
+  for (int k = 0; k < 2; ++k) slope[k] = 1 - std::log(y[k + 1] * weight[k + 1] / (y[k] * weight[k])) / apart;
+  if (!(slope[1] < 0.6)) return 0;
+  const double left = lasting_slope(slope[0], slope[1], apart);
+  if (!(left > 0)) return infinity;
+  const double a = 1 - left, last = std::fabs(y[2] * weight[2]);
+  const double share = how_.pair == Pair::k15 ? missed(kronrod15, a) : missed(kronrod21, a);
+  return 1.5 * std::fabs(share) * last * std::pow(d[2], a) * std::pow(width, left);
+}
+
+// Charges cells for what grows towards their edges; true: the tolerance is met all the same, or never will.
+bool Adaption::edges_hold() {
+  bool charged = false;
+  for (Cell& cell : cells_)
+    for (const int side : {0, 1}) {
+      if (!cell.steep[side]) continue;
+      const double hidden = hidden_at(cell, side);
+      if (!(hidden > cell.error)) continue;
+      charged = true;
+      cell.error = hidden;
+      if (hidden < infinity) continue;
+      reason_ = Reason::may_diverge;
+      where_ = x_of(cell, side == 0 ? cell.from : cell.to);
+      add_up();
+      return true;
+    }
+  if (!charged) return true;
+  std::make_heap(cells_.begin(), cells_.end());
+  add_up();
+  return error() <= tolerance_.of(value_);
 }
 
 // The part of a cell that lies beyond its outermost points, on one side.
@@ -236,17 +321,20 @@ Answer Adaption::run(Stuck* stuck) {
     if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
     if (error() <= tolerance_.of(value_)) {
       add_up();
-      if (error() <= tolerance_.of(value_) && seams_hold()) break;
+      if (error() <= tolerance_.of(value_) && seams_hold() && edges_hold()) break;
     }
     going = split();
   }
   add_up();
   if (!going && reason_ == Reason::converged) reason_ = sampler_.cap();
+  if (const Reason reason = reason_; !going) {
+    edges_hold();
+    reason_ = reason;
+  }
   return conclude(stuck);
 }
 
-double Adaption::middle_x(const Cell& cell) const {
-  const double t = 0.5 * (cell.from + cell.to);
+double Adaption::x_of(const Cell& cell, double t) const {
   double x = 0, distance = 0, weight = 0;
   map(tracks_[cell.track], variables_[cell.track], sampler_.range(), {&t, 1}, {&x, 1}, {&distance, 1},
       {&weight, 1});
