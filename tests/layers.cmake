@@ -7,7 +7,7 @@ tessera_test(formula tessera/formula/chain_test.cpp tessera/formula/distance_tes
              tessera/formula/running_error_test.cpp)
 target_link_libraries(test_formula PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_formula PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
-tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp)
+tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp tessera/io/picture_test.cpp)
 tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
@@ -73,6 +73,7 @@ tessera_script(tools_files ${TESSERA_PYTHON} tests/tools_test.py $<TARGET_FILE:t
 tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report browser)
 set_tests_properties(report_page PROPERTIES SKIP_RETURN_CODE 77)
 tessera_script(documents ${TESSERA_PYTHON} tests/docs_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(pictures ${TESSERA_PYTHON} tests/pictures_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})

@@ -74,7 +74,7 @@ void declare_flags(Words& words, BenchOptions& options, const Operation* operati
       words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
     else if (p.kind == Kind::integer)
       words.value("--" + p.flag(), options.flags[p.name], p.help + "; also as " + p.name + "=…", "RANGE");
-    else words.value("--" + p.flag(), options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
+    else declare_flag(words, p, options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
   }
 }
 

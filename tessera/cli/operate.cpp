@@ -4,18 +4,16 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include <cmath>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/files.hpp"
+#include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/io/atomic_file.hpp"
-#include "tessera/io/npy.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
-#include "tessera/report/table.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::cli {
@@ -27,6 +25,7 @@ struct Options {
   std::vector<std::string> positionals, outputs;
   std::string device = "auto", variant, tuning, element, json, study;
   bool check = false, no_cache = false;
+  FileOptions files;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
 
@@ -61,10 +60,15 @@ std::string about(const Operation& operation) {
                                               : "");
   }
   if (!others.empty()) out += "\n" + others;
-  if (!arrays.empty()) out += "\nArrays (.npy files)\n" + arrays;
+  if (!arrays.empty()) out += "\nArrays (.npy files, pictures: PNG, JPEG, TIFF, PGM, PPM, PFM)\n" + arrays;
   out += "\nElements:";
   for (const Element element : operation.elements) out += " " + std::string(name_of(element));
   return out;
+}
+
+bool takes_pictures(const Operation& operation) {
+  return std::ranges::any_of(operation.signature.parameters,
+                             [](const Parameter& p) { return p.picture != Picture::no; });
 }
 
 void declare(Words& words, const Operation& operation, Options& options) {
@@ -74,8 +78,8 @@ void declare(Words& words, const Operation& operation, Options& options) {
                "FILE");
   for (const Parameter& p : operation.signature.parameters)
     if (p.is_flag())
-      words.value("--" + p.flag(), options.flags[p.name],
-                  p.help + (p.value.empty() ? "" : " [" + p.value + "]"), type_of(p));
+      declare_flag(words, p, options.flags[p.name],
+                   p.help + (p.value.empty() ? "" : " [" + p.value + "]"), type_of(p));
   words.value("--device,--devices", options.device, "auto, cpu, simt or cuda[:N]; cpu:threads=N [auto]",
               "WHERE");
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
@@ -89,6 +93,12 @@ void declare(Words& words, const Operation& operation, Options& options) {
               : files ? "the type of the result, and of files [that of the first file, else " + usual + "]"
                       : "the type of the result [" + usual + "]",
               "TYPE");
+  if (takes_pictures(operation)) {
+    words.value("--alpha", options.files.alpha, "of pictures: aside (given back to pictures of the same size), channel or drop",
+                "WHAT");
+    words.value("--most-pixels", options.files.most_pixels, "a larger picture is refused [2^29]", "N");
+    words.value("--quality", options.files.quality, "of JPEG files, 1 to 100 [95]", "N");
+  }
   words.flag("--check", options.check, "verify the result; a wrong one is not written");
   if (const std::string known = studies_text(operation); !known.empty())
     words.value("--study", options.study, "instead of one run, tables that explain: " + known, "NAME");
@@ -133,16 +143,16 @@ Arguments::Words words_of(const Operation& operation, const Options& options,
 }
 
 // A file that came by a flag is told with it: "--x" may have been meant for a formula.
-Array read_input(const Parameter& p, const std::string& file, std::optional<Element> as) {
+Array read_input(Files& files, const Parameter& p, const std::string& file, std::optional<Element> as) {
   try {
-    return npy::read(file, as);
+    return files.read(p, file, as);
   } catch (const Error& error) {
     if (!p.is_flag()) throw;
     throw Error(error.kind(), "--" + p.flag() + " " + error.what());
   }
 }
 
-std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options,
+std::map<std::string, Array> read_inputs(const Operation& operation, const Options& options, Files& files,
                                          const std::map<std::string, std::string>& places) {
   std::optional<Element> element;
   if (!options.element.empty()) element = element_named(operation, options.element);
@@ -157,7 +167,7 @@ std::map<std::string, Array> read_inputs(const Operation& operation, const Optio
     std::optional<Element> as = p->element ? p->element : element;
     if (p->element_from && first && (element || p->element_with(*first, words) != *first))
       as = p->element_with(*first, words);
-    const auto [read, _] = out.emplace(p->name, read_input(*p, file, as));
+    const auto [read, _] = out.emplace(p->name, read_input(files, *p, file, as));
     if (!first && !p->element) first = read->second.element();
   }
   return out;
@@ -199,103 +209,6 @@ Request request_of(const Operation& operation, const Options& options) {
   return request;
 }
 
-// What is no array: outputs of a single value, then what is told besides, in the order of the signature.
-using Told = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
-
-Told told_of(const Operation& operation, const Arguments& arguments, const Values& values) {
-  Told out;
-  for (const Parameter& p : operation.signature.parameters) {
-    if (p.kind == Kind::output && p.extents.empty()) {
-      const ArrayView& view = arguments.array(p.name);
-      const double value = load_as_double(view.element, view.data);
-      if (view.element == Element::f32) out.emplace_back(p.name, static_cast<float>(value));
-      else out.emplace_back(p.name, value);
-    }
-    const auto found = values.find(p.name);
-    if (p.kind == Kind::value && found != values.end())
-      std::visit([&](const auto& v) { out.emplace_back(p.name, v); }, found->second);
-  }
-  return out;
-}
-
-// Every digit that tells a number from its neighbours.
-// The sign of a NaN says nothing of the result.
-template <class T>
-const T& unsigned_nan(const T& value) {
-  if constexpr (std::is_same_v<T, double>) {
-    static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    if (std::isnan(value)) return nan;
-  }
-  return value;
-}
-
-void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
-                  const Values& values) {
-  const Told told = told_of(operation, arguments, values);
-  std::size_t width = 0;
-  for (const auto& [name, value] : told) width = std::max(width, name.size());
-  for (const auto& [name, value] : told)
-    std::visit([&, &n = name](const auto& v) { fmt::print(to, "{:<{}}  {}\n", n, width, unsigned_nan(v)); },
-               value);
-  if (!told.empty()) fmt::print(to, "\n");
-}
-
-nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
-                               const Outcome& outcome) {
-  nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
-  out["dims"] = arguments.dims();
-  out["element"] = operation.element_name(arguments);
-  auto& asked = out["arguments"] = nlohmann::ordered_json::object();
-  for (const Parameter& p : operation.signature.parameters)
-    if (const auto found = arguments.words().find(p.name); found != arguments.words().end())
-      asked[p.name] = found->second;
-  out["ladder"] = outcome.plan.variant->ladder;
-  out["variant"] = outcome.plan.variant->name;
-  out["tuning"] = lab::to_json(outcome.plan.tuning);
-  out["tuned"] = outcome.plan.tuned;
-  out["device"] = lab::to_json(outcome.plan.device);
-  out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
-  const Told told = told_of(operation, arguments, outcome.values);
-  if (!told.empty()) {
-    auto& values = out["values"] = nlohmann::ordered_json::object();
-    for (const auto& [name, value] : told) std::visit([&](const auto& v) { values[name] = v; }, value);
-  }
-  out["check"] = nullptr;
-  if (const auto& verdict = outcome.verdict)
-    out["check"] = {
-        {"passed", verdict->passed},
-        {"method", verdict->method},
-        {"error_over_bound",
-         std::isfinite(verdict->largest_ratio) ? nlohmann::ordered_json(verdict->largest_ratio) : nullptr},
-        {"relative_l2", verdict->norm_error ? nlohmann::ordered_json(*verdict->norm_error) : nullptr}};
-  return out;
-}
-
-void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome) {
-  using Align = report::Table::Align;
-  report::Table table({{"variant", Align::left},
-                       {"tuning", Align::left},
-                       {"device", Align::left},
-                       {"kernel time"},
-                       {"round trip"},
-                       {"GFLOP/s"}});
-  const Device& device = outcome.plan.device;
-  const double flops = operation.flops ? operation.flops(arguments) : 0;
-  const std::string tuning = to_string(outcome.plan.tuning);
-  table.add(
-      {outcome.plan.variant->ladder + "/" + outcome.plan.variant->name, tuning.empty() ? "-" : tuning,
-       lab::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),
-       report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
-       flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
-  fmt::print(to, "{}", table.text());
-  if (outcome.plan.tuned) fmt::print(to, "as tune has found; --no-cache leaves that aside\n");
-  if (outcome.verdict) {
-    const std::string text = describe(*outcome.verdict);
-    fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");
-  }
-}
-
 constexpr const char* standard_output = "-";
 
 // Where tables go; what stands in the way of writing the outputs is told before they are computed.
@@ -313,22 +226,24 @@ std::FILE* stream_of(const Options& options) {
   return to;
 }
 
-void write(const std::string& output, const ArrayView& view) {
-  if (output == standard_output) npy::write(STDOUT_FILENO, "standard output", view);
-  else npy::write(output, view);
+void demand_room(const Operation& operation, const std::vector<std::string>& files, const Arguments& arguments,
+                 const Files& known) {
+  const auto outputs = operation.signature.of(Kind::output);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    known.demand_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
 }
 
-void write_outputs(std::FILE* to, const Operation& operation, const Options& options,
-                   const Arguments& arguments) {
+void write_outputs(std::FILE* to, const Operation& operation, const std::vector<std::string>& files,
+                   const Arguments& arguments, const Files& known) {
   const auto outputs = operation.signature.of(Kind::output);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ArrayView& view = arguments.array(outputs[i]->name);
-    if (i >= options.outputs.size() && outputs[i]->extents.empty()) continue;  // it has been printed
-    const std::string what =
-        outputs[i]->name + ": " + to_string(view.extents) + " of " + std::string(name_of(view.element));
-    if (i < options.outputs.size()) write(options.outputs[i], view);
-    if (i < options.outputs.size()) fmt::print(to, "{}, written to {}\n", what, options.outputs[i]);
-    else fmt::print(to, "{}; nothing was written: -o FILE writes it\n", what);
+    if (i >= files.size() && outputs[i]->extents.empty()) continue;  // it has been printed
+    const bool asked = i < files.size();
+    const ArrayView held = asked ? known.write(*outputs[i], files[i], view) : view;
+    if (to == nullptr) continue;
+    fmt::print(to, "{}: {} of {}{}\n", outputs[i]->name, to_string(held.extents), name_of(held.element),
+               asked ? ", written to " + files[i] : "; nothing was written: -o FILE writes it");
   }
 }
 
@@ -339,6 +254,64 @@ bool falls_short(const Values& values) {
   if (found == values.end()) return false;
   const std::string& reason = std::get<std::string>(found->second);
   return reason != "converged" && !reason.starts_with("as asked");
+}
+
+}  // namespace
+
+namespace {
+
+using Places = std::map<std::string, std::string>;
+
+// From the files of one run to its own. `to` null: nothing is told.
+int run_once(const Operation& operation, const Options& options, const Command& command, const Request& request,
+             const Places& places, const std::vector<std::string>& outputs, std::FILE* to) {
+  Files files(options.files);
+  const auto arrays = read_inputs(operation, options, files, places);
+  Arguments arguments = arguments_of(operation, options, places, arrays);
+  if (!options.study.empty())
+    return study(operation, options.study, arguments, request, options.json, command);
+  demand_room(operation, outputs, arguments, files);
+  const Outcome outcome = run(operation, arguments, request, options.check);
+  if (to != nullptr) {
+    print(to, operation, arguments, outcome);
+    write_json(options.json, json_of(command, operation, arguments, outcome));
+  }
+  if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
+  write_outputs(to, operation, outputs, arguments, files);
+  if (falls_short(outcome.values)) return exit_code::short_of_tolerance;
+  return exit_code::passed;
+}
+
+// One after another; what fails is told and the others go on. The first failure's exit code is that of all.
+int run_each(const Operation& operation, const Options& options, const Command& command, const Request& request,
+             Places places, const std::string& name, const std::vector<std::string>& inputs) {
+  if (!options.json.empty() || !options.study.empty()) throw Error("--json and --study tell of one file, not of several");
+  std::size_t done = 0;
+  int code = exit_code::passed;
+  Progress progress;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    progress.say(fmt::format("{} of {}: {}", i + 1, inputs.size(), inputs[i]));
+    int one = exit_code::passed;
+    std::string why = "a wrong result";
+    try {
+      std::vector<std::string> outputs;
+      for (const std::string& pattern : options.outputs) outputs.push_back(name_for(pattern, inputs[i], i));
+      places[name] = inputs[i];
+      one = run_once(operation, options, command, request, places, outputs, nullptr);
+    } catch (const Error& error) {
+      one = exit_code_of(error.kind());
+      why = error.what();
+    }
+    if (one == exit_code::passed) ++done;
+    else {
+      progress.clear();
+      fmt::print(stderr, "{}: {}\n", inputs[i], why);
+      if (code == exit_code::passed) code = one;
+    }
+  }
+  progress.clear();
+  fmt::print("{} of {} files done\n", done, inputs.size());
+  return code;
 }
 
 }  // namespace
@@ -356,18 +329,11 @@ int operate(const Operation& operation, const Command& command) {
   std::FILE* const to = stream_of(options);
   const Request request = request_of(operation, options);
   const auto places = places_of(operation, options);
-  const auto arrays = read_inputs(operation, options, places);
-  Arguments arguments = arguments_of(operation, options, places, arrays);
-  if (!options.study.empty())
-    return study(operation, options.study, arguments, request, options.json, command);
-  const Outcome outcome = run(operation, arguments, request, options.check);
-  print_values(to, operation, arguments, outcome.values);
-  print(to, operation, arguments, outcome);
-  write_json(options.json, json_of(command, operation, arguments, outcome));
-  if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
-  write_outputs(to, operation, options, arguments);
-  if (falls_short(outcome.values)) return exit_code::short_of_tolerance;
-  return exit_code::passed;
+  for (const auto& [name, word] : places)
+    if (operation.signature.at(name).picture != Picture::no)
+      if (const auto inputs = several(word); !inputs.empty())
+        return run_each(operation, options, command, request, places, name, inputs);
+  return run_once(operation, options, command, request, places, options.outputs, to);
 }
 
 }  // namespace tessera::cli

@@ -65,10 +65,13 @@ void declare(Words& words, Options& options) {
 void declare_texts(Words& words, Options& options, const std::vector<std::string>& given) {
   const bool named = !given.empty() && !given[0].starts_with('-');
   const Operation* operation = named ? find_operation(given[0]) : nullptr;
-  if (operation == nullptr || operation->signature.positional_texts().empty()) return;
-  words.expressions();
+  if (operation == nullptr) return;
+  const bool pictures = std::ranges::any_of(operation->signature.parameters,
+                                            [](const Parameter& p) { return p.picture != Picture::no; });
+  if (operation->signature.positional_texts().empty() && !pictures) return;
+  if (!operation->signature.positional_texts().empty()) words.expressions();
   for (const Parameter& p : operation->signature.parameters)
-    if (p.is_flag() && !p.is_array()) words.value("--" + p.flag(), options.flags[p.name], p.help, "VALUE");
+    if (p.is_flag() && !p.is_array()) declare_flag(words, p, options.flags[p.name], p.help, "VALUE");
 }
 
 std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/arguments.hpp"
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include "tessera/core/operation.hpp"
@@ -37,6 +38,11 @@ void check_needs(const Parameter& p, const std::string& word, const Parameter& n
                 " gives it");
 }
 
+// Its default is told only by the inputs.
+bool follows_from_dimensions(const Parameter& p) {
+  return p.kind == Kind::integer && std::ranges::any_of(p.value, [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
 void check_choice(const Parameter& p, const std::string& word) {
   if (std::ranges::find(p.options, word) != p.options.end()) return;
   const std::string meant = nearest(word, p.options);
@@ -64,6 +70,9 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
                   std::string(name_of(wanted)));
     settle_dims(*p, given->second);
   }
+  for (const Parameter& p : signature.parameters)
+    if (follows_from_dimensions(p) && !dims_.contains(p.name))
+      words_[p.name] = std::to_string(dims_[p.name] = parse_integer(p, std::to_string(evaluate(p.value, dims_))));
   for (const Parameter& p : signature.parameters)
     if (!p.needs.empty() && !arrays_.contains(p.needs)) check_needs(p, words_.at(p.name), signature.at(p.needs));
   for (const Parameter* p : signature.of(Kind::output)) {
@@ -93,7 +102,8 @@ void Arguments::check_words(const Words& given) {
     const std::string& word = found == given.end() ? p.value : found->second;
     if (p.positional && word.empty()) throw Error("the " + p.name + " is missing: " + p.help);
     if (p.kind == Kind::real) (void)parse_real(p, word);
-    if (p.kind == Kind::integer && !word.empty()) {
+    const bool left_open = found == given.end() && follows_from_dimensions(p);
+    if (p.kind == Kind::integer && !word.empty() && !left_open) {
       dims_[p.name] = parse_integer(p, word);
       settled_by_[p.name] = "--" + p.flag();
     }

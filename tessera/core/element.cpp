@@ -19,7 +19,8 @@ constexpr Row table[] = {
     {Element::f16, "f16", 2, false}, {Element::bf16, "bf16", 2, false},
     {Element::i32, "i32", 4, true},  {Element::i8, "i8", 1, true},
     {Element::u8, "u8", 1, true},    {Element::e4m3, "e4m3", 1, false},
-    {Element::e5m2, "e5m2", 1, false},
+    {Element::e5m2, "e5m2", 1, false}, {Element::i16, "i16", 2, true},
+    {Element::u16, "u16", 2, true},
 };
 
 const Row& row(Element element) { return table[static_cast<std::size_t>(element)]; }
@@ -84,6 +85,7 @@ std::string_view name_of(Element element) { return row(element).name; }
 bool is_integer(Element element) { return row(element).integer; }
 
 std::optional<Element> parse_element(std::string_view name) {
+  if (name == "s16") return Element::i16;
   for (const Row& r : table)
     if (r.name == name) return r.element;
   return std::nullopt;

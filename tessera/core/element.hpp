@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-enum class Element : std::uint8_t { f64, f32, f16, bf16, i32, i8, u8, e4m3, e5m2 };
+enum class Element : std::uint8_t { f64, f32, f16, bf16, i32, i8, u8, e4m3, e5m2, i16, u16 };
 
 struct f16 {
   std::uint16_t bits = 0;
@@ -58,11 +58,13 @@ template <> inline constexpr Element element_of<std::int8_t> = Element::i8;
 template <> inline constexpr Element element_of<std::uint8_t> = Element::u8;
 template <> inline constexpr Element element_of<e4m3> = Element::e4m3;
 template <> inline constexpr Element element_of<e5m2> = Element::e5m2;
+template <> inline constexpr Element element_of<std::int16_t> = Element::i16;
+template <> inline constexpr Element element_of<std::uint16_t> = Element::u16;
 
 std::size_t size_of(Element element);            // in bytes
 std::string_view name_of(Element element);       // "f32"
 bool is_integer(Element element);
-std::optional<Element> parse_element(std::string_view name);
+std::optional<Element> parse_element(std::string_view name);  // "s16" is i16, as pictures' users call it
 const std::vector<Element>& all_elements();
 
 // One element at `address` as a double: exact for every element type.
@@ -83,6 +85,8 @@ decltype(auto) dispatch(Element element, F&& f) {
     case Element::u8: return f(std::type_identity<std::uint8_t>{});
     case Element::e4m3: return f(std::type_identity<e4m3>{});
     case Element::e5m2: return f(std::type_identity<e5m2>{});
+    case Element::i16: return f(std::type_identity<std::int16_t>{});
+    case Element::u16: return f(std::type_identity<std::uint16_t>{});
   }
   throw Error(Error::Kind::internal, "unknown element");
 }

@@ -17,7 +17,7 @@ enum class Data {
 };
 
 // What rows of an output should be, and how far rounding may take each element. Row-major. A row is an
-// index of the output's first dimension.
+// index of the output's first dimension, or of its first Operation::row_dimensions.
 struct Expected {
   // What else, besides a number within the bound, an element may be where partial sums overflow.
   enum Beyond : std::uint8_t { nothing = 0, infinity = 1, minus_infinity = 2, not_a_number = 4 };
@@ -47,6 +47,7 @@ struct Operation {
   Signature signature;
   std::vector<Element> elements;  // the first is the default
   std::string output;             // the one that verification looks at
+  std::size_t row_dimensions = 1;  // of it: how many count its rows
   // What the problem needs, however a variant computes it.
   std::function<double(const Arguments&)> flops;
   // Fills an input for a distribution; without it, normal.

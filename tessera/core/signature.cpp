@@ -35,10 +35,10 @@ bool Parameter::is_flag() const {
   return kind == Kind::input ? optional : kind != Kind::output && kind != Kind::value;
 }
 
-// "C0" → "c": an optional array's flag is its letter, as BLAS users expect.
+// "C0" → "c": an optional array's flag is its letter, as BLAS users expect. "roi_x", a name in expressions, is --roi-x.
 std::string Parameter::flag() const {
   std::string out;
-  for (const char c : name) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char c : name) out += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   while (out.size() > 1 && out.back() == '0') out.pop_back();
   return out;
 }
@@ -102,6 +102,13 @@ Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, st
 Parameter optional_integer(std::string name, std::int64_t minimum, std::int64_t maximum, std::string help) {
   Parameter p = integer(std::move(name), 0, minimum, maximum, std::move(help));
   p.value.clear();
+  return p;
+}
+
+Parameter dimension(std::string name, std::string expression, std::int64_t minimum, std::string help) {
+  constexpr std::int64_t largest = std::int64_t{1} << 53;
+  Parameter p = integer(std::move(name), 0, minimum, largest, std::move(help));
+  p.value = std::move(expression);
   return p;
 }
 

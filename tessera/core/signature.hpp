@@ -2,6 +2,7 @@
 // What an operation takes and gives, said once. From it come the command's usage and --help, the
 // check of the shapes, the outputs' sizes, allocation, transfers, and the bytes a run must move.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,6 +12,14 @@
 #include "tessera/core/expression.hpp"
 
 namespace tessera {
+
+// Which arrays picture files may stand for: [images,height,width,channels]. A file of fewer dimensions is one of
+// [height,width] or [height,width,channels], and what is computed from it is written with as many.
+enum class Picture : std::uint8_t {
+  no,
+  whole,   // alpha is a channel like the others
+  colour,  // alpha is set aside, and given back to pictures of the same size
+};
 
 struct Parameter {
   enum class Kind { input, output, real, integer, text, choice, value };  // value: a named number given back
@@ -33,8 +42,10 @@ struct Parameter {
   std::string needs = {};                     // scalars: the optional input without which only the default makes sense
   bool positional = false;                    // text: comes by its place, and must come
   bool rest = false;                          // text: all words that no other parameter takes, a space between them
+  Picture picture = Picture::no;              // arrays
 
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
+  std::size_t packed_dimensions() const { return picture == Picture::no ? 1 : 2; }  // whose elements have no gaps between them
   bool is_flag() const;     // comes as --name, not by its place
   std::string flag() const;  // "op-a" for --op-a
   Element element_with(Element of_operation, const std::map<std::string, std::string>& words) const;
@@ -49,6 +60,8 @@ Parameter real(std::string name, double value, std::string help);
 Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum, std::string help);
 // Left out, it has no value: text() is empty, and no dimension is called so.
 Parameter optional_integer(std::string name, std::int64_t minimum, std::int64_t maximum, std::string help);
+// Left out, it is an expression of the inputs' dimensions.
+Parameter dimension(std::string name, std::string expression, std::int64_t minimum, std::string help);
 Parameter choice(std::string name, std::vector<std::string> options, std::string help);  // the first is the default
 Parameter text(std::string name, std::string value, std::string help);
 Parameter word(std::string name, std::string help);   // text that comes by its place

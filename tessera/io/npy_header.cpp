@@ -22,15 +22,15 @@ struct Code {
   Element element;
 };
 constexpr Code codes[] = {{"f8", Element::f64}, {"f4", Element::f32}, {"f2", Element::f16},
-                          {"i4", Element::i32}, {"i1", Element::i8},  {"u1", Element::u8}};
+                          {"i4", Element::i32}, {"i1", Element::i8},  {"u1", Element::u8},
+                          {"i2", Element::i16}, {"u2", Element::u16}};
 
 // What NumPy can save and we cannot read, with the nearest type that we can.
 struct Foreign {
   std::string_view code, name, nearest;
 };
 constexpr Foreign foreign[] = {
-    {"i8", "int64", "int32"},       {"i2", "int16", "int32"},    {"u2", "uint16", "int32"},
-    {"u4", "uint32", "int32"},      {"u8", "uint64", "int32"},   {"b1", "bool", "uint8"},
+    {"i8", "int64", "int32"},       {"u4", "uint32", "int32"},      {"u8", "uint64", "int32"},   {"b1", "bool", "uint8"},
     {"f16", "float128", "float64"}, {"c8", "complex64", ""},     {"c16", "complex128", ""},
     {"c32", "complex256", ""},      {"O", "Python objects", ""},
 };

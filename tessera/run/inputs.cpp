@@ -14,13 +14,21 @@ using Buffers = std::map<std::string, Guarded>;
 ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, const Extents& extents,
                      Layout layout) {
   Extents padded = extents;
-  if (!padded.empty()) padded.back() += layout.padding;
+  if (padded.size() >= p.packed_dimensions()) padded[padded.size() - p.packed_dimensions()] += layout.padding;
   Guarded& buffer = buffers[p.name] =
       Guarded(element, padded, host_memory(), layout.guard_bytes);
   ArrayView view = buffer.view();
   std::memset(view.data, 0xff, view.bytes());
   view.extents = extents;
   return view;
+}
+
+// What lies without gaps: the elements of the last dimension, of a picture's last two.
+std::size_t row_elements(const Extents& extents, const Parameter& p) {
+  std::int64_t out = 1;
+  for (std::size_t d = extents.size() - std::min(extents.size(), p.packed_dimensions()); d < extents.size(); ++d)
+    out *= extents[d];
+  return static_cast<std::size_t>(out);
 }
 
 Arguments make_arguments(const Operation& operation, Element element, const Case& chosen, Layout layout,
@@ -109,10 +117,9 @@ bool Inputs::padding_intact() const {
     const ArrayView& buffer = buffers_.at(p->name).view();
     if (buffer.extents.empty() || buffer.count() == 0) continue;
     const std::size_t size = size_of(buffer.element);
-    const auto row = static_cast<std::size_t>(buffer.extents.back()) * size;
-    const auto used = static_cast<std::size_t>(arguments_.array(p->name).extents.back()) * size;
-    const auto rows =
-        static_cast<std::size_t>(buffer.count()) / static_cast<std::size_t>(buffer.extents.back());
+    const std::size_t row = row_elements(buffer.extents, *p) * size,
+                      used = row_elements(arguments_.array(p->name).extents, *p) * size;
+    const std::size_t rows = buffer.bytes() / row;
     for (std::size_t r = 0; r < rows; ++r) {
       const auto* bytes = static_cast<const unsigned char*>(buffer.data) + r * row;
       if (std::any_of(bytes + used, bytes + row, [](unsigned char byte) { return byte != 0xff; }))

@@ -20,7 +20,9 @@ class Comparison {
  public:
   Comparison(const Operation& operation, const Arguments& host, const Plan* plan)
       : host_(host), output_(host.array(operation.output)), plan_(plan) {
-    rows_ = output_.extents.empty() ? 1 : output_.extents[0];
+    rows_ = 1;
+    for (std::size_t d = 0; d < std::min(operation.row_dimensions, output_.extents.size()); ++d)
+      rows_ *= output_.extents[d];
     row_length_ = rows_ == 0 ? 0 : output_.count() / rows_;
   }
 

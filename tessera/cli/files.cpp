@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/files.hpp"
+#include <glob.h>
+#include <unistd.h>
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include "tessera/core/expression.hpp"
+#include "tessera/io/npy.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr const char* standard_output = "-";
+constexpr std::size_t picture_dimensions = 3;  // height, width, channels
+
+// Whether every value of the one is one of the other.
+bool widens(Element from, Element to) {
+  if (from == to) return true;
+  switch (to) {
+    case Element::u16:
+    case Element::i16:
+    case Element::f16:
+      return from == Element::u8;
+    case Element::i32:
+      return from == Element::u8 || from == Element::u16 || from == Element::i16;
+    case Element::f32:
+    case Element::f64:
+      return from != Element::f64 && from != Element::i32;
+    default:
+      return false;
+  }
+}
+
+Array converted(const std::string& path, const Array& from, std::optional<Element> as) {
+  if (!as || from.element() == *as) return from;
+  if (!widens(from.element(), *as))
+    throw Error(path + ": holds " + std::string(name_of(from.element())) + ", which " +
+                std::string(name_of(*as)) + " cannot");
+  Array out(*as, from.extents());
+  const std::size_t count = static_cast<std::size_t>(from.view().count()), size = size_of(*as),
+                    old = size_of(from.element());
+  for (std::size_t i = 0; i < count; ++i)
+    store_from_double(*as, out.as<char>() + i * size,
+                      load_as_double(from.element(), from.as<char>() + i * old));
+  return out;
+}
+
+// A view of as many dimensions as the signature has: one more in front, one more at the end.
+ArrayView widened(const ArrayView& view) {
+  ArrayView out = view;
+  const auto front = [&out](std::int64_t extent) {
+    out.extents.insert(out.extents.begin(), extent);
+    out.strides.insert(out.strides.begin(), 0);
+  };
+  if (out.extents.size() == 2) {
+    out.extents.push_back(1);
+    out.strides.push_back(1);
+  }
+  if (out.extents.size() == picture_dimensions) front(1);
+  return out;
+}
+
+// What carries colour, or the alpha behind it.
+Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
+  ArrayView part = pixels.view();
+  part.data = const_cast<char*>(pixels.as<char>()) + static_cast<std::size_t>(first) * size_of(part.element);
+  part.extents[2] = count;
+  return packed_copy(part);
+}
+
+// Of the full range of one type to that of the other.
+Array alpha_as(const Array& alpha, Element element) {
+  if (alpha.element() == element) return alpha;
+  Array out(element, alpha.extents());
+  for (std::int64_t i = 0; i < alpha.view().count(); ++i)
+    if (element == Element::u16)
+      out.as<std::uint16_t>()[i] = static_cast<std::uint16_t>(alpha.as<std::uint8_t>()[i] * 257);
+    else out.as<std::uint8_t>()[i] = static_cast<std::uint8_t>((alpha.as<std::uint16_t>()[i] + 128) / 257);
+  return out;
+}
+
+bool is_plain_integer(Element element) { return element == Element::u8 || element == Element::u16; }
+
+}  // namespace
+
+Files::Files(const FileOptions& options) : asked_alpha_(options.alpha) {
+  if (!options.most_pixels.empty()) limits_.pixels = evaluate(options.most_pixels);
+  if (!options.quality.empty())
+    style_.quality = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.quality), 0, 101));
+  if (style_.quality < 1 || style_.quality > 100) throw Error("--quality is 1 to 100");
+  if (!asked_alpha_.empty() && asked_alpha_ != "aside" && asked_alpha_ != "channel" && asked_alpha_ != "drop")
+    throw Error("--alpha cannot be '" + asked_alpha_ + "', but aside, channel or drop");
+}
+
+Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) {
+  const std::string usual = p.picture == Picture::colour ? "aside" : "channel";
+  const std::string rule = asked_alpha_.empty() ? usual : asked_alpha_;
+  if (!picture.alpha) return picture.pixels;
+  const std::int64_t channels = picture.pixels.extents()[2];
+  if (rule == "channel") {
+    whole_alpha_ = true;
+    return picture.pixels;
+  }
+  if (rule == "aside" && !alpha_) alpha_ = channels_of(picture.pixels, channels - 1, 1);
+  return channels_of(picture.pixels, 0, channels - 1);
+}
+
+Array Files::read_picture(const Parameter& p, const std::string& path, std::optional<Element> as) {
+  const picture::Picture picture = picture::read(path, limits_);
+  const bool first = !dimensions_;
+  if (first) profile_ = picture.profile;
+  Array pixels = first || !picture.alpha ? without_alpha(p, picture)
+                                         : channels_of(picture.pixels, 0, picture.pixels.extents()[2] - 1);
+  if (first) dimensions_ = picture_dimensions;
+  return converted(path, pixels, as);
+}
+
+Array Files::read(const Parameter& p, const std::string& path, std::optional<Element> as) {
+  const bool picture = picture::begins_as_picture(path);
+  if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // says what is wrong
+  if (p.picture == Picture::no) {
+    if (!picture) return npy::read(path, as);
+    const Array pixels = converted(path, picture::read(path, limits_).pixels, as);
+    ArrayView view = pixels.view();
+    if (p.extents.size() == 2 && view.extents[2] == 1) {
+      view.extents.pop_back();
+      view.strides.pop_back();
+    }
+    return Array(view, std::make_shared<Array>(pixels));
+  }
+  const Array array = picture ? read_picture(p, path, as) : npy::read(path, as);
+  if (!dimensions_) dimensions_ = array.extents().size();
+  return Array(widened(array.view()), std::make_shared<Array>(array));
+}
+
+ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {
+  ArrayView out = view;
+  if (p.picture == Picture::no || dimensions_.value_or(4) > picture_dimensions || out.extents.size() != 4 ||
+      out.extents[0] != 1)
+    return out;
+  out.extents.erase(out.extents.begin());
+  out.strides.erase(out.strides.begin());
+  if (dimensions_ == 2 && out.extents[2] == 1) {
+    out.extents.pop_back();
+    out.strides.pop_back();
+  }
+  return out;
+}
+
+bool Files::takes_alpha(const ArrayView& pixels) const {
+  if (!alpha_ || pixels.extents[2] % 2 == 0 || pixels.extents[2] > 3) return false;
+  if (pixels.extents[0] != alpha_->extents()[0] || pixels.extents[1] != alpha_->extents()[1]) return false;
+  return pixels.element == alpha_->element() ||
+         (is_plain_integer(pixels.element) && is_plain_integer(alpha_->element()));
+}
+
+Array Files::with_alpha(const ArrayView& pixels) const {
+  const Array alpha = alpha_as(*alpha_, pixels.element);
+  const std::int64_t channels = pixels.extents[2];
+  const std::size_t size = size_of(pixels.element), colours = static_cast<std::size_t>(channels) * size;
+  Array out(pixels.element, {pixels.extents[0], pixels.extents[1], channels + 1});
+  const auto count = static_cast<std::size_t>(pixels.extents[0] * pixels.extents[1]);
+  const auto* from = static_cast<const char*>(pixels.data);
+  for (std::size_t i = 0; i < count; ++i) {
+    char* const to = out.as<char>() + i * (colours + size);
+    std::memcpy(to, from + i * colours, colours);
+    std::memcpy(to + colours, alpha.as<char>() + i * size, size);
+  }
+  return out;
+}
+
+namespace {
+
+// [height,width,channels], or Error.
+ArrayView as_picture(const std::string& path, ArrayView view) {
+  if (view.extents.size() == 2) {
+    view.extents.push_back(1);
+    view.strides.push_back(1);
+  }
+  if (view.extents.size() == 4)
+    throw Error(path + ": a picture file holds one picture; a .npy file holds " + to_string(view.extents));
+  if (view.extents.size() != picture_dimensions)
+    throw Error(path + ": a picture has height and width, and perhaps channels");
+  return view;
+}
+
+}  // namespace
+
+void Files::demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const {
+  if (!picture::named_as_picture(path)) return;
+  const ArrayView pixels = as_picture(path, as_in_file(p, view));
+  Extents extents = pixels.extents;
+  const bool added = p.picture != Picture::no && takes_alpha(pixels);
+  if (added) ++extents[2];
+  const bool alpha = added || (whole_alpha_ && p.picture != Picture::no && extents[2] % 2 == 0);
+  if (const auto reason = picture::cannot_hold(path, pixels.element, extents, alpha))
+    throw Error(path + ": " + *reason);
+}
+
+ArrayView Files::write(const Parameter& p, const std::string& path, const ArrayView& view) const {
+  const ArrayView held = as_in_file(p, view);
+  if (path == standard_output) {
+    npy::write(STDOUT_FILENO, "standard output", held);
+    return held;
+  }
+  if (!picture::named_as_picture(path)) {
+    npy::write(path, held);
+    return held;
+  }
+  ArrayView pixels = as_picture(path, held);
+  picture::Style style = style_;
+  Array joined;
+  if (p.picture != Picture::no) {
+    style.profile = profile_;
+    style.alpha = whole_alpha_ && pixels.extents[2] % 2 == 0;
+    if (takes_alpha(pixels)) {
+      joined = with_alpha(pixels);
+      pixels = joined.view();
+      style.alpha = true;
+    }
+  }
+  picture::write(path, pixels, style);
+  pixels.data = nullptr;  // only its shape is told
+  return pixels;
+}
+
+std::vector<std::string> several(const std::string& word) {
+  std::vector<std::string> out;
+  if (word.starts_with('@')) {
+    std::ifstream list(word.substr(1));
+    if (!list) throw Error(word.substr(1) + ": cannot be read");
+    for (std::string line; std::getline(list, line);)
+      if (!line.empty()) out.push_back(line);
+    if (out.empty()) throw Error(word.substr(1) + ": names no file");
+    return out;
+  }
+  if (word.find_first_of("*?[") == std::string::npos || std::filesystem::exists(word)) return out;
+  glob_t found = {};
+  if (::glob(word.c_str(), 0, nullptr, &found) == 0)
+    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (out.empty()) throw Error("'" + word + "' means no file");
+  return out;
+}
+
+std::string name_for(const std::string& pattern, const std::string& input, std::size_t index) {
+  std::string out = pattern;
+  bool told_apart = false;
+  const auto put = [&](const std::string& what, const std::string& value) {
+    for (std::size_t at = out.find(what); at != std::string::npos; at = out.find(what, at + value.size())) {
+      out.replace(at, what.size(), value);
+      told_apart = true;
+    }
+  };
+  put("{index}", std::to_string(index));
+  put("{name}", std::filesystem::path(input).stem().string());
+  if (!told_apart)
+    throw Error("-o " + pattern + " would be written for every file; put {name} or {index} into it");
+  return out;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of one run: arrays from .npy files and from pictures, and outputs written as either.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/core/operation.hpp"
+#include "tessera/io/picture.hpp"
+
+namespace tessera::cli {
+
+enum class Alpha {
+  aside,    // not computed on; given back to pictures of the same size
+  channel,  // computed on, as any channel
+  dropped,
+};
+
+struct FileOptions {
+  std::string most_pixels, quality, alpha;  // as typed; "": the usual
+};
+
+// Remembers of the first picture what is no pixel, for the outputs: its colour profile, its alpha, and how
+// many dimensions its file had.
+class Files {
+ public:
+  explicit Files(const FileOptions& options);
+
+  Array read(const Parameter& p, const std::string& path, std::optional<Element> as);
+
+  // Throws Error where the file cannot hold such an output, before it is computed.
+  void demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const;
+  // What the file was given, for telling; `path` is "-" for standard output.
+  ArrayView write(const Parameter& p, const std::string& path, const ArrayView& view) const;
+
+ private:
+  Array read_picture(const Parameter& p, const std::string& path, std::optional<Element> as);
+  Array without_alpha(const Parameter& p, const picture::Picture& picture);
+  ArrayView as_in_file(const Parameter& p, const ArrayView& view) const;
+  bool takes_alpha(const ArrayView& pixels) const;
+  Array with_alpha(const ArrayView& pixels) const;
+
+  picture::Limits limits_;
+  picture::Style style_;
+  std::string asked_alpha_;
+  std::vector<std::byte> profile_;
+  std::optional<std::size_t> dimensions_;  // of the first picture's file
+  std::optional<Array> alpha_;             // [height,width,1]
+  bool whole_alpha_ = false;               // the last channel of what is computed is alpha
+};
+
+// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: it is the file's own
+// name.
+std::vector<std::string> several(const std::string& word);
+// "out/{name}.png" for "in/cat.jpg": "out/cat.png". Throws Error where it would not tell files apart.
+std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
+
+}  // namespace tessera::cli

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/io/picture.hpp"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include "tessera/io/atomic_file.hpp"
+#include "tessera/io/picture_codec.hpp"
+
+namespace tessera::picture {
+namespace {
+
+enum class Format { none, png, jpeg, tiff, pnm };
+
+Format format_of(std::span<const std::byte> file) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (text.starts_with("\x89PNG\r\n\x1a\n")) return Format::png;
+  if (text.starts_with("\xff\xd8\xff")) return Format::jpeg;
+  for (const std::string_view magic : {std::string_view("II\x2a\0", 4), std::string_view("MM\0\x2a", 4),
+                                       std::string_view("II\x2b\0", 4), std::string_view("MM\0\x2b", 4)})
+    if (text.starts_with(magic)) return Format::tiff;
+  const bool letter =
+      text.size() > 2 && text[0] == 'P' && std::string_view("2356fF").find(text[1]) != text.npos;
+  return letter && (std::isspace(static_cast<unsigned char>(text[2])) != 0 || text[2] == '#') ? Format::pnm
+                                                                                              : Format::none;
+}
+
+std::string ending_of(const std::string& path) {
+  const std::size_t dot = path.find_last_of("./");
+  std::string out = dot == std::string::npos || path[dot] == '/' ? "" : path.substr(dot + 1);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+Format format_named(const std::string& path) {
+  const std::string ending = ending_of(path);
+  if (ending == "png") return Format::png;
+  if (ending == "jpg" || ending == "jpeg") return Format::jpeg;
+  if (ending == "tif" || ending == "tiff") return Format::tiff;
+  if (ending == "pgm" || ending == "ppm" || ending == "pnm" || ending == "pfm") return Format::pnm;
+  return Format::none;
+}
+
+[[noreturn]] void fail(const std::string& path, int code) {
+  throw Error(path + ": " + std::generic_category().message(code));
+}
+
+class Descriptor {
+ public:
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  explicit Descriptor(const std::string& path)
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~Descriptor() {
+    if (file_ >= 0) ::close(file_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  explicit operator bool() const { return file_ >= 0; }
+
+  // As many as there are, up to `most`.
+  Bytes read(std::size_t most) const {
+    Bytes out(most);
+    std::size_t got = 0;
+    while (got < most) {
+      const ssize_t some = ::read(file_, out.data() + got, most - got);
+      if (some < 0 && errno == EINTR) continue;
+      if (some <= 0) break;
+      got += static_cast<std::size_t>(some);
+    }
+    out.resize(got);
+    return out;
+  }
+
+  Bytes whole(const std::string& path, std::int64_t most) const {
+    struct stat about = {};
+    if (::fstat(file_, &about) != 0) fail(path, errno);
+    if (S_ISDIR(about.st_mode)) fail(path, EISDIR);
+    if (!S_ISREG(about.st_mode)) throw Error(path + ": is not a regular file");
+    if (about.st_size > most)
+      throw Error(path + ": has " + std::to_string(about.st_size) + " bytes, more than the limit of " +
+                  std::to_string(most));
+    return read(static_cast<std::size_t>(about.st_size));
+  }
+
+ private:
+  int file_;
+};
+
+Raw parse_any(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
+  switch (format_of(file)) {
+    case Format::png:
+      return parse_png(file, name, limits);
+    case Format::jpeg:
+      return parse_jpeg(file, name, limits);
+    case Format::tiff:
+      return parse_tiff(file, name, limits);
+    case Format::pnm:
+      return parse_pnm(file, name, limits);
+    case Format::none:
+      break;
+  }
+  throw Error(name + ": is " + (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file"));
+}
+
+// ICC's header names the kind of colours at byte 16.
+bool serves(std::span<const std::byte> profile, std::int64_t channels) {
+  constexpr std::size_t header = 128, at = 16;
+  if (profile.size() < header) return false;
+  const std::string_view kind(reinterpret_cast<const char*>(profile.data()) + at, 4);
+  return kind == (channels <= 2 ? "GRAY" : "RGB ");
+}
+
+}  // namespace
+
+Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
+                 std::int64_t width, std::int64_t channels) {
+  if (height < 1 || width < 1) throw Error(name + ": has no pixels");
+  if (height > limits.pixels / width)
+    throw Error(name + ": has " + std::to_string(width) + " × " + std::to_string(height) +
+                " pixels, more than the limit of " + std::to_string(limits.pixels));
+  const std::int64_t of_one = channels * static_cast<std::int64_t>(size_of(element));
+  if (height * width > limits.bytes / of_one)
+    throw Error(name + ": its pixels need more than the limit of " + std::to_string(limits.bytes) + " bytes");
+  return Array(element, {height, width, channels});
+}
+
+bool begins_as_picture(const std::string& path) {
+  const Descriptor file(path);
+  struct stat about = {};
+  if (!file || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
+  constexpr std::size_t longest_magic = 8;
+  return format_of(file.read(longest_magic)) != Format::none;
+}
+
+bool named_as_picture(const std::string& path) { return format_named(path) != Format::none; }
+
+Picture parse(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
+  Raw raw = parse_any(file, name, limits);
+  raw.picture.pixels = upright(raw.picture.pixels, raw.orientation);
+  return std::move(raw.picture);
+}
+
+Picture read(const std::string& path, const Limits& limits) {
+  const Descriptor file(path);
+  if (!file) fail(path, errno);
+  return parse(file.whole(path, limits.bytes), path, limits);
+}
+
+std::optional<std::string> cannot_hold(const std::string& path, Element element, const Extents& extents,
+                                       bool alpha) {
+  const std::string type(name_of(element)), ending = ending_of(path);
+  if (extents.size() != 3) return "a picture has height, width and channels";
+  if (extents[0] < 1 || extents[1] < 1) return "a picture without pixels";
+  const std::int64_t channels = extents[2];
+  if (channels < 1 || channels > 4) return "a picture has 1 to 4 channels, not " + std::to_string(channels);
+  const auto lacks = [&](const char* kind,
+                         std::initializer_list<Element> held) -> std::optional<std::string> {
+    if (std::ranges::find(held, element) != held.end()) return std::nullopt;
+    std::string list;
+    for (const Element e : held) list += (list.empty() ? "" : ", ") + std::string(name_of(e));
+    return std::string(kind) + " holds " + list + ", not " + type + "; a .npy file holds anything";
+  };
+  switch (format_named(path)) {
+    case Format::png:
+      return lacks("PNG", {Element::u8, Element::u16});
+    case Format::jpeg:
+      if (alpha || channels == 2 || channels == 4) return "JPEG has no alpha; a .png file has";
+      return lacks("JPEG", {Element::u8});
+    case Format::tiff:
+      return lacks("TIFF", {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32});
+    case Format::pnm: {
+      const std::int64_t wanted = ending == "pgm" ? 1 : ending == "ppm" ? 3 : channels;
+      if (channels != wanted || (channels != 1 && channels != 3))
+        return "." + ending + " holds " +
+               (ending == "pgm"   ? "1 channel"
+                : ending == "ppm" ? "3 channels"
+                                  : "1 or 3 channels") +
+               ", not " + std::to_string(channels);
+      return ending == "pfm" ? lacks("PFM", {Element::f32})
+                             : lacks("PGM and PPM", {Element::u8, Element::u16});
+    }
+    case Format::none:
+      break;
+  }
+  return "its name ends as no picture's does";
+}
+
+std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style) {
+  if (const auto reason = cannot_hold(path, pixels.element, pixels.extents, style.alpha))
+    throw Error(path + ": " + *reason);
+  const Array packed = pixels.row_major() ? Array() : packed_copy(pixels);
+  const ArrayView& view = pixels.row_major() ? pixels : packed.view();
+  Style fitting = style;
+  if (!serves(style.profile, pixels.extents[2])) fitting.profile = {};
+  switch (format_named(path)) {
+    case Format::png:
+      return encode_png(path, view, fitting);
+    case Format::jpeg:
+      return encode_jpeg(path, view, fitting);
+    case Format::tiff:
+      return encode_tiff(path, view, fitting);
+    default:
+      return encode_pnm(path, view);
+  }
+}
+
+void write(const std::string& path, const ArrayView& pixels, const Style& style) {
+  const Bytes file = encode(path, pixels, style);
+  AtomicFile out(path);
+  out.write(file);
+  out.commit();
+}
+
+}  // namespace tessera::picture

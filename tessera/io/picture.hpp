@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures as arrays, [height,width,channels]: PNG, JPEG, TIFF, PGM, PPM and PFM files. A file is told by its
+// first bytes when it is read, and by its ending when it is written. Pixels come upright: the orientation
+// that a camera notes is applied and not written again. A colour profile is handed on as it is.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+#include "tessera/core/array.hpp"
+
+namespace tessera::picture {
+
+struct Picture {
+  Array pixels;  // u8, u16, i16, f16 or f32; 1 to 4 channels; an alpha channel is the last
+  bool alpha = false;
+  std::vector<std::byte> profile;  // ICC; empty: none
+};
+
+// What a file may ask for at most. Its header is held against them before anything is allocated.
+struct Limits {
+  std::int64_t pixels = std::int64_t{1} << 29;
+  std::int64_t bytes = std::int64_t{1} << 33;  // of the file, and of the pixels
+};
+
+// Whether a file begins as one of these does; false where it cannot be read.
+bool begins_as_picture(const std::string& path);
+// Whether a name ends as one of these does.
+bool named_as_picture(const std::string& path);
+
+// Throws Error "PATH: reason", also where this build lacks the format's library. A damaged file is an error,
+// never half a picture.
+Picture read(const std::string& path, const Limits& limits = {});
+Picture parse(std::span<const std::byte> file, const std::string& name, const Limits& limits = {});
+
+struct Style {
+  bool alpha = false;                       // the last channel is alpha
+  std::span<const std::byte> profile = {};  // left out where it is for pictures of another kind
+  int quality = 95;                         // of JPEG
+};
+
+// Why a file of this name cannot hold such pixels; nothing: it can.
+std::optional<std::string> cannot_hold(const std::string& path, Element element, const Extents& extents,
+                                       bool alpha);
+// [height,width,channels], in host memory. Whole or not at all.
+void write(const std::string& path, const ArrayView& pixels, const Style& style = {});
+std::vector<std::byte> encode(const std::string& path, const ArrayView& pixels, const Style& style = {});
+
+}  // namespace tessera::picture

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// PNG by libpng. It leaves by longjmp where a file is damaged, so every function that calls it between its
+// setjmp and its end holds no object with a destructor.
+#include "tessera/io/picture_codec.hpp"
+#if defined(TESSERA_HAS_PNG)
+#include <png.h>
+#include <bit>
+#include <cstring>
+
+namespace tessera::picture {
+namespace {
+
+struct Reading {
+  std::span<const std::byte> file;
+  std::size_t at = 0;
+  char message[160] = {};
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+
+  ~Reading() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+struct Writing {
+  Bytes* file = nullptr;
+  bool full = false;
+  char message[160] = {};
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+
+  ~Writing() { png_destroy_write_struct(&png, &info); }
+};
+
+template <class State>
+void on_error(png_structp png, png_const_charp text) {
+  auto* const state = static_cast<State*>(png_get_error_ptr(png));
+  std::strncpy(state->message, text, sizeof state->message - 1);
+  png_longjmp(png, 1);
+}
+
+// Of a note beside the picture that is damaged, nothing more comes than that it is missing. Pixels are no
+// note.
+void on_reading_warning(png_structp png, png_const_charp text) {
+  auto* const state = static_cast<Reading*>(png_get_error_ptr(png));
+  if (std::strncmp(text, "IDAT", 4) != 0 || state->message[0] != 0) return;
+  std::strncpy(state->message, text, sizeof state->message - 1);
+}
+
+void on_warning(png_structp, png_const_charp) {}
+
+void take(png_structp png, png_bytep to, std::size_t count) {
+  auto* const state = static_cast<Reading*>(png_get_io_ptr(png));
+  if (state->file.size() - state->at < count) png_error(png, "it ends too early");
+  std::memcpy(to, state->file.data() + state->at, count);
+  state->at += count;
+}
+
+void put(png_structp png, png_bytep from, std::size_t count) {
+  auto* const state = static_cast<Writing*>(png_get_io_ptr(png));
+  try {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(from);
+    state->file->insert(state->file->end(), bytes, bytes + count);
+  } catch (const std::bad_alloc&) {
+    state->full = true;
+  }
+  if (state->full) png_error(png, "no memory is left");
+}
+
+void flush(png_structp) {}
+
+// Everything becomes 8 or 16 bits of 1 to 4 channels.
+bool read_header(Reading& r, int* passes) {
+  if (setjmp(png_jmpbuf(r.png))) return false;
+  png_set_read_fn(r.png, &r, take);
+  // The limits of pixels and memory are ours; a text that unpacks to gigabytes is none of our wishes.
+  png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);
+  png_set_chunk_malloc_max(r.png, png_alloc_size_t{1} << 26);
+  png_set_benign_errors(r.png, 1);
+  png_read_info(r.png, r.info);
+  png_set_expand(r.png);
+  if (std::endian::native == std::endian::little) png_set_swap(r.png);
+  *passes = png_set_interlace_handling(r.png);
+  png_read_update_info(r.png, r.info);
+  return true;
+}
+
+bool read_rows(Reading& r, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(r.png))) return false;
+  png_read_image(r.png, rows);
+  png_read_end(r.png, r.info);
+  return r.message[0] == 0;
+}
+
+void take_notes(Reading& r, Raw& raw) {
+  png_charp name = nullptr;
+  png_bytep profile = nullptr;
+  png_uint_32 length = 0;
+  int compression = 0;
+  if (png_get_iCCP(r.png, r.info, &name, &compression, &profile, &length) != 0) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(profile);
+    raw.picture.profile.assign(bytes, bytes + length);
+  }
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(r.png, r.info, &length, &exif) != 0)
+    raw.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), length});
+}
+
+std::vector<png_bytep> rows_of(std::byte* pixels, std::size_t height, std::size_t row_bytes) {
+  std::vector<png_bytep> rows(height);
+  for (std::size_t y = 0; y < height; ++y) rows[y] = reinterpret_cast<png_bytep>(pixels + y * row_bytes);
+  return rows;
+}
+
+bool write_all(Writing& w, png_uint_32 width, png_uint_32 height, int depth, int kind,
+               png_const_bytep profile, png_uint_32 profile_bytes, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(w.png))) return false;
+  png_set_write_fn(w.png, &w, put, flush);
+  png_set_user_limits(w.png, 0x7fffffff, 0x7fffffff);
+  png_set_IHDR(w.png, w.info, width, height, depth, kind, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
+  // A profile that libpng finds fault with is left out, not an error.
+  png_set_benign_errors(w.png, 1);
+  if (profile_bytes != 0)
+    png_set_iCCP(w.png, w.info, "ICC", PNG_COMPRESSION_TYPE_BASE, profile, profile_bytes);
+  png_write_info(w.png, w.info);
+  if (depth == 16 && std::endian::native == std::endian::little) png_set_swap(w.png);
+  png_write_image(w.png, rows);
+  png_write_end(w.png, w.info);
+  return true;
+}
+
+}  // namespace
+
+Raw parse_png(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
+  Reading r;
+  r.file = file;
+  r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error<Reading>, on_reading_warning);
+  if (r.png != nullptr) r.info = png_create_info_struct(r.png);
+  if (r.info == nullptr) throw Error(name + ": no memory is left for reading it");
+  int passes = 0;
+  if (!read_header(r, &passes)) throw Error(name + ": is a damaged PNG file: " + r.message);
+  Raw raw;
+  const std::size_t height = png_get_image_height(r.png, r.info), row_bytes = png_get_rowbytes(r.png, r.info);
+  const int channels = png_get_channels(r.png, r.info);
+  raw.picture.pixels =
+      pixels_for(name, limits, png_get_bit_depth(r.png, r.info) == 16 ? Element::u16 : Element::u8,
+                 static_cast<std::int64_t>(height), png_get_image_width(r.png, r.info), channels);
+  raw.picture.alpha = channels == 2 || channels == 4;
+  std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>(), height, row_bytes);
+  if (!read_rows(r, rows.data())) throw Error(name + ": is a damaged PNG file: " + r.message);
+  take_notes(r, raw);
+  return raw;
+}
+
+Bytes encode_png(const std::string& name, const ArrayView& pixels, const Style& style) {
+  constexpr int kinds[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                           PNG_COLOR_TYPE_RGB_ALPHA};
+  const std::int64_t height = pixels.extents[0], width = pixels.extents[1], channels = pixels.extents[2];
+  if (height > 0x7fffffff || width > 0x7fffffff) throw Error(name + ": is too large for a PNG file");
+  Bytes out;
+  Writing w;
+  w.file = &out;
+  w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &w, on_error<Writing>, on_warning);
+  if (w.png != nullptr) w.info = png_create_info_struct(w.png);
+  if (w.info == nullptr) throw Error(name + ": no memory is left for writing it");
+  const std::size_t size = size_of(pixels.element);
+  std::vector<png_bytep> rows =
+      rows_of(static_cast<std::byte*>(pixels.data), static_cast<std::size_t>(height),
+              static_cast<std::size_t>(width * channels) * size);
+  if (!write_all(w, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height),
+                 static_cast<int>(8 * size), kinds[channels - 1],
+                 reinterpret_cast<png_const_bytep>(style.profile.data()),
+                 static_cast<png_uint_32>(style.profile.size()), rows.data()))
+    throw Error(name + ": libpng cannot write it: " + w.message);
+  return out;
+}
+
+}  // namespace tessera::picture
+#else
+namespace tessera::picture {
+
+constexpr const char* absent =
+    ": this build knows no PNG; with libpng's development files (libpng-dev) it would";
+Raw parse_png(std::span<const std::byte>, const std::string& name, const Limits&) {
+  throw Error(name + absent);
+}
+Bytes encode_png(const std::string& name, const ArrayView&, const Style&) { throw Error(name + absent); }
+
+}  // namespace tessera::picture
+#endif

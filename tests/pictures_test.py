@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures as arguments of the program, whatever the operation.   pictures_test.py PROGRAM"""
+import os
+import struct
+import unittest
+
+import cli_case
+
+
+def save_pfm(path, rows, columns, value):
+    """Little-endian floats, the lowest row first."""
+    with open(path, "wb") as file:
+        file.write(b"Pf\n%d %d\n-1.0\n" % (columns, rows))
+        for i in reversed(range(rows)):
+            file.write(struct.pack("<%df" % columns, *(value(i, j) for j in range(columns))))
+
+
+def load_pfm(path):
+    with open(path, "rb") as file:
+        magic, size, scale, data = file.read().split(b"\n", 3)
+    columns, rows = map(int, size.split())
+    assert magic == b"Pf" and float(scale) < 0
+    values = struct.unpack("<%df" % (rows * columns), data)
+    return [v for i in reversed(range(rows)) for v in values[i * columns:(i + 1) * columns]]
+
+
+class Pictures(cli_case.Case):
+    def setUp(self):
+        save_pfm("A.pfm", 5, 3, lambda i, j: i + 2 * j)
+        save_pfm("B.pfm", 3, 4, lambda i, j: i - j)
+
+    def test_a_picture_stands_for_any_array(self):
+        self.passes("matmul", "A.npy", "B.npy", "-o", "C.npy")
+        done = self.passes("matmul", "A.pfm", "B.pfm", "-o", "C.pfm", "--check")
+        self.assertIn("5 × 4 × 1 of f32, written to C.pfm", done.stdout)
+        self.assertEqual(load_pfm("C.pfm"), cli_case.load("C.npy"))
+        self.passes("matmul", "A.pfm", "B.npy", "-o", "D.npy")
+        self.assertEqual(cli_case.load("D.npy"), cli_case.load("C.npy"))
+
+    def test_samples_become_what_was_asked_for(self):
+        with open("A.pgm", "wb") as file:
+            file.write(b"P5\n3 5\n255\n" + bytes(i + 2 * j for i in range(5) for j in range(3)))
+        self.passes("matmul", "A.npy", "B.npy", "-o", "C.npy")
+        self.passes("matmul", "A.pgm", "B.npy", "-o", "E.npy", "--element", "f32")
+        self.assertEqual(cli_case.load("E.npy"), cli_case.load("C.npy"))
+        self.fails(2, "A.pgm: holds u8, which e4m3 cannot", "matmul", "A.pgm", "B.npy", "--element", "e4m3")
+
+    def test_what_cannot_be_written_is_told_before_the_work(self):
+        self.fails(2, "x.png: PNG holds u8, u16, not f32", "matmul", "A.npy", "B.npy", "-o", "x.png")
+        self.fails(2, "x.ppm: .ppm holds 3 channels, not 1", "matmul", "A.npy", "B.npy", "-o", "x.ppm")
+        self.assertFalse(os.path.exists("x.png"))
+
+    def test_what_is_no_picture_says_so(self):
+        with open("no.png", "wb") as file:
+            file.write(b"GIF89a, or so")
+        self.fails(2, "no.png: is no PNG, JPEG, TIFF, PGM, PPM or PFM file", "matmul", "no.png", "B.npy")
+        with open("cut.pfm", "wb") as file:
+            file.write(b"Pf\n3 5\n-1.0\n" + bytes(59))
+        self.fails(2, "cut.pfm: is damaged: it ends too early", "matmul", "cut.pfm", "B.npy")
+        self.fails(2, "gone.png: No such file", "matmul", "gone.png", "B.npy")
+
+
+if __name__ == "__main__":
+    unittest.main()
