@@ -48,6 +48,18 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
   return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
 }
 
+// The ends that no rule but the product looks at. Regions close in on them by themselves; but where they met
+// a value that is none, they came no nearer.
+void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance,
+              bool regions) {
+  if (regions && out.reason != Reason::non_finite) return;
+  Cube cube(f, axes, {});
+  const std::vector<End> ends = ends_by_chance(cube);
+  charge_ends(out, ends, regions ? product_reach : scattered_reach(out), tolerance.of(out.value),
+              axes.size());
+  out.evaluations += cube.evaluations();
+}
+
 // Where two limits are the same.
 Answer nothing_between() {
   Answer out;
@@ -106,6 +118,7 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
     out = vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
+  if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, rule == "genz_malik");
   out.value *= sign;
   out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;
   return out;

@@ -34,15 +34,13 @@ class Choice {
   }
   // With what lies nearer to the ends than its points come.
   Answer with_ends(Answer answer, double reach) const {
-    answer.truncation += beyond(ends_, reach);
-    if (answer.converged() && !(answer.error() <= tolerance_.of(answer.value))) {
-      answer.reason = Reason::singular;
-      answer.place = place_of(ends_, reach, seen_.axes.size());
-    }
+    charge_ends(answer, ends_, reach, tolerance_.of(answer.value), seen_.axes.size());
     return answer;
   }
-  static double reach_of(const Answer& by_chance) {
-    return 1e-2 / static_cast<double>(std::max<std::int64_t>(1, by_chance.evaluations));
+  // Regions close in on an end by themselves; but where they met a value that is none, they came no nearer.
+  Answer with_ends_of_regions(Answer answer) const {
+    const bool stopped = answer.reason == Reason::non_finite;
+    return by_product_ || stopped ? with_ends(std::move(answer), product_reach) : answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut);
@@ -61,7 +59,8 @@ class Choice {
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
-  std::vector<End> ends_;  // of up to three axes
+  std::vector<End> ends_;
+  bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
   std::string why_;
@@ -84,7 +83,7 @@ const Answer& Choice::check() {
   check_ = counted(quasi_random(
       points, {.relative = std::fmax(tolerance_.relative, 1e-4), .absolute = tolerance_.absolute},
       {.seed = 3, .threads = threads_}));
-  check_.truncation += beyond(ends_, reach_of(check_));
+  if (by_product_) check_.truncation += beyond(ends_, scattered_reach(check_));
   return check_;
 }
 
@@ -184,7 +183,8 @@ Answer Choice::run(const Box& box) {
     if (answer.undefined() || check_.undefined()) best = answer.undefined() ? answer : check_;
     return settled || best.undefined();
   };
-  if (d <= most_product_dimensions) {
+  by_product_ = d <= most_product_dimensions;
+  if (by_product_) {
     Cube points = cube(0.25);
     if (consider(counted(product_rule(points, tolerance_, threads_, &ends_)),
                  fmt::format("{} variables: tanh-sinh on each axis", d)))
@@ -195,14 +195,19 @@ Answer Choice::run(const Box& box) {
       return finished(best);
     }
   }
+  if (!by_product_) {
+    Cube points = cube(1);
+    ends_ = ends_by_chance(points);
+    spent_ += points.evaluations();
+  }
   if (d <= most_cubature_dimensions &&
-      consider(with_ends(by_regions(), product_reach),
+      consider(with_ends_of_regions(by_regions()),
                fmt::format("{} variables: Genz-Malik by regions{}, twice", d, regions_.where)))
     return finished(best);
   if (d <= most_sobol_dimensions) {
     Cube points = cube(0.5);
     out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));
-    out = with_ends(out, reach_of(out));
+    out = with_ends(out, scattered_reach(out));
     if (out.converged() && checked_ &&
         std::fabs(out.value - check_.value) > 1.5 * (out.error() + check_.error()))
       out.reason = Reason::doubtful;
@@ -214,7 +219,7 @@ Answer Choice::run(const Box& box) {
     if (out.converged()) return finished(best);
   }
   out = by_chance(box);
-  out = with_ends(out, reach_of(out));
+  out = with_ends(out, scattered_reach(out));
   if (out.undefined()) return finished(out);
   if (out.converged() || out.error() < best.error()) {
     say(fmt::format("{} variables: VEGAS{}, {} points", d, out.converged() ? ", twice" : "",

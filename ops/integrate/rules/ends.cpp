@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/ends.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/domain.hpp"
 #include "ops/integrate/rules/fading.hpp"
 
 namespace tessera::quadrature {
@@ -17,8 +18,9 @@ End end_of(std::size_t axis, double x, const double (&u)[3], const double (&shar
   const double apart = std::fabs(last - before);
   out.steady = apart <= (last <= 0.01 ? 0.01 : 0.02 * last);
   out.slope = std::fmin(before, last);
-  // One that weakens may leave more than any power.
-  if (!out.steady) out.lasting = lasting_slope(before, last, std::log(u[0] / u[2]) / 2);
+  // One that grows stronger is what it is at last; one that weakens may leave more than any power.
+  if (!out.steady) out.slope = last;
+  if (!out.steady && last < before) out.lasting = lasting_slope(before, last, std::log(u[0] / u[2]) / 2);
   return out;
 }
 
@@ -46,6 +48,62 @@ std::vector<double> place_of(const std::vector<End>& ends, double distance, std:
   });
   if (most != ends.end()) out[most->axis] = most->x;
   return out;
+}
+
+std::vector<End> ends_by_chance(Cube& cube) {
+  constexpr std::size_t scattered = 128, places = 3, each = scattered * places;
+  constexpr double distances[places] = {1e-5, 1e-7, 1e-9}, golden = 0.6180339887498949;
+  const auto d = static_cast<std::size_t>(cube.dimensions());
+  std::vector<double> u(d * each), y(each);
+  struct Seen {
+    double share[2][places], one_sign[2];
+  };
+  std::vector<Seen> seen(d);
+  double all = 0;
+  for (std::size_t axis = 0; axis < d; ++axis)
+    for (std::size_t side = 0; side < 2; ++side) {
+      for (std::size_t k = 0; k < d; ++k) {
+        // A step for each axis that has nothing in common with the others'.
+        const double step = std::sqrt(static_cast<double>(k) + 2.0) * golden;
+        for (std::size_t i = 0; i < each; ++i) {
+          const double at = step * (static_cast<double>(i % scattered) + 0.5),
+                       away = distances[i / scattered];
+          u[k * each + i] = k != axis ? at - std::floor(at) : side == 0 ? away : 1 - away;
+        }
+      }
+      cube.values(u, each, y);
+      cube.count(static_cast<std::int64_t>(each));
+      for (std::size_t place = 0; place < places; ++place) {
+        double sum = 0, magnitude = 0;
+        for (std::size_t i = place * scattered; i < (place + 1) * scattered; ++i) {
+          sum += y[i];
+          magnitude += std::fabs(y[i]);
+        }
+        seen[axis].share[side][place] = distances[place] * magnitude / scattered;
+        seen[axis].one_sign[side] = std::fabs(sum) / magnitude;
+        all = std::fmax(all, magnitude / scattered);
+      }
+    }
+  std::vector<End> out;
+  for (std::size_t axis = 0; axis < d; ++axis)
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Range& range = cube.axes()[axis].range;
+      out.push_back(end_of(axis, side == 0 ? range.lower : range.upper, distances, seen[axis].share[side],
+                           seen[axis].one_sign[side], 1e-9 * all));
+    }
+  return out;
+}
+
+double scattered_reach(const Answer& answer) {
+  return 1e-2 / static_cast<double>(std::max<std::int64_t>(1, answer.evaluations));
+}
+
+void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, double allowed,
+                 std::size_t axes) {
+  answer.truncation += beyond(ends, reach);
+  if (!answer.converged() || answer.error() <= allowed) return;
+  answer.reason = Reason::singular;
+  answer.place = place_of(ends, reach, axes);
 }
 
 }  // namespace tessera::quadrature

@@ -29,6 +29,17 @@ End end_of(std::size_t axis, double x, const double (&u)[3], const double (&shar
            double all);
 
 double beyond(const std::vector<End>& ends, double distance);
+
+class Cube;
+// The ends of all axes, by points that are scattered over the other axes: for rules without points of their
+// own near the ends.
+std::vector<End> ends_by_chance(Cube& cube);
+// How near to an end so many scattered points come.
+double scattered_reach(const Answer& answer);
+// Adds what lies nearer than that; an answer that no longer meets the tolerance ends where most is left.
+void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, double allowed,
+                 std::size_t axes);
+
 // The place of the end that the reason is about: the one beyond which most is left.
 std::vector<double> place_of(const std::vector<End>& ends, double distance, std::size_t axes);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <numbers>
+#include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 
@@ -59,6 +60,33 @@ TEST(Ends, StepsThatAgreeByChanceAreNotBelieved) {
   };
   honest(over("sqrt(max(0,1-x^2-y^2))", {0, 1}, {0, 1}, 1e-3), std::numbers::pi / 6);
   honest(over("x^2+y^2<1", {0, 1}, {0, 1}, 1e-3), std::numbers::pi / 4);
+}
+
+// Every rule of four variables: what is hidden at strong ends is told, and a claim keeps to it.
+TEST(Ends, OfFourVariables) {
+  struct Tried {
+    const char* text;
+    double exact;
+  };
+  const Box box{{{0, 1}, {0, 1}, {0, 1}, {0, 1}}};
+  int claims = 0;
+  for (const Tried& t : {Tried{"(x*y*z*w)^-0.9", 1e4}, Tried{"x^-0.9*(1+y+z+w)/2.5", 10},
+                         Tried{"(1-x)^-0.9*(1+y+z+w)/2.5", 10}, Tried{"(x*y*z*w)^-0.8", 625},
+                         Tried{"(x*y*z*w)^-0.5", 16}, Tried{"(1+x)*(y+z)*w^2", 0.5}})
+    for (const char* rule : {"auto", "genz_malik", "quasi_random", "vegas"}) {
+      const ManyValues f = many_values_of(formula::parse(t.text), {"x", "y", "z", "w"});
+      const Answer answer =
+          by_name(rule, f, box, {.relative = 0.1}, {.evaluations = 1'000'000, .seconds = 5}, {}, 2, 1);
+      EXPECT_FALSE(std::fabs(answer.value - t.exact) > answer.error())
+          << t.text << " by " << rule << ": " << answer.value << " +- " << answer.error() << ", "
+          << words(answer);
+      claims += answer.converged();
+    }
+  EXPECT_GE(claims, 10);
+  const Answer infinite = by_name("vegas", many_values_of(formula::parse("1/x+y+z+w"), {"x", "y", "z", "w"}),
+                                  box, {.relative = 0.5}, {.evaluations = 1'000'000, .seconds = 5}, {}, 2, 1);
+  EXPECT_FALSE(infinite.converged());
+  EXPECT_TRUE(std::isinf(infinite.error()));
 }
 
 }  // namespace
