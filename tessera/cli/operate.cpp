@@ -78,8 +78,8 @@ void declare(Words& words, const Operation& operation, Options& options) {
                "FILE");
   for (const Parameter& p : operation.signature.parameters)
     if (p.is_flag())
-      declare_flag(words, p, options.flags[p.name],
-                   p.help + (p.value.empty() ? "" : " [" + p.value + "]"), type_of(p));
+      declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
+                   type_of(p));
   words.value("--device,--devices", options.device, "auto, cpu, simt or cuda[:N]; cpu:threads=N [auto]",
               "WHERE");
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
@@ -94,8 +94,8 @@ void declare(Words& words, const Operation& operation, Options& options) {
                       : "the type of the result [" + usual + "]",
               "TYPE");
   if (takes_pictures(operation)) {
-    words.value("--alpha", options.files.alpha, "of pictures: aside (given back to pictures of the same size), channel or drop",
-                "WHAT");
+    words.value("--alpha", options.files.alpha,
+                "of pictures: aside (given back to pictures of the same size), channel or drop", "WHAT");
     words.value("--most-pixels", options.files.most_pixels, "a larger picture is refused [2^29]", "N");
     words.value("--quality", options.files.quality, "of JPEG files, 1 to 100 [95]", "N");
   }
@@ -226,8 +226,8 @@ std::FILE* stream_of(const Options& options) {
   return to;
 }
 
-void demand_room(const Operation& operation, const std::vector<std::string>& files, const Arguments& arguments,
-                 const Files& known) {
+void demand_room(const Operation& operation, const std::vector<std::string>& files,
+                 const Arguments& arguments, const Files& known) {
   const auto outputs = operation.signature.of(Kind::output);
   for (std::size_t i = 0; i < files.size(); ++i)
     known.demand_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
@@ -263,8 +263,9 @@ namespace {
 using Places = std::map<std::string, std::string>;
 
 // From the files of one run to its own. `to` null: nothing is told.
-int run_once(const Operation& operation, const Options& options, const Command& command, const Request& request,
-             const Places& places, const std::vector<std::string>& outputs, std::FILE* to) {
+int run_once(const Operation& operation, const Options& options, const Command& command,
+             const Request& request, const Places& places, const std::vector<std::string>& outputs,
+             std::FILE* to) {
   Files files(options.files);
   const auto arrays = read_inputs(operation, options, files, places);
   Arguments arguments = arguments_of(operation, options, places, arrays);
@@ -283,9 +284,14 @@ int run_once(const Operation& operation, const Options& options, const Command& 
 }
 
 // One after another; what fails is told and the others go on. The first failure's exit code is that of all.
-int run_each(const Operation& operation, const Options& options, const Command& command, const Request& request,
-             Places places, const std::string& name, const std::vector<std::string>& inputs) {
-  if (!options.json.empty() || !options.study.empty()) throw Error("--json and --study tell of one file, not of several");
+int run_each(const Operation& operation, const Options& options, const Command& command,
+             const Request& request, Places places, const std::string& name,
+             const std::vector<std::string>& inputs) {
+  if (!options.json.empty() || !options.study.empty())
+    throw Error("--json and --study tell of one file, not of several");
+  std::vector<std::vector<std::string>> outputs(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (const std::string& pattern : options.outputs) outputs[i].push_back(name_for(pattern, inputs[i], i));
   std::size_t done = 0;
   int code = exit_code::passed;
   Progress progress;
@@ -294,10 +300,8 @@ int run_each(const Operation& operation, const Options& options, const Command& 
     int one = exit_code::passed;
     std::string why = "a wrong result";
     try {
-      std::vector<std::string> outputs;
-      for (const std::string& pattern : options.outputs) outputs.push_back(name_for(pattern, inputs[i], i));
       places[name] = inputs[i];
-      one = run_once(operation, options, command, request, places, outputs, nullptr);
+      one = run_once(operation, options, command, request, places, outputs[i], nullptr);
     } catch (const Error& error) {
       one = exit_code_of(error.kind());
       why = error.what();

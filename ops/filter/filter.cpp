@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filtering as an operation: its arguments, what it costs, how it is checked, what to try.
+#include "filter.hpp"
+#include "reference.hpp"
+#include "tessera/core/operation.hpp"
+#include "tessera/core/random.hpp"
+#include "tessera/run/inputs.hpp"
+
+namespace tessera::filter {
+namespace {
+
+Signature signature() {
+  using namespace parameter;
+  Parameter image =
+      input("image", {"images", "height", "width", "channels"}, "a picture, or several of one size");
+  Parameter filtered =
+      output("filtered", {"images", "roi_height", "roi_width", "channels"}, "the weighted sums");
+  image.picture = filtered.picture = Picture::colour;
+  filtered.element_from = element_of_result;
+  Signature out;
+  out.parameters = {
+      image,
+      text("kernel", "laplacian",
+           "laplacian4 (= laplacian), laplacian8, laplacian_ksize3, gaussian, box, sobel_x, sobel_y, "
+           "scharr_x, scharr_y, sharpen; "
+           "weights as in \"1 2 1; 2 4 2; 1 2 1\"; or a .npy file; up to 31 × 31"),
+      integer("size", 3, 1, most_taps, "of gaussian and box: taps along a side"),
+      real("sigma", 0, "of gaussian, in pixels; 0: 0.3·((size − 1)/2 − 1) + 0.8"),
+      choice("mode", {"correlation", "convolution"}, "convolution: the kernel turned by half a turn"),
+      text("border", "reflect_101",
+           "constant, replicate, reflect, reflect_101 or wrap, or what OpenCV, SciPy and NPP call them"),
+      real("border-value", 0, "what lies around the picture where the border is constant"),
+      choice("abs", {"no", "yes"}, "the magnitude of each sum"),
+      real("scale", 1, "a factor of each sum"),
+      real("offset", 0, "what is added then"),
+      choice("output-element", {"same", "u8", "u16", "i16", "s16", "f16", "f32"},
+             "the result's type; whole numbers are rounded and saturate"),
+      integer("roi_x", 0, 0, std::int64_t{1} << 30, "the region of interest: its first column"),
+      integer("roi_y", 0, 0, std::int64_t{1} << 30, "its first row"),
+      dimension("roi_width", "width - roi_x", 0, "its columns"),
+      dimension("roi_height", "height - roi_y", 0, "its rows"),
+      filtered,
+  };
+  for (Parameter& p : out.parameters)
+    if (p.name == "sigma") p.minimum = 0;
+  return out;
+}
+
+// A product and a sum for each tap; where the kernel is a column times a row, for each of theirs.
+double flops(const Arguments& arguments) {
+  const auto setting = setting_of(arguments);
+  const Taps& taps = setting->taps;
+  int needed = taps.rows + taps.cols;
+  if (!taps.separable) {
+    needed = 0;
+    for (int i = 0; i < taps.rows * taps.cols; ++i) needed += taps.weight[i] != 0 ? 1 : 0;
+  }
+  double out = 2 * needed;
+  for (const char* size : {"images", "roi_height", "roi_width", "channels"})
+    out *= static_cast<double>(arguments.dim(size));
+  return out;
+}
+
+// As anywhere; special: infinities and NaN here and there.
+void fill(const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed, ArrayView to) {
+  constexpr std::uint64_t between = 40;
+  fill_normal(seed, to);
+  if (distribution != Distribution::special) return;
+  Random random(seed + 1);
+  const double strewn[] = {INFINITY, -INFINITY, NAN};
+  const Extents& e = to.extents;
+  for (std::int64_t i = 0; i < to.count(); ++i) {
+    if (random.below(between) != 0) continue;
+    const std::int64_t c = i % e[3], x = i / e[3] % e[2], y = i / e[3] / e[2] % e[1],
+                       n = i / e[3] / e[2] / e[1];
+    const std::int64_t at = n * to.strides[0] + y * to.strides[1] + x * to.strides[2] + c * to.strides[3];
+    store_from_double(to.element,
+                      static_cast<char*>(to.data) + at * static_cast<std::int64_t>(size_of(to.element)),
+                      strewn[random.below(3)]);
+  }
+}
+
+Case made(std::int64_t images, std::int64_t height, std::int64_t width, std::int64_t channels,
+          Arguments::Words words) {
+  return {.dims = {{"images", images}, {"height", height}, {"width", width}, {"channels", channels}},
+          .words = std::move(words)};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out = {
+      made(1, 37, 41, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}}),
+      made(1, 9, 150, 3, {{"kernel", "laplacian4"}, {"border", "replicate"}, {"output-element", "i16"}}),
+      made(2, 11, 67, 4, {{"kernel", "laplacian_ksize3"}, {"border", "reflect"}}),
+      made(1, 1, 1, 1, {{"kernel", "laplacian8"}, {"border", "wrap"}}),
+      made(1, 2, 3, 3, {{"kernel", "gaussian"}, {"size", "9"}, {"border", "reflect"}}),
+      made(1, 20, 70, 1, {{"kernel", "gaussian"}, {"size", "5"}, {"sigma", "1.1"}}),
+      made(1, 13, 80, 3,
+           {{"kernel", "gaussian"}, {"size", "31"}, {"border", "wrap"}, {"output-element", "f32"}}),
+      made(1, 17, 35, 2,
+           {{"kernel", "sobel_x"}, {"border", "constant"}, {"border-value", "7"}, {"output-element", "i16"}}),
+      made(1, 12, 34, 1,
+           {{"kernel", "0.1 -0.7 0.2; 1.5 0.3 -0.4; 0 0.9 -1.25"}, {"scale", "0.5"}, {"offset", "3"}}),
+      made(1, 15, 40, 1,
+           {{"kernel", "1 2 3 4; 5 6 7 8"}, {"mode", "convolution"}, {"output-element", "f32"}}),
+      made(1, 21, 90, 3,
+           {{"kernel", "box"},
+            {"size", "4"},
+            {"roi_x", "5"},
+            {"roi_y", "3"},
+            {"roi_width", "33"},
+            {"roi_height", "7"}}),
+      made(1, 5, 600, 1,
+           {{"kernel", "laplacian8"}, {"border", "constant"}, {"offset", "-20"}, {"output-element", "u16"}}),
+      made(1, 40, 48, 1,
+           {{"kernel", "laplacian8"}, {"roi_x", "16"}, {"roi_height", "9"}, {"output-element", "f16"}}),
+      made(1, 0, 5, 1, {}),
+      made(1, 6, 40, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"output-element", "u8"}}),
+  };
+  Case special = made(1, 14, 37, 1, {{"kernel", "laplacian8"}});
+  special.distribution = Distribution::special;
+  special.elements = {Element::f32, Element::f16};
+  out.push_back(special);
+  return out;
+}
+
+Operation operation() {
+  Operation out;
+  out.name = "filter";
+  out.summary = "a picture's samples, each the weighted sum of those around it";
+  out.signature = signature();
+  out.elements = {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32};
+  out.output = "filtered";
+  out.row_dimensions = 2;
+  out.flops = flops;
+  out.fill = fill;
+  out.reference = reference;
+  out.suspect_rows = suspect_rows;
+  out.cases = cases();
+  return out;
+}
+
+[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+
+}  // namespace
+}  // namespace tessera::filter

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What filtering alone promises: the same bits from every rung, borders as they are drawn, kernels as they
+// are named.
+#include "filter.hpp"
+#include <gtest/gtest.h>
+#include <cstring>
+#include <numeric>
+#include "kernel.hpp"
+#include "tessera/core/random.hpp"
+#include "tessera/run/conformance.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera::filter {
+namespace {
+
+const Operation& filtering() { return *find_operation("filter"); }
+
+TEST(Border, GoesOnAsDrawn) {
+  // Ten places before abcd, abcd, ten behind; '.' is the constant.
+  const std::pair<Border, const char*> drawn[] = {{Border::constant, "..........abcd.........."},
+                                                  {Border::replicate, "aaaaaaaaaaabcddddddddddd"},
+                                                  {Border::reflect, "baabcddcbaabcddcbaabcddc"},
+                                                  {Border::reflect_101, "cdcbabcdcbabcdcbabcdcbab"},
+                                                  {Border::wrap, "cdabcdabcdabcdabcdabcdab"}};
+  for (const auto& [border, text] : drawn) {
+    std::string seen;
+    for (int i = -10; i < 14; ++i) {
+      const int at = border_index(i, 4, border);
+      seen += at == from_constant ? '.' : "abcd"[at];
+    }
+    EXPECT_EQ(seen, text);
+  }
+}
+
+TEST(Border, OnePixelIsAllThereIs) {
+  for (const Border border : {Border::replicate, Border::reflect, Border::reflect_101, Border::wrap})
+    for (int i = -40; i < 40; ++i) EXPECT_EQ(border_index(i, 1, border), 0);
+}
+
+Case random_case(Random& random) {
+  const auto pick = [&](std::vector<std::string> words) { return words[random.below(words.size())]; };
+  const auto text = [](std::uint64_t n) { return std::to_string(n); };
+  Case out;
+  out.dims = {{"images", 1 + random.below(2)},
+              {"height", 1 + random.below(24)},
+              {"width", 1 + random.below(90)},
+              {"channels", 1 + random.below(4)}};
+  out.words = {{"kernel", pick({"laplacian4", "laplacian8", "laplacian_ksize3", "gaussian", "box", "sobel_x",
+                                "sobel_y", "scharr_x", "sharpen", "1 -2 0.5", "3; -1; 4", "0.3 0.1; -0.2 1",
+                                "1 2 3; 4 5 6; 7 8 10", "0 0 0; 0 -7 0; 0 0 0"})},
+               {"size", text(1 + 2 * random.below(8))},
+               {"mode", pick({"correlation", "convolution"})},
+               {"border", pick({"constant", "replicate", "reflect", "reflect_101", "wrap"})},
+               {"border-value", text(random.below(9))},
+               {"abs", pick({"no", "yes"})},
+               {"scale", pick({"1", "1", "0.37", "-2"})},
+               {"offset", pick({"0", "0", "12", "0.5"})},
+               {"output-element", pick({"same", "same", "u8", "u16", "i16", "f16", "f32"})}};
+  return out;
+}
+
+// The result's bytes by one rung.
+std::vector<char> computed(const Variant& v, const Choice& choice, const Case& chosen, Element element,
+                           std::uint64_t seed) {
+  Inputs inputs(filtering(), element, chosen, seed);
+  Request request{
+      .device = std::string(name_of(v.where)), .variant = v.name, .tuning = choice.tuning, .cached = false};
+  run(filtering(), inputs.arguments(), request);
+  const ArrayView& out = inputs.arguments().array("filtered");
+  const auto* bytes = static_cast<const char*>(out.data);
+  return {bytes, bytes + out.bytes()};
+}
+
+TEST(Filter, EveryRungGivesTheSameBits) {
+  Random random(3);
+  int compared = 0;
+  for (int i = 0; i < 120; ++i) {
+    const Case chosen = random_case(random);
+    const Element element = filtering().elements[random.below(5)];
+    std::vector<char> wanted;
+    for (const Variant* v : ladder_of("filter")) {
+      if (v->where == Where::cuda || v->yardstick) continue;
+      const Choice& choice = v->choices[random.below(v->choices.size())];
+      const Inputs inputs(filtering(), element, chosen, 1);
+      if (v->refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v->where)->devices().at(0)))
+        continue;
+      const std::vector<char> got = computed(*v, choice, chosen, element, static_cast<std::uint64_t>(i));
+      if (wanted.empty()) wanted = got;
+      ASSERT_EQ(got.size(), wanted.size());
+      EXPECT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
+          << v->name << " " << name_of(element) << " " << to_string(chosen);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 300);
+}
+
+TEST(Kernel, FactorsAreFoundWhereTheyAreExact) {
+  Kernel product = kernel_of("2 4 2; -1 -2 -1", 3, 0, Element::u8);
+  find_factors(product);
+  EXPECT_EQ(product.row, (std::vector<double>{1, 2, 1}));
+  EXPECT_EQ(product.column, (std::vector<double>{2, -1}));
+  Kernel fractions = kernel_of("0.5 0.25; 0.25 0.125", 3, 0, Element::f32);
+  find_factors(fractions);
+  EXPECT_EQ(fractions.row, (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(fractions.column, (std::vector<double>{1, 0.5}));
+  for (const char* text : {"1 1 1; 1 -8 1; 1 1 1", "1 2; 2 4.0000005", "0 0; 0 0", "1 2 3"}) {
+    Kernel none = kernel_of(text, 3, 0, Element::f32);
+    round_weights(none);
+    find_factors(none);
+    EXPECT_TRUE(none.row.empty()) << text;
+  }
+}
+
+TEST(Kernel, GaussiansOfBytesSumTo256) {
+  for (int size = 1; size <= most_taps; size += 2)
+    for (const double sigma : {0.0, 0.5, 1.5, 7.0}) {
+      const Kernel k = kernel_of("gaussian", size, sigma, Element::u8);
+      EXPECT_EQ(std::accumulate(k.row.begin(), k.row.end(), 0.0), 256) << size;
+      for (std::size_t i = 0; i < k.row.size(); ++i) {
+        EXPECT_EQ(k.row[i], k.row[k.row.size() - 1 - i]);
+        EXPECT_GE(k.row[i], 0);
+      }
+    }
+  // 18.12, 62.58 and 94.60: the second takes what the first has left.
+  EXPECT_EQ(kernel_of("gaussian", 5, 1.1, Element::u8).row, (std::vector<double>{18, 63, 94, 63, 18}));
+}
+
+TEST(Kernel, WhatCannotBeReadIsTold) {
+  const auto says = [](const std::string& text, const std::string& what) {
+    try {
+      (void)kernel_of(text, 4, 0, Element::u8);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  says("laplacain4", "did you mean 'laplacian4'");
+  says("1 2; 3", "rows have 2 and 1 weights");
+  says("1 2 ?", "no number at '?'");
+  says("", "1 × 1 to 31 × 31");
+  says("gaussian", "odd");
+  std::string wide = "1";
+  for (int i = 0; i < 31; ++i) wide += " 1";
+  says(wide, "1 × 32 weights");
+}
+
+std::vector<std::uint8_t> filtered(const Case& chosen, const std::vector<std::uint8_t>& pixels) {
+  Inputs inputs(filtering(), Element::u8, chosen, 1);
+  std::memcpy(inputs.arguments().array("image").data, pixels.data(), pixels.size());
+  run(filtering(), inputs.arguments(), {.device = "cpu"}, true);
+  const ArrayView& out = inputs.arguments().array("filtered");
+  const auto* bytes = static_cast<const std::uint8_t*>(out.data);
+  return {bytes, bytes + out.bytes()};
+}
+
+Case sized(std::int64_t height, std::int64_t width, Arguments::Words words) {
+  return {.dims = {{"images", 1}, {"height", height}, {"width", width}, {"channels", 1}},
+          .words = std::move(words)};
+}
+
+TEST(Filter, ALaplacianByHand) {
+  const std::vector<std::uint8_t> picture = {10, 20, 30, 40, 55, 60, 70, 80, 90};
+  EXPECT_EQ(
+      filtered(sized(3, 3, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"border", "constant"}}), picture)[4],
+      40);
+  EXPECT_EQ(filtered(sized(3, 3, {{"kernel", "laplacian4"}}), picture)[4], 0);  // 200 − 220, saturated
+  EXPECT_EQ(filtered(sized(3, 3, {{"kernel", "laplacian4"}, {"offset", "100"}}), picture)[4], 80);
+  // reflect_101 at the corner: 2·20 + 2·40 − 4·10
+  EXPECT_EQ(filtered(sized(3, 3, {{"kernel", "laplacian4"}}), picture)[0], 80);
+}
+
+TEST(Filter, ConstantsAndRampsHaveNoLaplacian) {
+  std::vector<std::uint8_t> ramp(12 * 20);
+  for (std::size_t i = 0; i < ramp.size(); ++i)
+    ramp[i] = static_cast<std::uint8_t>(3 * (i / 20) + 5 * (i % 20));
+  for (const char* kernel : {"laplacian4", "laplacian8", "laplacian_ksize3"}) {
+    const auto out = filtered(sized(12, 20, {{"kernel", kernel}, {"abs", "yes"}}), ramp);
+    for (std::size_t y = 1; y < 11; ++y)
+      for (std::size_t x = 1; x < 19; ++x) EXPECT_EQ(out[y * 20 + x], 0);
+  }
+  const std::vector<std::uint8_t> flat(12 * 20, 201);
+  for (const char* kernel : {"gaussian", "box", "sharpen"})
+    EXPECT_EQ(filtered(sized(12, 20, {{"kernel", kernel}, {"size", "7"}}), flat), flat) << kernel;
+}
+
+TEST(Filter, ABadRegionOrBorderIsTold) {
+  const auto says = [](Arguments::Words words, const std::string& what) {
+    try {
+      (void)filtered(sized(4, 5, std::move(words)), std::vector<std::uint8_t>(20));
+      ADD_FAILURE() << what;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  says({{"roi_x", "3"}, {"roi_width", "3"}}, "beyond the image: 3 + 3 > width = 5");
+  says({{"border", "mirorr"}}, "did you mean 'mirror'");
+  says({{"border", "constant"}, {"border-value", "256"}}, "no value of u8");
+}
+
+}  // namespace
+}  // namespace tessera::filter

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.hpp"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include "setting.hpp"
+#include "tessera/core/operation.hpp"
+#include "tessera/io/npy.hpp"
+
+namespace tessera::filter {
+namespace {
+
+Kernel square(std::vector<double> weights) {
+  const auto side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(weights.size()))));
+  return {side, side, std::move(weights), {}, {}};
+}
+
+Kernel product(std::vector<double> column, std::vector<double> row) {
+  Kernel out{static_cast<int>(column.size()), static_cast<int>(row.size()), {}, {}, {}};
+  for (const double c : column)
+    for (const double r : row) out.weights.push_back(c * r);
+  out.column = std::move(column);
+  out.row = std::move(row);
+  return out;
+}
+
+// 2^8 shared out among the taps: each takes what its predecessors' rounding left, the middle one the rest.
+std::vector<double> in_256ths(const std::vector<double>& bell) {
+  std::vector<double> out(bell.size());
+  double left_over = 0, sum = 0;
+  const std::size_t middle = bell.size() / 2;
+  for (std::size_t i = 0; i < middle; ++i) {
+    const double wanted = bell[i] * 256 + left_over;
+    out[i] = out[bell.size() - 1 - i] = std::nearbyint(wanted);
+    left_over = wanted - out[i];
+    sum += 2 * out[i];
+  }
+  out[middle] = 256 - sum;
+  return out;
+}
+
+Kernel gaussian(int size, double sigma, Element element) {
+  if (size % 2 == 0) throw Error("--size " + std::to_string(size) + ": a Gaussian has an odd number of taps");
+  if (sigma == 0) sigma = 0.3 * ((size - 1) * 0.5 - 1) + 0.8;
+  std::vector<double> bell(static_cast<std::size_t>(size));
+  double sum = 0;
+  for (int i = 0; i < size; ++i) {
+    const double x = i - (size - 1) * 0.5;
+    sum += bell[static_cast<std::size_t>(i)] = std::exp(-x * x / (2 * sigma * sigma));
+  }
+  for (double& b : bell) b /= sum;
+  if (element != Element::u8) {
+    for (double& b : bell) b = static_cast<float>(b);
+    return product(bell, bell);
+  }
+  Kernel out = product(in_256ths(bell), in_256ths(bell));
+  out.shift = 16;
+  return out;
+}
+
+Kernel box(int size) {
+  const std::vector<double> ones(static_cast<std::size_t>(size), 1.0);
+  Kernel out = product(ones, ones);
+  out.factor = 1.0 / (static_cast<double>(size) * size);
+  return out;
+}
+
+struct Fixed {
+  const char* name;
+  Kernel (*make)();
+};
+
+const Fixed fixed[] = {
+    {"laplacian",
+     [] {
+       return square({0, 1, 0, 1, -4, 1, 0, 1, 0});
+     }},
+    {"laplacian4",
+     [] {
+       return square({0, 1, 0, 1, -4, 1, 0, 1, 0});
+     }},
+    {"laplacian8",
+     [] {
+       return square({1, 1, 1, 1, -8, 1, 1, 1, 1});
+     }},
+    {"laplacian_ksize3",
+     [] {
+       return square({2, 0, 2, 0, -8, 0, 2, 0, 2});
+     }},
+    {"sobel_x",
+     [] {
+       return product({1, 2, 1}, {-1, 0, 1});
+     }},
+    {"sobel_y",
+     [] {
+       return product({-1, 0, 1}, {1, 2, 1});
+     }},
+    {"scharr_x",
+     [] {
+       return product({3, 10, 3}, {-1, 0, 1});
+     }},
+    {"scharr_y",
+     [] {
+       return product({-1, 0, 1}, {3, 10, 3});
+     }},
+    {"sharpen",
+     [] {
+       return square({0, -1, 0, -1, 5, -1, 0, -1, 0});
+     }},
+};
+
+void demand_size(std::int64_t rows, std::int64_t cols) {
+  if (rows < 1 || cols < 1 || rows > most_taps || cols > most_taps)
+    throw Error("--kernel has " + std::to_string(rows) + " × " + std::to_string(cols) +
+                " weights; 1 × 1 to 31 × 31 are possible");
+}
+
+Kernel from_file(const std::string& path) {
+  const Array array = packed_copy(npy::read(path).view());
+  const Extents& extents = array.extents();
+  if (extents.empty() || extents.size() > 2) throw Error(path + ": a kernel has 1 or 2 dimensions");
+  const std::int64_t rows = extents.size() == 2 ? extents[0] : 1, cols = extents.back();
+  demand_size(rows, cols);
+  Kernel out{static_cast<int>(rows), static_cast<int>(cols), {}, {}, {}};
+  for (std::int64_t i = 0; i < rows * cols; ++i)
+    out.weights.push_back(load_as_double(
+        array.element(), array.as<char>() + static_cast<std::size_t>(i) * size_of(array.element())));
+  return out;
+}
+
+// Rows end at ';', a line's end or ']'.
+Kernel from_text(const std::string& text) {
+  Kernel out{0, 0, {}, {}, {}};
+  int in_row = 0;
+  const auto end_row = [&] {
+    if (in_row == 0) return;
+    if (out.rows > 0 && in_row != out.cols)
+      throw Error("--kernel '" + text + "': its rows have " + std::to_string(out.cols) + " and " +
+                  std::to_string(in_row) + " weights");
+    out.cols = in_row;
+    in_row = 0;
+    ++out.rows;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == ';' || c == '\n' || c == ']') end_row();
+    if (std::string(" ,;[]\n\t\r").find(c) != std::string::npos) {
+      ++at;
+      continue;
+    }
+    double weight = 0;
+    const char* const start = text.data() + at + (c == '+' ? 1 : 0);
+    const auto [end, failed] = std::from_chars(start, text.data() + text.size(), weight);
+    if (failed != std::errc())
+      throw Error("--kernel '" + text + "': no number at '" + text.substr(at, 12) + "'");
+    out.weights.push_back(weight);
+    ++in_row;
+    at = static_cast<std::size_t>(end - text.data());
+  }
+  end_row();
+  demand_size(out.rows, out.cols);
+  return out;
+}
+
+bool is_whole(double value) { return value == std::nearbyint(value) && std::fabs(value) < 0x1p31; }
+
+double common_divisor(const double* row, int count) {
+  std::int64_t out = 0;
+  for (int j = 0; j < count; ++j) out = std::gcd(out, static_cast<std::int64_t>(row[j]));
+  return static_cast<double>(std::max<std::int64_t>(out, 1));
+}
+
+}  // namespace
+
+const std::vector<std::string>& kernel_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const Fixed& f : fixed) out.emplace_back(f.name);
+    out.emplace_back("gaussian");
+    out.emplace_back("box");
+    return out;
+  }();
+  return names;
+}
+
+Kernel kernel_of(const std::string& text, int size, double sigma, Element element) {
+  for (const Fixed& f : fixed)
+    if (text == f.name) return f.make();
+  if (text == "gaussian") return gaussian(size, sigma, element);
+  if (text == "box") return box(size);
+  if (text.ends_with(".npy")) return from_file(text);
+  if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
+    const std::string meant = nearest(text, kernel_names());
+    throw Error("--kernel cannot be '" + text + "'" +
+                (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  }
+  return from_text(text);
+}
+
+void round_weights(Kernel& kernel) {
+  for (double& w : kernel.weights) {
+    const auto narrow = static_cast<float>(w);
+    if (!std::isfinite(narrow)) throw Error("--kernel: a weight is no finite float");
+    w = narrow;
+  }
+}
+
+void turn_round(Kernel& kernel) {
+  std::ranges::reverse(kernel.weights);
+  std::ranges::reverse(kernel.column);
+  std::ranges::reverse(kernel.row);
+}
+
+void find_factors(Kernel& kernel) {
+  if (!kernel.column.empty() || kernel.rows == 1 || kernel.cols == 1) return;
+  const std::vector<double>& w = kernel.weights;
+  const auto largest = std::ranges::max_element(w, {}, [](double x) { return std::fabs(x); });
+  const auto at = static_cast<int>(largest - w.begin()), p = at / kernel.cols, q = at % kernel.cols;
+  if (*largest == 0) return;
+  const auto entry = [&](int i, int j) { return w[static_cast<std::size_t>(i * kernel.cols + j)]; };
+  // Products of floats are exact in double.
+  for (int i = 0; i < kernel.rows; ++i)
+    for (int j = 0; j < kernel.cols; ++j)
+      if (entry(i, j) * *largest != entry(i, q) * entry(p, j)) return;
+  const double divisor = std::ranges::all_of(w, is_whole)
+                             ? common_divisor(&w[static_cast<std::size_t>(p * kernel.cols)], kernel.cols)
+                             : 1;
+  for (int j = 0; j < kernel.cols; ++j) kernel.row.push_back(entry(p, j) / divisor);
+  for (int i = 0; i < kernel.rows; ++i)
+    kernel.column.push_back(entry(i, q) / kernel.row[static_cast<std::size_t>(q)]);
+}
+
+}  // namespace tessera::filter

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "setting.hpp"
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include "kernel.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::filter {
+namespace {
+
+struct BorderName {
+  const char* name;
+  Border border;
+};
+
+// OpenCV's and ours; SciPy's (its reflect is OpenCV's); NPP's.
+constexpr BorderName border_names[] = {
+    {"constant", Border::constant},   {"replicate", Border::replicate},
+    {"reflect", Border::reflect},     {"reflect_101", Border::reflect_101},
+    {"wrap", Border::wrap},           {"reflect101", Border::reflect_101},
+    {"default", Border::reflect_101}, {"nearest", Border::replicate},
+    {"mirror", Border::reflect_101},  {"grid-constant", Border::constant},
+    {"grid-mirror", Border::reflect}, {"grid-wrap", Border::wrap},
+    {"edge", Border::replicate},      {"symmetric", Border::reflect},
+    {"mirror_refl", Border::reflect},
+};
+
+Border border_named(const std::string& word) {
+  std::string name;
+  for (const char c : word) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view prefix : {"cv2.", "cv::", "npp_", "border_"})
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  for (const BorderName& known : border_names)
+    if (name == known.name) return known.border;
+  const std::string meant =
+      nearest(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"});
+  throw Error("--border cannot be '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+double most_magnitude(Element element) {
+  switch (element) {
+    case Element::u8:
+      return 255;
+    case Element::u16:
+      return 65535;
+    case Element::i16:
+      return 32768;
+    default:
+      return INFINITY;
+  }
+}
+
+double outside_of(const Arguments& arguments) {
+  const double value = arguments.real("border-value");
+  const Element element = arguments.element();
+  const double least = element == Element::i16 ? -32768 : 0,
+               most = element == Element::i16 ? 32767 : most_magnitude(element);
+  if (is_integer(element) && (value != std::nearbyint(value) || value < least || value > most))
+    throw Error("--border-value " + arguments.text("border-value") + " is no value of " +
+                std::string(name_of(element)));
+  return value;
+}
+
+bool is_whole(double value) { return value == std::nearbyint(value); }
+
+std::int32_t stored(double weight, bool whole) {
+  return whole ? static_cast<std::int32_t>(weight) : std::bit_cast<std::int32_t>(static_cast<float>(weight));
+}
+
+void put_weights(const Kernel& kernel, Taps& taps) {
+  taps.rows = kernel.rows;
+  taps.cols = kernel.cols;
+  taps.separable = !kernel.column.empty();
+  const auto put = [&](const std::vector<double>& from, std::int32_t* to) {
+    for (const double w : from) *to++ = stored(w, taps.whole);
+  };
+  put(kernel.weights, taps.weight);
+  put(kernel.column, taps.column);
+  put(kernel.row, taps.row);
+}
+
+// Which arithmetic the words ask for, and what follows the sum.
+void settle(const Arguments& arguments, const Kernel& kernel, Setting& out) {
+  const Element element = arguments.element();
+  const double scale = arguments.real("scale") * kernel.factor, offset = arguments.real("offset");
+  double weights = 0;
+  for (const double w : kernel.weights) weights += std::fabs(w);
+  const double half = kernel.shift == 0 ? 0 : std::ldexp(1.0, kernel.shift - 1);
+  const double largest = weights * most_magnitude(element) + half;
+  out.taps.whole = is_integer(element) && std::ranges::all_of(kernel.weights, is_whole) && largest < 0x1p31;
+  Finish& f = out.finish;
+  f.absolute = arguments.text("abs") == "yes";
+  f.whole = out.taps.whole && scale == 1 && is_whole(offset) && largest + std::fabs(offset) < 0x1p31;
+  if (f.whole) {
+    f.shift = kernel.shift;
+    f.half = static_cast<std::int32_t>(half);
+    f.whole_offset = static_cast<std::int32_t>(offset);
+  }
+  f.scale = static_cast<float>(std::ldexp(scale, -kernel.shift));
+  f.offset = static_cast<float>(offset);
+  f.scaled = f.scale != 1 || f.offset != 0;
+  out.taps.narrow =
+      f.whole && element == Element::u8 && kernel.shift == 0 && largest + std::fabs(offset) < 32768;
+}
+
+void settle_region(const Arguments& arguments, Setting& out) {
+  constexpr std::int64_t longest = std::int64_t{1} << 30;
+  const auto check = [&](const char* start, const char* size, const char* of) {
+    if (arguments.dim(of) > longest)
+      throw Error(std::string("image has ") + of + " = " + std::to_string(arguments.dim(of)) +
+                  ", more than 2^30");
+    if (arguments.dim(start) + arguments.dim(size) > arguments.dim(of))
+      throw Error("the region of interest reaches beyond the image: " + std::to_string(arguments.dim(start)) +
+                  " + " + std::to_string(arguments.dim(size)) + " > " + of + " = " +
+                  std::to_string(arguments.dim(of)));
+    return arguments.dim(start);
+  };
+  out.roi_x = check("roi_x", "roi_width", "width");
+  out.roi_y = check("roi_y", "roi_height", "height");
+  if (arguments.dim("channels") > longest || arguments.dim("channels") * arguments.dim("width") > longest)
+    throw Error("image has rows of more than 2^30 samples");
+}
+
+Setting make(const Arguments& arguments) {
+  Setting out;
+  const auto size = static_cast<int>(arguments.integer("size"));
+  Kernel kernel = kernel_of(arguments.text("kernel"), size, arguments.real("sigma"), arguments.element());
+  round_weights(kernel);
+  find_factors(kernel);
+  out.taps.above = kernel.rows / 2;
+  out.taps.left = kernel.cols / 2;
+  if (arguments.text("mode") == "convolution") {
+    turn_round(kernel);
+    out.taps.above = kernel.rows - 1 - out.taps.above;
+    out.taps.left = kernel.cols - 1 - out.taps.left;
+  }
+  settle(arguments, kernel, out);
+  put_weights(kernel, out.taps);
+  out.border = border_named(arguments.text("border"));
+  out.outside = outside_of(arguments);
+  out.to = arguments.array("filtered").element;
+  settle_region(arguments, out);
+  return out;
+}
+
+// Everything that a setting follows from. A file's time tells whether it is still the same.
+std::string key_of(const Arguments& arguments) {
+  std::string out(name_of(arguments.element()));
+  for (const auto& [name, word] : arguments.words()) out += "\n" + name + "=" + word;
+  for (const auto& [name, size] : arguments.dims()) out += "\n" + name + "=" + std::to_string(size);
+  std::error_code none;
+  if (const std::string& kernel = arguments.text("kernel"); kernel.ends_with(".npy"))
+    out += "\n" + std::to_string(std::filesystem::last_write_time(kernel, none).time_since_epoch().count());
+  return out;
+}
+
+}  // namespace
+
+// A call asks several times, and a small picture takes less time than its words.
+std::shared_ptr<const Setting> setting_of(const Arguments& arguments) {
+  static std::mutex mutex;
+  static std::string last_key;
+  static std::shared_ptr<const Setting> last;
+  const std::string key = key_of(arguments);
+  {
+    const std::scoped_lock lock(mutex);
+    if (last && key == last_key) return last;
+  }
+  auto made = std::make_shared<const Setting>(make(arguments));
+  const std::scoped_lock lock(mutex);
+  last_key = key;
+  last = made;
+  return made;
+}
+
+Element element_of_result(Element element, const Arguments::Words& words) {
+  const auto word = words.find("output-element");
+  if (word == words.end() || word->second == "same") return element;
+  return parse_element(word->second).value_or(element);
+}
+
+}  // namespace tessera::filter

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a picture filtered with vectors, compiled for each instruction set (foreach_target).
+#if defined(TESSERA_FILTER_SIMD_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_FILTER_SIMD_ROWS_INL_H
+#undef TESSERA_FILTER_SIMD_ROWS_INL_H
+#else
+#define TESSERA_FILTER_SIMD_ROWS_INL_H
+#endif
+
+#include <hwy/highway.h>
+#include <algorithm>
+#include <vector>
+#include "filter.hpp"
+#include "simd.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tessera::filter {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Products and sums in one rounding need the instruction; elsewhere the C library computes them one by one.
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+inline constexpr bool fuses = false;
+#elif defined(HWY_SSE2) && HWY_TARGET == HWY_SSE2
+inline constexpr bool fuses = false;
+#else
+inline constexpr bool fuses = true;
+#endif
+
+template <class D, class V>
+HWY_INLINE V add_products(D d, V weight, V x, V sum) {
+  using A = hn::TFromD<D>;
+  if constexpr (!std::is_same_v<A, float>) {
+    (void)d;
+    return hn::Add(sum, hn::Mul(weight, x));
+  } else if constexpr (fuses) {
+    return hn::MulAdd(weight, x, sum);
+  } else {
+    HWY_ALIGN float w[hn::MaxLanes(D())], v[hn::MaxLanes(D())], s[hn::MaxLanes(D())];
+    hn::Store(weight, d, w);
+    hn::Store(x, d, v);
+    hn::Store(sum, d, s);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) s[i] = std::fma(w[i], v[i], s[i]);
+    return hn::Load(d, s);
+  }
+}
+
+// Where a weight meets a row of samples.
+template <class A>
+struct Tap {
+  const A* from;
+  A weight;
+};
+
+inline constexpr std::int64_t spare = 1024;  // samples behind a row that may be read and written in vain
+
+// to[x] = Σ weight·from[x], tap after tap, four vectors at once.
+template <class A>
+void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t count, A* HWY_RESTRICT to) {
+  const hn::ScalableTag<A> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t x = 0; x < count; x += 4 * lanes) {
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (const Tap<A>& tap : taps) {
+      const A* const from = tap.from + x;
+      const auto v0 = hn::LoadU(d, from), v1 = hn::LoadU(d, from + lanes),
+                 v2 = hn::LoadU(d, from + 2 * lanes), v3 = hn::LoadU(d, from + 3 * lanes);
+      if (std::is_integral_v<A> && tap.weight == A{1}) {
+        s0 = hn::Add(s0, v0), s1 = hn::Add(s1, v1), s2 = hn::Add(s2, v2), s3 = hn::Add(s3, v3);
+      } else {
+        const auto w = hn::Set(d, tap.weight);
+        s0 = add_products(d, w, v0, s0), s1 = add_products(d, w, v1, s1);
+        s2 = add_products(d, w, v2, s2), s3 = add_products(d, w, v3, s3);
+      }
+    }
+    hn::StoreU(s0, d, to + x);
+    hn::StoreU(s1, d, to + x + lanes);
+    hn::StoreU(s2, d, to + x + 2 * lanes);
+    hn::StoreU(s3, d, to + x + 3 * lanes);
+  }
+}
+
+// Floats to whole numbers of a narrower type, or as they are.
+template <class To, class D, class V>
+HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
+  auto value = f.absolute ? hn::Abs(sum) : sum;
+  if (f.scaled) value = add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset));
+  if constexpr (std::is_same_v<To, float>) {
+    hn::StoreU(value, d, to);
+  } else {
+    const auto least = hn::Set(d, static_cast<float>(least_of<To>)),
+               most = hn::Set(d, static_cast<float>(most_of<To>));
+    value = hn::IfThenElse(hn::Gt(value, least), value, least);
+    value = hn::IfThenElse(hn::Lt(value, most), value, most);
+    hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), hn::NearestInt(value)), hn::Rebind<To, D>(), to);
+  }
+}
+
+template <class To, class D, class V>
+HWY_INLINE void store_whole(D d, const Finish& f, V sum, To* to) {
+  const hn::Rebind<float, D> df;
+  if (!f.whole) return store_float(df, f, hn::ConvertTo(df, sum), to);
+  auto value = f.absolute ? hn::Abs(sum) : sum;
+  value =
+      hn::Add(hn::ShiftRightSame(hn::Add(value, hn::Set(d, f.half)), f.shift), hn::Set(d, f.whole_offset));
+  if constexpr (std::is_same_v<To, float>) {
+    hn::StoreU(hn::ConvertTo(df, value), df, to);
+  } else {  // some instruction sets saturate to 8 bits only what 15 bits hold
+    value = hn::Min(hn::Max(value, hn::Set(d, least_of<To>)), hn::Set(d, most_of<To>));
+    hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), value), hn::Rebind<To, D>(), to);
+  }
+}
+
+template <class To, class D, class V>
+HWY_INLINE void store_narrow(D d, const Finish& f, V sum, To* to) {
+  auto value = f.absolute ? hn::Abs(sum) : sum;
+  value = hn::Add(value, hn::Set(d, static_cast<std::int16_t>(f.whole_offset)));
+  if constexpr (std::is_same_v<To, std::uint8_t>) {
+    hn::StoreU(hn::DemoteTo(hn::Rebind<To, D>(), value), hn::Rebind<To, D>(), to);
+  } else if constexpr (std::is_same_v<To, std::uint16_t>) {
+    hn::StoreU(hn::BitCast(hn::RebindToUnsigned<D>(), hn::Max(value, hn::Zero(d))), hn::RebindToUnsigned<D>(),
+               to);
+  } else {
+    hn::StoreU(value, d, to);
+  }
+}
+
+// Whole vectors; the last one's spare lanes go to a place of their own.
+template <class To, class A>
+void finish_row(const Finish& f, const A* HWY_RESTRICT sums, std::int64_t count, To* HWY_RESTRICT to) {
+  const hn::ScalableTag<A> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr bool narrow_float = std::is_same_v<A, std::int16_t> && std::is_same_v<To, float>;
+  if constexpr (std::is_same_v<To, f16> || narrow_float) {
+    for (std::int64_t x = 0; x < count; ++x) {
+      if constexpr (std::is_same_v<A, float>) to[x] = finished<To>(f, sums[x]);
+      else to[x] = finished<To>(f, std::int32_t{sums[x]});
+    }
+  } else {
+    const auto store = [&](std::int64_t x, To* at) {
+      const auto sum = hn::LoadU(d, sums + x);
+      if constexpr (std::is_same_v<A, float>) store_float(d, f, sum, at);
+      else if constexpr (std::is_same_v<A, std::int32_t>) store_whole(d, f, sum, at);
+      else store_narrow(d, f, sum, at);
+    };
+    std::int64_t x = 0;
+    for (; x + lanes <= count; x += lanes) store(x, to + x);
+    if (x == count) return;
+    To last[HWY_MAX_BYTES];
+    store(x, last);
+    std::copy_n(last, count - x, to + x);
+  }
+}
+
+// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has.
+template <class A, class T>
+class Strip {
+ public:
+  Strip(const Problem<T>& p, int first, int last)
+      : p_(p),
+        first_(first),
+        channels_(p.channels()),
+        out_(std::int64_t{last - first} * channels_),
+        extended_(out_ + std::int64_t{p.taps.cols - 1} * channels_),
+        kept_(p.taps.separable ? out_ : extended_),
+        rows_(static_cast<std::size_t>(p.taps.rows), std::vector<A>(static_cast<std::size_t>(kept_ + spare))),
+        line_(static_cast<std::size_t>(extended_ + spare)),
+        sums_(static_cast<std::size_t>(out_ + spare)) {}
+
+  void run(std::int64_t n, int begin, int end) {
+    const Taps& taps = p_.taps;
+    const int above = p_.roi_y - taps.above;
+    for (int i = 0; i + 1 < taps.rows; ++i) take(n, begin + above + i, begin + i);
+    for (int y = begin; y < end; ++y) {
+      take(n, y + above + taps.rows - 1, y + taps.rows - 1);
+      taps_.clear();
+      for (int i = 0; i < taps.rows; ++i) add_row(taps, i, kept(y + i));
+      sum_taps(taps_, out_, sums_.data());
+      write(n, y);
+    }
+  }
+
+ private:
+  std::vector<A>& kept(int line) { return rows_[static_cast<std::size_t>(line % p_.taps.rows)]; }
+
+  static A weight(std::int32_t stored) {
+    if constexpr (std::is_same_v<A, float>) return weight_as<float>(stored);
+    else return static_cast<A>(stored);
+  }
+
+  void add_row(const Taps& taps, int i, const std::vector<A>& row) {
+    if (taps.separable) {
+      if (taps.column[i] != 0) taps_.push_back({row.data(), weight(taps.column[i])});
+      return;
+    }
+    for (int j = 0; j < taps.cols; ++j)
+      if (const std::int32_t w = taps.weight[i * taps.cols + j]; w != 0)
+        taps_.push_back({row.data() + std::int64_t{j} * channels_, weight(w)});
+  }
+
+  // Line `y` of the picture as it goes on beyond its edges.
+  void take(std::int64_t n, int y, int line) {
+    std::vector<A>& to = p_.taps.separable ? line_ : kept(line);
+    const int row = border_index(y, p_.height(), p_.border);
+    if (row == from_constant) std::fill_n(to.begin(), extended_, convert(p_.outside));
+    else extend(n, row, to.data());
+    if (!p_.taps.separable) return;
+    taps_.clear();
+    for (int j = 0; j < p_.taps.cols; ++j)
+      if (p_.taps.row[j] != 0)
+        taps_.push_back({to.data() + std::int64_t{j} * channels_, weight(p_.taps.row[j])});
+    sum_taps(taps_, out_, kept(line).data());
+  }
+
+  static A convert(T sample) {
+    if constexpr (std::is_same_v<A, float>) return number<float>(sample);
+    else return static_cast<A>(sample);
+  }
+
+  void extend(std::int64_t n, int row, A* to) const {
+    const int width = p_.width(), start = p_.roi_x + first_ - p_.taps.left;
+    const int count = static_cast<int>(extended_ / channels_), inside = std::clamp(-start, 0, count),
+              outside = std::clamp(width - start, inside, count);
+    const auto pixel = [&](int i) {
+      const int col = border_index(start + i, width, p_.border);
+      for (int c = 0; c < channels_; ++c)
+        to[std::int64_t{i} * channels_ + c] =
+            convert(col == from_constant ? p_.outside : p_.image(n, row, col, c));
+    };
+    for (int i = 0; i < inside; ++i) pixel(i);
+    if (inside < outside && p_.image.stride[2] == channels_ && (channels_ == 1 || p_.image.stride[3] == 1)) {
+      const T* HWY_RESTRICT from = &p_.image(n, row, start + inside, 0);
+      A* HWY_RESTRICT at = to + std::int64_t{inside} * channels_;
+      const std::int64_t samples = std::int64_t{outside - inside} * channels_;
+      for (std::int64_t i = 0; i < samples; ++i) at[i] = convert(from[i]);
+    } else {
+      for (int i = inside; i < outside; ++i) pixel(i);
+    }
+    for (int i = outside; i < count; ++i) pixel(i);
+  }
+
+  void write(std::int64_t n, int y) {
+    const std::int64_t at =
+        n * p_.filtered.stride[0] + y * p_.filtered.stride[1] + first_ * p_.filtered.stride[2];
+    const auto put = [&](auto* data) { finish_row(p_.finish, sums_.data(), out_, data + at); };
+    switch (p_.to) {
+      case Element::u8:
+        return put(p_.filtered.data);
+      case Element::u16:
+        return put(reinterpret_cast<std::uint16_t*>(p_.filtered.data));
+      case Element::i16:
+        return put(reinterpret_cast<std::int16_t*>(p_.filtered.data));
+      case Element::f16:
+        return put(reinterpret_cast<f16*>(p_.filtered.data));
+      default:
+        return put(reinterpret_cast<float*>(p_.filtered.data));
+    }
+  }
+
+  const Problem<T>& p_;
+  int first_, channels_;
+  std::int64_t out_, extended_, kept_;
+  std::vector<std::vector<A>> rows_;
+  std::vector<A> line_, sums_;
+  std::vector<Tap<A>> taps_;
+};
+
+template <class T>
+void run_strip(const Problem<T>& p, const Piece& piece) {
+  const auto [n, first, last, begin, end] = piece;
+  if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+      if (p.taps.narrow) return Strip<std::int16_t, T>(p, first, last).run(n, begin, end);
+    if (p.taps.whole) return Strip<std::int32_t, T>(p, first, last).run(n, begin, end);
+  }
+  Strip<float, T>(p, first, last).run(n, begin, end);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tessera::filter
+HWY_AFTER_NAMESPACE();
+
+#endif
