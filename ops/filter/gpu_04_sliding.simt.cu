@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 4: a window that slides down.
+//
+// A thread has the same 16 bytes of many rows. Every line is loaded once and added to the three rows of
+// results that it touches, which wait in registers; only the lines above and below a thread's rows are loaded
+// by two. The next line is on its way while this one is summed. For floats memory is what limits it; for
+// bytes it is arithmetic: a register and an instruction for each sample.
+#include "lines.hpp"
+
+namespace tessera::filter {
+namespace {
+
+struct Config {
+  int threads = 128;
+  Tuning tuning() const { return {{"threads", threads}}; }
+};
+
+template <class T, Config config>
+struct Sliding {
+  static constexpr int threads = config.threads;
+  struct Shared {};
+
+  static std::vector<Range> ranges() {
+    return {{"rows", 1, 4096, 32}};
+  }  // at most, of the result, for a thread
+
+  static Launch launch(const Problem<T>& p, const Tuning& tuning) {
+    const std::int64_t rows = tuning["rows"];
+    const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
+    return {.grid = {(runs + threads - 1) / threads, (p.rows() + rows - 1) / rows, p.images()},
+            .block = {threads}};
+  }
+
+  static Reason refuses(const Problem<T>& p, const Tuning&) { return refuses_runs(p); }
+
+  SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
+    const int first = (thread.block().x * threads + thread.index().x) * run_samples<T>;
+    const int bands = thread.grid().y, rows = (p.rows() + bands - 1) / bands;
+    const int begin = thread.block().y * rows, end = begin + rows < p.rows() ? begin + rows : p.rows();
+    filter_run(thread, p, thread.block().z, first, begin, end);
+  }
+};
+
+const KernelRung<Problem, Config, Sliding, Config{}> rung{
+    "each line loaded once and added to the three rows that it touches, in registers"};
+
+}  // namespace
+}  // namespace tessera::filter
