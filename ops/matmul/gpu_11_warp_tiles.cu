@@ -3,166 +3,201 @@
 //
 // Copies run asynchronously past the registers into a ring of stages, so that no thread waits for
 // global memory; a warp shares a square tile, so that a lane's outer product takes six 16-byte loads
-// for 128 multiply-adds; and the next fragment loads while this one is multiplied. Nearly every
-// issued instruction is then a multiply-add, and what limits the rung is their rate, and power.
+// for 128 multiply-adds; and the next fragment loads while this one is multiplied. Tiles that are no
+// multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
+// is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
 #include "tessera/kernel.hpp"
-#include "warp_tiles.cuh"
+#include "warp_launch.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-using Config = WarpTilesConfig;
-constexpr Config two_blocks{.blocks = 2};  // one multiplies while the other waits or stores
-
-// Sums of f64 fill twice the registers: half the outputs a thread, whatever the tuning.
+// Sums of f64 fill twice the registers: half the outputs a thread.
 template <class T>
-constexpr Config config_for(Config config) {
-  if (sizeof(T) == 4) return config;
-  return {.depth = 8, .warp_n = 32};
-}
+inline constexpr WarpTilesConfig plain_config = sizeof(T) == 4 ? warp_middle
+                                                               : WarpTilesConfig{.depth = 8, .warp_n = 32};
 
-template <class M>
-bool takes_vectors(const M& matrix, std::int64_t stride_mn, std::int64_t stride_k) {
-  constexpr std::int64_t vector = 16 / sizeof(*matrix.data);
-  return stride_mn == 1 && stride_k % vector == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
-}
+template <class T, Access a, Access b>
+using PlainKernel = WarpTiles<T, plain_config<T>, a, b>;
 
-template <class M>
-Access best_access(const M& matrix, std::int64_t stride_mn, std::int64_t stride_k) {
-  if (takes_vectors(matrix, stride_mn, stride_k)) return Access::vector;
-  return stride_k == 1 ? Access::along_k : Access::along_mn;
-}
+// The one for operands in rows.
+template <int tile>
+using RowsKernel =
+    WarpTiles<float, warp_tiles[tile].config, access_of_a(tile, Access::along_k), Access::vector>;
 
 template <class T>
-Access access_to_a(const Problem<T>& p) {
-  return best_access(p.a, p.a.stride[0], p.a.stride[1]);
+WarpArgs<T> plain_args(const Problem<T>& p) {
+  WarpArgs<T> args{.p = p, .order = plain_config<T>.order(p.m(), p.n()), .shares = {}};
+  args.shares.tiles = args.shares.whole = static_cast<std::int32_t>(args.order.count());
+  const std::int64_t depth = plain_config<T>.depth;
+  args.shares.stages = static_cast<std::int32_t>((p.k() + depth - 1) / depth);
+  return args;
 }
+
+template <class Kernel, class T>
+void launch(const WarpArgs<T>& args, Run& run) {
+  launch_kernel<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run);
+}
+
+// f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
 template <class T>
-Access access_to_b(const Problem<T>& p) {
-  return best_access(p.b, p.b.stride[1], p.b.stride[0]);
+void run_plain(const Arguments& arguments, const Tuning&, Run& here) {
+  const auto p = Problem<T>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
+  const WarpArgs<T> args = plain_args(p);
+  const bool a = access_to_a(p) == Access::along_k, b = access_to_b(p) == Access::along_k;
+  if (a && b) return launch<PlainKernel<T, Access::along_k, Access::along_k>>(args, here);
+  if (a) return launch<PlainKernel<T, Access::along_k, Access::along_mn>>(args, here);
+  if (b) return launch<PlainKernel<T, Access::along_mn, Access::along_k>>(args, here);
+  launch<PlainKernel<T, Access::along_mn, Access::along_mn>>(args, here);
 }
 
-template <class T, Config config, Access a, Access b>
-void run(const Problem<T>& p, const Tuning& tuning, Run& run) {
-  using Kernel = WarpTiles<T, config_for<T>(config), a, b>;
-  const Launch launch = Kernel::launch(p, tuning);
-  if (launch.blocks() > 0) launch_kernel<Kernel>(launch, p, run);
+template <int tile, Access a, Access b>
+void launch_tile(const WarpArgs<float>& args, Run& run) {
+  if constexpr (has_kernel(tile, a, b)) launch<WarpTiles<float, warp_tiles[tile].config, a, b>>(args, run);
 }
 
-template <class T, Config config, Access a>
-void run_with_a(Access b, const Problem<T>& p, const Tuning& tuning, Run& here) {
-  // Only f32 is so fast that element-wise copies of B's rows would show.
-  if constexpr (std::is_same_v<T, float>)
-    if (b == Access::vector) return run<T, config, a, Access::vector>(p, tuning, here);
-  if (b == Access::along_k) return run<T, config, a, Access::along_k>(p, tuning, here);
-  run<T, config, a, Access::along_mn>(p, tuning, here);
+template <int tile, Access a>
+void launch_with_a(const WarpLaunch& wanted, Run& run) {
+  if (wanted.b == Access::vector) return launch_tile<tile, a, Access::vector>(wanted.args, run);
+  if (wanted.b == Access::along_k) return launch_tile<tile, a, Access::along_k>(wanted.args, run);
+  launch_tile<tile, a, Access::along_mn>(wanted.args, run);
 }
 
-// Any layout. `along_mn` takes whatever the others do not.
-template <class T, Config config>
-void run_any(const Problem<T>& p, const Tuning& tuning, Run& here) {
-  const Access a = access_to_a(p), b = access_to_b(p);
-  if (a == Access::along_k) return run_with_a<T, config, Access::along_k>(b, p, tuning, here);
-  if constexpr (std::is_same_v<T, float>)
-    if (a == Access::vector) return run_with_a<T, config, Access::vector>(b, p, tuning, here);
-  run_with_a<T, config, Access::along_mn>(b, p, tuning, here);
+template <int tile>
+void launch_any(const WarpLaunch& wanted, Run& run) {
+  if (wanted.a == Access::vector) return launch_with_a<tile, Access::vector>(wanted, run);
+  if (wanted.a == Access::along_k) return launch_with_a<tile, Access::along_k>(wanted, run);
+  launch_with_a<tile, Access::along_mn>(wanted, run);
 }
 
-template <Config config, Access a, Access b, class T>
-Footprint footprint_of(const Problem<T>& p, const Tuning& tuning) {
-  return tessera::TESSERA_UNIT::detail::footprint_of<WarpTiles<T, config_for<T>(config), a, b>>(p, tuning);
-}
-
-template <Config config, class T>
-Reason does_not_fit(const Problem<T>& p, const Tuning& tuning, const Device& device) {
-  using Kernel = WarpTiles<T, config_for<T>(config), Access::along_k, Access::along_mn>;
-  return tessera::TESSERA_UNIT::detail::device_refuses(Kernel::launch(p, tuning),
-                                                       sizeof(typename Kernel::Shared), device);
-}
-
-template <Config config, class T>
-Owner owner_of(const Arguments& arguments, const Extents& index) {
-  return WarpLayout<config_for<T>(config), 16 / sizeof(T)>::owner(arguments.dim("m"), arguments.dim("n"),
-                                                                  index[0], index[1]);
-}
-
-template <Config config>
-std::optional<Owner> owner(const Arguments& arguments, const Tuning&, const Extents& index) {
-  return arguments.element() == Element::f64 ? owner_of<config, double>(arguments, index)
-                                             : owner_of<config, float>(arguments, index);
-}
-
-// Of the kernel for rows, whose registers stand for those of the other layouts.
-template <Config config>
-std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tuning) {
-  switch (arguments.element()) {
-    case Element::f32:
-      return footprint_of<config, Access::along_k, Access::along_mn>(Problem<float>::of(arguments), tuning);
-    case Element::f64:
-      return footprint_of<config, Access::along_k, Access::along_mn>(Problem<double>::of(arguments), tuning);
-    default:
-      return footprint_of<config, Access::along_k, Access::along_mn>(Problem<std::int32_t>::of(arguments),
-                                                                     tuning);
+// `tile`: counted from 1; 0: as the model chooses.
+template <int tile>
+void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const auto p = Problem<float>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
+  const WarpMachine machine{here.device->processors, here.device->max_shared_bytes};
+  const WarpLaunch wanted = warp_launch(p, machine, {tile, tuning["splits"]}, here.workspace);
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    ((wanted.tile == static_cast<int>(i) ? launch_any<static_cast<int>(i)>(wanted, here) : void()), ...);
   }
+  (std::make_index_sequence<warp_tile_count>{});
+}
+
+std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
+  if (arguments.element() != Element::f32 || m == 0 || n == 0) return 0;
+  return static_cast<std::size_t>(most_warp_counters) * sizeof(std::uint32_t) +
+         static_cast<std::size_t>(std::max(warp_partial_bytes(m, n), warp_partial_bytes(n, m)));
+}
+
+std::int64_t shared_bytes(Element element, int tile) {
+  if (element == Element::f64) return warp_shared_bytes(plain_config<double>, 8);
+  return warp_shared_bytes(tile == 0 || element != Element::f32 ? warp_middle : warp_tiles[tile - 1].config,
+                           4);
+}
+
+template <int tile>
+Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+  for (const char* name : {"m", "n", "k"})
+    if (arguments.dim(name) >> 31 != 0) return "it counts rows, columns and k up to 2^31";
+  const std::int64_t bytes = shared_bytes(arguments.element(), tile);
+  if (bytes > device.max_shared_bytes)
+    return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the most is " +
+           std::to_string(device.max_shared_bytes);
+  if constexpr (tile == 1) {
+    const auto p = Problem<float>::of(arguments);
+    const Problem<float> q = by_columns(p) ? turned(p) : p;
+    if (!has_kernel(0, access_to_a(q), access_to_b(q)))
+      return "this tuning wants rows that are aligned to 16 bytes, or contiguous along k";
+  }
+  return std::nullopt;
+}
+
+// Which block writes an element is settled where each has a tile, and the tile is known.
+template <int tile>
+std::optional<Owner> owner(const Arguments& arguments, const Tuning& tuning, const Extents& index) {
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n"), i = index[0], j = index[1];
+  if (arguments.element() == Element::f64) return WarpLayout<plain_config<double>, 2>::owner(m, n, i, j);
+  if (arguments.element() == Element::i32) return WarpLayout<warp_middle, 4>::owner(m, n, i, j);
+  if constexpr (tile != 0) {
+    if (tuning["splits"] != 1) return std::nullopt;
+    using Layout = WarpLayout<warp_tiles[tile - 1].config, 4>;
+    return by_columns(Problem<float>::of(arguments)) ? Layout::owner(n, m, j, i) : Layout::owner(m, n, i, j);
+  }
+  return std::nullopt;
+}
+
+template <class Kernel, class T>
+Footprint footprint_of(std::int64_t blocks) {
+  return {blocks, Kernel::threads, sizeof(typename Kernel::Shared), registers_of<Kernel, WarpArgs<T>>()};
+}
+template <class T>
+Footprint plain_footprint(const Arguments& arguments) {
+  return footprint_of<PlainKernel<T, Access::along_k, Access::along_mn>, T>(
+      plain_args(Problem<T>::of(arguments)).shares.blocks());
+}
+
+// Of the kernel for rows, whose registers stand for those of the other layouts. Told where nothing is left to
+// the model, which asks the device.
+template <int tile>
+std::optional<Footprint> footprint(const Arguments& arguments, const Tuning& tuning) {
+  if (arguments.element() == Element::f64) return plain_footprint<double>(arguments);
+  if (arguments.element() == Element::i32) return plain_footprint<std::int32_t>(arguments);
+  if constexpr (tile != 0) {
+    if (tuning["splits"] == 0) return std::nullopt;
+    const auto p = Problem<float>::of(arguments);
+    if (p.m() == 0 || p.n() == 0) return std::nullopt;
+    const WarpLaunch wanted = warp_launch(p, {1, 1 << 20}, {tile, tuning["splits"]}, nullptr);
+    if (wanted.tile != tile - 1) return std::nullopt;
+    return footprint_of<RowsKernel<tile - 1>, float>(wanted.args.shares.blocks());
+  }
+  return std::nullopt;
 }
 
 // By these names the compiler's code is found; of the kernels, those for rows.
-template <class T, Config config, Access b>
-void name_kernel(Choice& choice) {
-  choice.kernels[element_of<T>] = typeid(WarpTiles<T, config_for<T>(config), Access::along_k, b>).name();
+template <int tile>
+void name_kernels(Choice& choice) {
+  choice.kernels[Element::f32] = typeid(RowsKernel < tile == 0 ? 0 : tile - 1 >).name();
+  if (tile != 0) return;
+  choice.kernels[Element::f64] = typeid(PlainKernel<double, Access::along_k, Access::along_mn>).name();
+  choice.kernels[Element::i32] = typeid(PlainKernel<std::int32_t, Access::along_k, Access::along_mn>).name();
 }
 
-template <Config config>
-Choice for_any_layout() {
-  Choice out = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning& tuning,
-                                              Run& run) { run_any<T, config>(p, tuning, run); },
-                                  config.tuning());
-  name_kernel<float, config, Access::vector>(out);
-  name_kernel<double, config, Access::along_mn>(out);
-  name_kernel<std::int32_t, config, Access::along_mn>(out);
-  out.owner = owner<config>;
-  out.footprint = footprint<config>;
-  out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
-    switch (arguments.element()) {
-      case Element::f32:
-        return does_not_fit<config>(Problem<float>::of(arguments), tuning, device);
-      case Element::f64:
-        return does_not_fit<config>(Problem<double>::of(arguments), tuning, device);
-      default:
-        return does_not_fit<config>(Problem<std::int32_t>::of(arguments), tuning, device);
-    }
-  };
+template <int tile>
+Choice choice() {
+  Choice out;
+  if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
+  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0}};
+  out.run[Element::f32] = run_f32<tile>;
+  if (tile == 0) {
+    out.run[Element::f64] = run_plain<double>;
+    out.run[Element::i32] = run_plain<std::int32_t>;
+    bind_limits<Problem>(out, Types<float, double, std::int32_t>{});
+  } else {
+    bind_limits<Problem>(out, Types<float>{});
+  }
+  name_kernels<tile>(out);
+  out.refuses = refuses<tile>;
+  out.workspace_bytes = workspace_bytes;
+  out.owner = owner<tile>;
+  out.footprint = footprint<tile>;
   return out;
 }
 
-// The layout that arrays have when nobody says otherwise; other layouts would multiply the kernels.
-template <Config config>
-Choice for_rows() {
-  Choice out =
-      choice_of<Problem, Types<float>>(run<float, config, Access::along_k, Access::vector>, config.tuning());
-  name_kernel<float, config, Access::vector>(out);
-  out.owner = owner<config>;
-  out.footprint = [](const Arguments& arguments, const Tuning& tuning) -> std::optional<Footprint> {
-    return footprint_of<config, Access::along_k, Access::vector>(Problem<float>::of(arguments), tuning);
-  };
-  out.refuses = [](const Arguments& arguments, const Tuning& tuning, const Device& device) -> Reason {
-    const auto p = Problem<float>::of(arguments);
-    if (p.a.stride[1] != 1 || access_to_b(p) != Access::vector)
-      return "this tuning wants A and B in rows, and B's aligned to 16 bytes";
-    return does_not_fit<config>(p, tuning, device);
-  };
-  return out;
+// The model's choice first; then each tile, for those who look for themselves.
+std::vector<Choice> choices() {
+  return [&]<std::size_t... tile>(std::index_sequence<tile...>) {
+    return std::vector<Choice>{choice<static_cast<int>(tile)>()...};
+  }
+  (std::make_index_sequence<warp_tile_count + 1>{});
 }
 
 const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
-    Where::cuda,
-    {for_rows<Config{.n = 256, .depth = 8, .stages = 5}>(), for_any_layout<two_blocks>(),
-     for_rows<Config{.n = 256, .stages = 4}>(), for_rows<Config{.depth = 32, .stages = 3, .blocks = 2}>(),
-     for_rows<Config{
-         .m = 64, .n = 64, .depth = 16, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 3}>()}};
+    Where::cuda, choices()};
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include "tessera/core/thread.hpp"
 #include "tessera/core/variant.hpp"
+#include "tile_order.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
@@ -12,33 +13,30 @@ inline namespace TESSERA_UNIT {
 struct WarpTilesConfig {
   int m = 128, n = 128, depth = 16;  // of C per block; k per stage
   int stages = 4;
-  int warp_m = 64, warp_n = 64;  // of C per warp, of which each lane has an eighth by a quarter
+  int warp_m = 64, warp_n = 64;  // of C per warp
   int blocks = 1;                // per multiprocessor
+  int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
 
   constexpr int threads() const { return 32 * (m / warp_m) * (n / warp_n); }
   Tuning tuning() const {
     return {{"m", m}, {"n", n}, {"k", depth}, {"stages", stages}, {"threads", threads()}};
+  }
+  // Blocks that run together cover a compact patch of C, so that they share panels in the L2.
+  constexpr TileOrder order(std::int64_t rows, std::int64_t cols) const {
+    const std::int64_t patch = m < 2048 ? 2048 / m : 1;
+    return {.rows = static_cast<std::int32_t>((rows + m - 1) / m),
+            .cols = static_cast<std::int32_t>((cols + n - 1) / n),
+            .group = static_cast<std::int32_t>(patch)};
   }
 };
 
 // `vector`: the elements of 16 bytes.
 template <WarpTilesConfig config, int vector>
 struct WarpLayout {
-  static constexpr int lanes_m = 8, lanes_n = 4;
+  static constexpr int lanes_m = config.lanes_m, lanes_n = 32 / lanes_m;
   static constexpr int thread_m = config.warp_m / lanes_m, thread_n = config.warp_n / lanes_n;
   static constexpr int warps_n = config.n / config.warp_n;
-  static_assert(thread_m % vector == 0 && thread_n % vector == 0);
-
-  static constexpr std::int64_t patch = 2048 / config.m;  // tiles
-
-  // Blocks that run together cover a compact patch of C, so that they share panels in the L2.
-  SIMT static void origin(int block, std::int64_t m, std::int64_t n, std::int64_t& row, std::int64_t& col) {
-    const std::int64_t tiles_m = (m + config.m - 1) / config.m, tiles_n = (n + config.n - 1) / config.n;
-    const std::int64_t first = block / (patch * tiles_n) * patch, at = block % (patch * tiles_n);
-    const std::int64_t height = tiles_m - first < patch ? tiles_m - first : patch;
-    row = (first + at % height) * config.m;
-    col = at / height * config.n;
-  }
+  static_assert(thread_m % vector == 0 && thread_n % vector == 0 && lanes_m % 2 == 0);
 
   // In the block's tile: the first of this thread's rows and columns. Lanes are numbered so that
   // either operand's 16-byte load finds its address repeated in a neighbour pair, which halves its
@@ -56,17 +54,17 @@ struct WarpLayout {
   SIMT static constexpr int row_of(int i) { return i / vector * (lanes_m * vector) + i % vector; }
   SIMT static constexpr int col_of(int j) { return j / vector * (lanes_n * vector) + j % vector; }
 
-  // Of element (i, j) of C, which is m × n.
+  // Of element (i, j) of C, which is m × n, where each block computes one tile.
   static Owner owner(std::int64_t m, std::int64_t n, std::int64_t i, std::int64_t j) {
-    const std::int64_t tiles_m = (m + config.m - 1) / config.m, tiles_n = (n + config.n - 1) / config.n;
-    const std::int64_t tile_m = i / config.m, first = tile_m / patch * patch;
-    const std::int64_t height = tiles_m - first < patch ? tiles_m - first : patch;
+    const TileOrder order = config.order(m, n);
+    const std::int64_t tile_m = i / config.m, first = tile_m / order.group * order.group;
+    const std::int64_t height = order.rows - first < order.group ? order.rows - first : order.group;
     const int row = static_cast<int>(i % config.m), col = static_cast<int>(j % config.n);
     const int warp = row / config.warp_m * warps_n + col / config.warp_n;
     const int lane_m = row % config.warp_m / vector % lanes_m,
               lane_n = col % config.warp_n / vector % lanes_n;
     const int lane = lane_m / 2 * (2 * lanes_n) + lane_n * 2 + lane_m % 2;
-    return {.block = {static_cast<int>(first * tiles_n + j / config.n * height + tile_m - first), 0, 0},
+    return {.block = {static_cast<int>(first * order.cols + j / config.n * height + tile_m - first), 0, 0},
             .thread = {warp * 32 + lane, 0, 0}};
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every element of C has exactly one thread of rung 11, and it is the one that is named as its owner.
-#include "warp_layout.hpp"
+#include "warp_plan.hpp"
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -15,12 +15,12 @@ void expect_one_owner_each(std::int64_t m, std::int64_t n) {
                std::to_string(config.n) + ", " + std::to_string(vector));
   using Layout = WarpLayout<config, vector>;
   std::vector<int> writers(static_cast<std::size_t>(m * n));
-  const std::int64_t blocks = ((m + config.m - 1) / config.m) * ((n + config.n - 1) / config.n);
+  const TileOrder order = config.order(m, n);
   std::int64_t strangers = 0;
-  for (int block = 0; block < blocks; ++block)
+  for (int block = 0; block < order.count(); ++block)
     for (int thread = 0; thread < config.threads(); ++thread) {
-      std::int64_t row = -1, col = -1;
-      Layout::origin(block, m, n, row, col);
+      const TileOrder::Tile tile = order.at(block);
+      const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
       const typename Layout::Place place(thread);
       for (int i = 0; i < Layout::thread_m; ++i)
         for (int j = 0; j < Layout::thread_n; ++j) {
@@ -45,9 +45,10 @@ void expect_one_owner_each() {
 }
 
 TEST(WarpLayout, EveryElementHasOneOwner) {
-  expect_one_owner_each<WarpTilesConfig{}, 4>();
-  expect_one_owner_each<WarpTilesConfig{.n = 256}, 4>();
-  expect_one_owner_each<WarpTilesConfig{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32}, 4>();
+  expect_one_owner_each<warp_large, 4>();
+  expect_one_owner_each<warp_middle, 4>();
+  expect_one_owner_each<warp_small, 4>();
+  expect_one_owner_each<warp_narrow, 4>();
   expect_one_owner_each<WarpTilesConfig{.warp_n = 32}, 2>();
 }
 

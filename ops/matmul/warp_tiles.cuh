@@ -5,7 +5,7 @@
 #include "matmul.hpp"
 #include "tessera/core/tuning.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "warp_layout.hpp"
+#include "warp_results.cuh"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
@@ -33,15 +33,16 @@ class Panel {
   // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
   using Stage = T[config.depth][width + vector];
 
+  // From row or column `first` of `extent` on, and from step first_k on.
   __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
-                   std::int64_t stride_k)
+                   std::int64_t first_k, std::int64_t stride_k)
       : k_(access == Access::along_k ? thread % deep : thread / wide),
         mn_((access == Access::along_k ? thread / deep : thread % wide) * unit),
         left_(extent - first - mn_),
         stride_(access == Access::vector ? 1 : stride),
         stride_k_(access == Access::along_k ? 1 : stride_k),
         data_(data),
-        next_(data + (first + mn_) * stride_ + k_ * stride_k_) {}
+        next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
 
   // Copies the next stage, of which the first `depth_left` steps exist. An `inner` one is all there.
   template <bool inner>
@@ -92,22 +93,37 @@ struct WarpTiles {
     T a[thread_m], b[thread_n];
   };
   using Sums = T[thread_m][thread_n];
+  static constexpr bool can_split = std::is_same_v<T, float>;
 
-  static Launch launch(const Problem<T>& p, const Tuning&) {
-    const std::int64_t tiles = ((p.m() + config.m - 1) / config.m) * ((p.n() + config.n - 1) / config.n);
-    return {.grid = {tiles}, .block = {threads}};
+  __device__ void operator()(Thread thread, Shared& shared, const WarpArgs<T>& args) const {
+    const int block = thread.block().x;
+    std::int64_t at = args.shares.begin(block);
+    do {
+      const WarpShares::Part part = args.shares.part(block, at);
+      at = part.next;
+      add_part(thread, shared, args, part);
+    } while (can_split && at < args.shares.end(block));
   }
 
-  __device__ void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
-    std::int64_t row, col;
-    Layout::origin(thread.block().x, p.m(), p.n(), row, col);
+  static __device__ void add_part(Thread thread, Shared& shared, const WarpArgs<T>& args,
+                                  const WarpShares::Part& part) {
+    const Problem<T>& p = args.p;
+    const TileOrder::Tile tile = args.order.at(part.tile);
+    const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
+    const std::int64_t first = std::int64_t{part.first} * config.depth,
+                       end = std::int64_t{part.end} * config.depth;
+    const std::int64_t k = (end < p.k() ? end : p.k()) - first;
     const int rank = thread.index().x;
-    PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], p.a.stride[1]);
-    PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], p.b.stride[0]);
-    const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
     const Place place(rank);
     Sums sums = {};
-    if (p.k() > 0) sum_over_k(thread, shared, a, b, place, inside, p.k(), sums);
+    if (k > 0) {
+      PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
+      PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
+      const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
+      sum_over_k(thread, shared, a, b, place, inside, k, sums);
+    }
+    if constexpr (can_split)
+      if (!part.alone() && !join_parts<threads>(thread, args, part, sums)) return;
     store(p, row + place.m, col + place.n, sums);
   }
 
@@ -173,12 +189,6 @@ struct WarpTiles {
     }
   }
 
-  template <class M>
-  static __device__ bool takes_vectors(const M& matrix) {
-    return matrix.stride[1] == 1 && matrix.stride[0] % vector == 0 &&
-           reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
-  }
-
   static __device__ void store(const Problem<T>& p, std::int64_t row, std::int64_t col, const Sums& sums) {
     const bool vectors = takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
     SIMT_UNROLL
@@ -195,21 +205,6 @@ struct WarpTiles {
         }
       }
     }
-  }
-
-  static __device__ void store_vector(const Problem<T>& p, std::int64_t row, std::int64_t col,
-                                      const T* sums) {
-    T out[vector], before[vector];
-    uint4 words = {};
-    if (p.beta != T{0}) words = *reinterpret_cast<const uint4*>(&p.c0(row, col));
-    __builtin_memcpy(before, &words, sizeof words);
-    SIMT_UNROLL
-    for (int e = 0; e < vector; ++e) {
-      out[e] = multiply(p.alpha, sums[e]);
-      if (p.beta != T{0}) out[e] = multiply_add(p.beta, before[e], out[e]);
-    }
-    __builtin_memcpy(&words, out, sizeof words);
-    *reinterpret_cast<uint4*>(&p.c(row, col)) = words;
   }
 };
 
