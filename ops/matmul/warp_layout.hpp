@@ -8,7 +8,6 @@
 #include "tile_order.hpp"
 
 namespace tessera::matmul {
-inline namespace TESSERA_UNIT {
 
 struct WarpTilesConfig {
   int m = 128, n = 128, depth = 16;  // of C per block; k per stage
@@ -29,6 +28,8 @@ struct WarpTilesConfig {
             .group = static_cast<std::int32_t>(patch)};
   }
 };
+
+inline namespace TESSERA_UNIT {
 
 // `vector`: the elements of 16 bytes.
 template <WarpTilesConfig config, int vector>
