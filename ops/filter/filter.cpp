@@ -113,6 +113,11 @@ std::vector<Case> cases() {
            {{"kernel", "laplacian8"}, {"border", "constant"}, {"offset", "-20"}, {"output-element", "u16"}}),
       made(1, 40, 48, 1,
            {{"kernel", "laplacian8"}, {"roi_x", "16"}, {"roi_height", "9"}, {"output-element", "f16"}}),
+      made(1, 70, 96, 3, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"border", "reflect"}}),
+      made(2, 33, 64, 1, {{"kernel", "sharpen"}, {"border", "wrap"}}),
+      made(1, 35, 80, 1, {{"kernel", "laplacian_ksize3"}, {"border", "constant"}, {"border-value", "200"}}),
+      made(1, 34, 51, 3, {{"kernel", "1 2; 3 -4"}, {"mode", "convolution"}, {"border", "replicate"}}),
+      made(1, 6, 128, 3, {{"kernel", "sobel_y"}, {"abs", "yes"}, {"roi_x", "16"}}),
       made(1, 0, 5, 1, {}),
       made(1, 6, 40, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"output-element", "u8"}}),
   };

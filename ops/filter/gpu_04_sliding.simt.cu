@@ -3,7 +3,7 @@
 //
 // A thread has the same 16 bytes of many rows. Every line is loaded once and added to the three rows of
 // results that it touches, which wait in registers; only the lines above and below a thread's rows are loaded
-// by two. The next line is on its way while this one is summed. For floats memory is what limits it; for
+// by two. Two more lines are on their way while one is summed. For floats memory is what limits it; for
 // bytes it is arithmetic: a register and an instruction for each sample.
 #include "lines.hpp"
 

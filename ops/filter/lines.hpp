@@ -174,20 +174,21 @@ SIMT void store_run(Thread thread, const Problem<T>& p, std::int64_t n, int y, i
 }
 
 // A run of columns from row `begin` to `end`. Each line adds to the three rows of results that it touches: it
-// is the last of the one above, the middle of its own, the first of the one below. The next line is on its
-// way meanwhile.
+// is the last of the one above, the middle of its own, the first of the one below. Two more lines are on
+// their way meanwhile.
 template <class A, class T, int channels>
 SIMT void slide(Thread thread, const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
   constexpr int count = run_samples<T>;
   const Lines<T, channels> lines(p, n, first);
   const Weights3<A> w(p.taps);
   A one[count] = {}, two[count] = {};  // results that have one and two lines
-  RawRun<T, channels> next = lines.load(thread, begin - 1);
+  RawRun<T, channels> next = lines.load(thread, begin - 1), after = lines.load(thread, begin);
   SIMT_NO_UNROLL
   for (int line = begin - 1; line <= end; ++line) {
     A here[count + 2 * channels];
     numbers_of<A>(next, here);
-    if (line < end) next = lines.load(thread, line + 1);
+    next = after;
+    if (line + 2 <= end) after = lines.load(thread, line + 2);
     A done[count];
     if (w.separable) {
       A along[count] = {};
@@ -209,17 +210,20 @@ SIMT void slide(Thread thread, const Problem<T>& p, std::int64_t n, int first, i
   }
 }
 
+// The last samples of a row where they make no whole run.
+template <class T>
+SIMT void rest_of_row(const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
+  for (int y = begin; y < end; ++y)
+    for (int e = first; e < p.row_samples(); ++e) p.compute(n, y, e / p.channels(), e % p.channels());
+}
+
 // What a thread does: a run of columns, some rows of it.
 template <class T>
 SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int first, int begin, int end) {
-  if (first >= p.row_samples() || begin >= end) return;
-  if (first + run_samples < T >> p.row_samples()) {  // the last samples of a row make no whole run
-    for (int y = begin; y < end; ++y)
-      for (int e = first; e < p.row_samples(); ++e) p.compute(n, y, e / p.channels(), e % p.channels());
-    return;
-  }
   using A = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
-  if (p.channels() == 1) slide<A, T, 1>(thread, p, n, first, begin, end);
+  if (first >= p.row_samples() || begin >= end) return;
+  if (first + run_samples < T >> p.row_samples()) rest_of_row(p, n, first, begin, end);
+  else if (p.channels() == 1) slide<A, T, 1>(thread, p, n, first, begin, end);
   else slide<A, T, 3>(thread, p, n, first, begin, end);
 }
 
