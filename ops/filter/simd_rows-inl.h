@@ -54,30 +54,42 @@ struct Tap {
 
 inline constexpr std::int64_t spare = 1024;  // samples behind a row that may be read and written in vain
 
-// to[x] = Σ weight·from[x], tap after tap, four vectors at once.
-template <class A>
-void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t count, A* HWY_RESTRICT to) {
+// Σ weight·from[x], tap after tap, four vectors at once, from `begin` to `end` and beyond to whole fours.
+template <class A, class Store>
+HWY_INLINE void sum_blocks(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end,
+                           const Store& store) {
   const hn::ScalableTag<A> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t x = 0; x < count; x += 4 * lanes) {
+  const Tap<A>* const first = taps.data();
+  const std::size_t count = taps.size();
+  for (std::int64_t x = begin; x < end; x += 4 * lanes) {
     auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for (const Tap<A>& tap : taps) {
-      const A* const from = tap.from + x;
+    for (std::size_t t = 0; t < count; ++t) {
+      const A* const from = first[t].from + x;
       const auto v0 = hn::LoadU(d, from), v1 = hn::LoadU(d, from + lanes),
                  v2 = hn::LoadU(d, from + 2 * lanes), v3 = hn::LoadU(d, from + 3 * lanes);
-      if (std::is_integral_v<A> && tap.weight == A{1}) {
+      if (std::is_integral_v<A> && first[t].weight == A{1}) {
         s0 = hn::Add(s0, v0), s1 = hn::Add(s1, v1), s2 = hn::Add(s2, v2), s3 = hn::Add(s3, v3);
       } else {
-        const auto w = hn::Set(d, tap.weight);
+        const auto w = hn::Set(d, first[t].weight);
         s0 = add_products(d, w, v0, s0), s1 = add_products(d, w, v1, s1);
         s2 = add_products(d, w, v2, s2), s3 = add_products(d, w, v3, s3);
       }
     }
+    store(x, s0, s1, s2, s3);
+  }
+}
+
+template <class A>
+void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t end, A* HWY_RESTRICT to) {
+  const hn::ScalableTag<A> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  sum_blocks(taps, begin, end, [&](std::int64_t x, auto s0, auto s1, auto s2, auto s3) {
     hn::StoreU(s0, d, to + x);
     hn::StoreU(s1, d, to + x + lanes);
     hn::StoreU(s2, d, to + x + 2 * lanes);
     hn::StoreU(s3, d, to + x + 3 * lanes);
-  }
+  });
 }
 
 // Floats to whole numbers of a narrower type, or as they are.
@@ -125,30 +137,38 @@ HWY_INLINE void store_narrow(D d, const Finish& f, V sum, To* to) {
   }
 }
 
-// Whole vectors; the last one's spare lanes go to a place of their own.
+// What no vector is stored as here.
 template <class To, class A>
-void finish_row(const Finish& f, const A* HWY_RESTRICT sums, std::int64_t count, To* HWY_RESTRICT to) {
+inline constexpr bool one_by_one = std::is_same_v<To, f16> ||
+                                   (std::is_same_v<A, std::int16_t> && std::is_same_v<To, float>);
+
+template <class To, class A, class D, class V>
+HWY_INLINE void store_vector(D d, const Finish& f, V sum, To* to) {
+  if constexpr (std::is_same_v<A, float>) store_float(d, f, sum, to);
+  else if constexpr (std::is_same_v<A, std::int32_t>) store_whole(d, f, sum, to);
+  else store_narrow(d, f, sum, to);
+}
+
+// A row of results: fours of vectors go where they belong, the rest by way of `sums`.
+template <class To, class A>
+void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t count, A* HWY_RESTRICT sums,
+                To* HWY_RESTRICT to) {
   const hn::ScalableTag<A> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr bool narrow_float = std::is_same_v<A, std::int16_t> && std::is_same_v<To, float>;
-  if constexpr (std::is_same_v<To, f16> || narrow_float) {
-    for (std::int64_t x = 0; x < count; ++x) {
-      if constexpr (std::is_same_v<A, float>) to[x] = finished<To>(f, sums[x]);
-      else to[x] = finished<To>(f, std::int32_t{sums[x]});
-    }
-  } else {
-    const auto store = [&](std::int64_t x, To* at) {
-      const auto sum = hn::LoadU(d, sums + x);
-      if constexpr (std::is_same_v<A, float>) store_float(d, f, sum, at);
-      else if constexpr (std::is_same_v<A, std::int32_t>) store_whole(d, f, sum, at);
-      else store_narrow(d, f, sum, at);
-    };
-    std::int64_t x = 0;
-    for (; x + lanes <= count; x += lanes) store(x, to + x);
-    if (x == count) return;
-    To last[HWY_MAX_BYTES];
-    store(x, last);
-    std::copy_n(last, count - x, to + x);
+  std::int64_t x = 0;
+  if constexpr (!one_by_one<To, A>) {
+    x = count - count % (4 * lanes);
+    sum_blocks(taps, 0, x, [&](std::int64_t at, auto s0, auto s1, auto s2, auto s3) {
+      store_vector<To, A>(d, f, s0, to + at);
+      store_vector<To, A>(d, f, s1, to + at + lanes);
+      store_vector<To, A>(d, f, s2, to + at + 2 * lanes);
+      store_vector<To, A>(d, f, s3, to + at + 3 * lanes);
+    });
+  }
+  sum_taps(taps, x, count, sums);
+  for (; x < count; ++x) {
+    if constexpr (std::is_same_v<A, float>) to[x] = finished<To>(f, sums[x]);
+    else to[x] = finished<To>(f, std::int32_t{sums[x]});
   }
 }
 
@@ -175,7 +195,6 @@ class Strip {
       take(n, y + above + taps.rows - 1, y + taps.rows - 1);
       taps_.clear();
       for (int i = 0; i < taps.rows; ++i) add_row(taps, i, kept(y + i));
-      sum_taps(taps_, out_, sums_.data());
       write(n, y);
     }
   }
@@ -209,7 +228,7 @@ class Strip {
     for (int j = 0; j < p_.taps.cols; ++j)
       if (p_.taps.row[j] != 0)
         taps_.push_back({to.data() + std::int64_t{j} * channels_, weight(p_.taps.row[j])});
-    sum_taps(taps_, out_, kept(line).data());
+    sum_taps(taps_, 0, out_, kept(line).data());
   }
 
   static A convert(T sample) {
@@ -242,7 +261,7 @@ class Strip {
   void write(std::int64_t n, int y) {
     const std::int64_t at =
         n * p_.filtered.stride[0] + y * p_.filtered.stride[1] + first_ * p_.filtered.stride[2];
-    const auto put = [&](auto* data) { finish_row(p_.finish, sums_.data(), out_, data + at); };
+    const auto put = [&](auto* data) { filter_row(p_.finish, taps_, out_, sums_.data(), data + at); };
     switch (p_.to) {
       case Element::u8:
         return put(p_.filtered.data);
