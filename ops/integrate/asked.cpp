@@ -8,6 +8,7 @@
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/hidden_regions.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integration {
@@ -96,6 +97,7 @@ Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& b
   if (asked.variables.size() != 1 || asked.rule == "vegas") {
     quadrature::Box box = asked.box;
     if (asked.rule == "auto") box.features = quadrature::features_of(asked.formula, asked.variables, box);
+    box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box);
     Answer out = quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
                                      box, asked.tolerance, asked.limits, asked.points, threads, asked.seed,
                                      by_regions, engine);

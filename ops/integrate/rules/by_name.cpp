@@ -7,6 +7,7 @@
 #include "ops/integrate/rules/equidistant.hpp"
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/hidden_regions.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
@@ -119,6 +120,7 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
   if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, rule == "genz_malik");
+  doubt_hidden(out, f, box, tolerance);
   out.value *= sign;
   out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;
   return out;

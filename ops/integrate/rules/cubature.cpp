@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/hidden_regions.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/sobol.hpp"
@@ -24,12 +25,14 @@ class Choice {
         start_(std::chrono::steady_clock::now()) {}
 
   Answer run(const Box& box);
+  bool has_seen(const HiddenRegion& region) const;
 
  private:
   Cube cube(double share) const { return cube(share, seen_.axes); }
   Cube cube(double share, const std::vector<Axis>& axes) const;
   Answer counted(Answer answer) {
     spent_ += answer.evaluations;
+    if (std::isfinite(answer.error())) told_.push_back({answer.value, answer.error()});
     return answer;
   }
   // With what lies nearer to the ends than its points come.
@@ -63,6 +66,10 @@ class Choice {
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
+  struct Told {
+    double value, error;
+  };
+  std::vector<Told> told_;  // by each rule, whether it converged or not
   std::string why_;
 };
 
@@ -147,7 +154,28 @@ bool Choice::settles(Answer answer) {
   return telling && apart <= 1.5 * other.error() + tolerance_.of(answer.value);
 }
 
+// Points were drawn together there, or the axis was cut beside it.
+bool Choice::has_seen(const HiddenRegion& region) const {
+  constexpr double near = 10, small = 0.05;
+  for (std::size_t axis = 0; axis < seen_.axes.size(); ++axis) {
+    const Axis& whole = seen_.axes[axis];
+    const double x = region.inside[axis], length = whole.range.upper - whole.range.lower;
+    for (const Axis& part : whole.parts.empty() ? std::vector<Axis>{whole} : whole.parts) {
+      if (x < part.range.lower || x > part.range.upper) continue;
+      if (part.width > 0 && std::fabs(x - part.centre) <= near * part.width) return true;
+      if (part.range.upper - part.range.lower < small * length) return true;
+    }
+  }
+  return false;
+}
+
 Answer Choice::finished(Answer answer) const {
+  // Where rules contradict each other, the one that tells the smallest error need not be right.
+  if (!answer.converged())
+    for (const Told& other : told_) {
+      const double apart = std::fabs(answer.value - other.value);
+      if (apart > answer.error() + other.error) answer.truncation = apart;
+    }
   answer.evaluations = spent_;
   answer.why = why_;
   return answer;
@@ -252,7 +280,10 @@ Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& 
     nothing_to_do.why = "two limits are the same";
     return nothing_to_do;
   }
-  Answer out = Choice(f, tolerance, limits, threads, by_regions).run(upwards);
+  Choice choice(f, tolerance, limits, threads, by_regions);
+  Answer out = choice.run(upwards);
+  std::erase_if(upwards.hidden, [&](const HiddenRegion& region) { return choice.has_seen(region); });
+  doubt_hidden(out, f, upwards, tolerance);
   out.value *= sign;
   return out;
 }

@@ -23,9 +23,16 @@ inline constexpr int most_dimensions = 32;
 using ManyValues =
     std::function<void(std::span<const double> points, std::size_t count, std::span<double> y)>;
 
+// A small part of a box that a formula's comparison cuts off.
+struct HiddenRegion {
+  std::vector<double> inside, outside;  // a point of it, and one beside it
+  double share = 0;                     // of the box, about
+};
+
 struct Box {
   std::vector<Range> axes;
-  std::vector<Features> features = {};  // of each axis; none: nothing is known
+  std::vector<Features> features = {};    // of each axis; none: nothing is known
+  std::vector<HiddenRegion> hidden = {};  // those that scattered points miss
   int dimensions() const { return static_cast<int>(axes.size()); }
 };
 

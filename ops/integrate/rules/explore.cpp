@@ -36,6 +36,7 @@ class Explorer {
   std::vector<Axis> axes_;  // cut where the formula breaks
   std::vector<std::vector<double>> centres_;
   std::vector<std::vector<Narrow>> narrow_;  // peaks, axis by axis
+  std::vector<Point> hidden_;                // in parts that only a comparison shows
   std::int64_t evaluations_ = 0;
   Point gap_;
 };
@@ -70,6 +71,11 @@ Explorer::Explorer(const ManyValues& f, const Box& box)
     axes_.push_back(Axis::of_parts(range, std::move(parts)));
     for (const double x : told.centres)
       if (range.lower < x && x < range.upper) centres_[axis].push_back(x);
+  }
+  for (const HiddenRegion& region : box.hidden) {
+    hidden_.emplace_back(d_);
+    for (std::size_t axis = 0; axis < d_; ++axis)
+      hidden_.back()[axis] = axes_[axis].place_of(region.inside[axis]);
   }
 }
 
@@ -108,7 +114,7 @@ std::vector<Point> Explorer::told_points() const {
     if (count * std::max<std::size_t>(1, list.size()) <= most) count *= std::max<std::size_t>(1, list.size());
     all = all && !list.empty();
   }
-  std::vector<Point> out;
+  std::vector<Point> out = hidden_;
   if (std::all_of(centres_.begin(), centres_.end(), [](const auto& list) { return list.empty(); }))
     return out;
   const std::size_t repeats = all ? 1 : std::max<std::size_t>(1, std::min(repeated, most / count));

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <numbers>
 #include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/rules/hidden_regions.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -80,6 +82,39 @@ TEST(Hidden, RegionsBeginAtTheFormulasBreaks) {
   const Answer steps = over("floor(10*x)*y+floor(7*y)", {"x", "y"});
   expect_near(steps, 5.25, 1e-6, "steps");
   EXPECT_LT(steps.evaluations, 3'000'000);
+}
+
+// Comparisons of several variables together: no axis alone shows where their outcome changes.
+TEST(Hidden, PartsThatAComparisonCutsOff) {
+  struct Tried {
+    const char* text;
+    double exact;
+  };
+  const std::vector<std::string> variables{"x", "y"};
+  int claims = 0;
+  for (const Tried& t :
+       {Tried{"x+y>1.9999", 5e-9}, Tried{"1+1e6*(x+y>1.9999)", 1.005}, Tried{"max(0,x+y-1.999)", 1e-9 / 6},
+        Tried{"(x-0.3)^2+(y-0.7)^2<1e-7", std::numbers::pi * 1e-7},
+        Tried{"1+1e5*((x-0.3)^2+(y-0.7)^2<1e-7)", 1 + std::numbers::pi * 1e-2}})
+    for (const char* rule : {"auto", "genz_malik", "quasi_random", "vegas", "tanh_sinh"}) {
+      const formula::Tree tree = formula::parse(t.text);
+      Box box{{{0, 1}, {0, 1}}};
+      if (std::string(rule) == "auto") box.features = features_of(tree, variables, box);
+      box.hidden = hidden_regions(tree, variables, box);
+      ASSERT_EQ(box.hidden.size(), 1) << t.text;
+      const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = 1e-3},
+                                    {.evaluations = 20'000'000, .seconds = 10}, {}, 2, 1);
+      EXPECT_FALSE(std::fabs(answer.value - t.exact) > answer.error())
+          << t.text << " by " << rule << " " << answer.value;
+      if (std::string(rule) == "auto") claims += answer.converged();
+    }
+  EXPECT_GE(claims, 4);
+  const formula::Tree little = formula::parse("1+(x+y>1.9999)"), none = formula::parse("1+(x+y>1)");
+  Box box{{{0, 1}, {0, 1}}};
+  EXPECT_TRUE(hidden_regions(none, variables, box).empty());
+  box.hidden = hidden_regions(little, variables, box);
+  EXPECT_TRUE(by_name("genz_malik", many_values_of(little, variables), box, {.relative = 1e-6}, {}, {}, 2, 1)
+                  .converged());
 }
 
 }  // namespace
