@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -261,6 +262,21 @@ class Integrals(unittest.TestCase):
 
     def test_what_other_points_were_for_is_said(self):
         self.assertRegex(self.told("exp(x)", "0", "1")["why"], r"before, \d+ points looked for peaks")
+
+    def test_the_executor_heeds_its_time(self):
+        began = time.monotonic()
+        for rung in ("one_thread", "strips_per_thread", "grid_stride", "warp_sums", "one_launch"):
+            done = run(*CIRCLE, "--strips", "65536*65536*16", "--device", "simt", "--variant", rung, "--most-seconds", "0.3", "--json", "-")
+            self.assertEqual(done.returncode, 7, done.stderr)
+            told = json.loads(done.stdout)["values"]
+            self.assertEqual((told["reason"], told["integral"]), ("cap reached: time", None))
+        self.assertLess(time.monotonic() - began, 30)
+
+    def test_no_points_are_none(self):
+        self.assertIn('"": none', self.passes("integrate", "--help").stdout)
+        self.assertEqual(self.value("integrate", "abs(x-0.3)", "0", "1", "--points", ""), self.value("integrate", "abs(x-0.3)", "0", "1"))
+        for nothing in (",", "0.5,"):
+            self.assertEqual(run("integrate", "x", "0", "1", "--points", nothing).returncode, 2)
 
     def test_strips_that_nobody_named_are_told(self):
         told = self.told("sqrt(1-x^2)", "0", "1", "--rule", "trapezoid")

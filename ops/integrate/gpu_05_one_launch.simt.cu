@@ -5,6 +5,7 @@
 // and finishes the sum on the device in an order that depends on nothing but their places. So one launch is
 // all: no second kernel, no way to the host and back. Which block is the last differs from run to run; what
 // it computes does not. What limits it now is the interpreter's work for each strip.
+#include "strips_rung.hpp"
 #include "tessera/kernel.hpp"
 #include "warp_sums.hpp"
 
@@ -89,7 +90,7 @@ struct OneLaunch {
   }
 };
 
-const KernelRung<Problem, Config, OneLaunch, Config{}> rung{
+const StripsRung<OneLaunch<float, Config{}>, Config, OneLaunch, Config{}> rung{
     "the block that finishes last adds what the others left: one launch, nothing for the host"};
 
 }  // namespace

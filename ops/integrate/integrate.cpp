@@ -35,7 +35,7 @@ Signature signature() {
       number("relative",
              "the error that is allowed, as a share of the integral; 1e-10, for several variables 1e-6"),
       number("absolute", "the error that is allowed in any case; 0"),
-      numbers("points", "abscissae where the integrand is known to break, such as \"0.5,pi/4\""),
+      numbers("points", "abscissae where the integrand is known to break, such as \"0.5,pi/4\"; \"\": none"),
       number("most-evaluations", "when to give up; 4e6, for several variables 1e8"),
       number("most-seconds", "when to give up; 10, for several variables 20"),
       integer("random-seed", 1, 0, std::int64_t{1} << 62, "of the random points of quasi_random and vegas"),

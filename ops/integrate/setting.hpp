@@ -8,6 +8,7 @@
 #include <vector>
 #include "sums.hpp"
 #include "tessera/core/arguments.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/formula/program.hpp"
 #include "tessera/formula/tree.hpp"
 
@@ -39,7 +40,8 @@ struct Limits {
 };
 Limits read_limits(const std::string& words);
 
-// What the text says, with parameters as the numbers that they are. Throws Error for one that it does not hold.
+// What the text says, with parameters as the numbers that they are. Throws Error for one that it does not
+// hold.
 formula::Tree formula_with(const std::string& text, const std::vector<Fixed>& fixed);
 
 // Throws Error for a name that formulas know as a constant or a function: it cannot be given a value.
@@ -62,6 +64,11 @@ std::optional<std::string> not_of_strips(const Arguments& arguments);
 // Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit, more
 // strips than a cap allows or than any device adds in the time allowed.
 Setting setting_of(const Arguments& arguments);
+
+// How long the sum may take, where somebody said; 0: nobody did.
+double seconds_allowed(const Arguments& arguments);
+// What a rung tells that was stopped then: no value, and why.
+void tell_unfinished(const Arguments& arguments, Run& run);
 
 // Compiled once and kept: asking again for the same formula costs a comparison.
 template <class T>

@@ -33,4 +33,13 @@ Values told_of_unfinished() {
   return told;
 }
 
+double seconds_allowed(const Arguments& arguments) { return setting_of(arguments).most_seconds.value_or(0); }
+
+void tell_unfinished(const Arguments& arguments, Run& run) {
+  run.values = told_of_unfinished();
+  void* const result = arguments.array("integral").data;
+  if (arguments.element() == Element::f32) *static_cast<float*>(result) = std::nanf("");
+  else *static_cast<double*>(result) = quadrature::nothing;
+}
+
 }  // namespace tessera::integration

@@ -21,7 +21,8 @@ constexpr std::size_t shared_alignment = 256;
 
 // Aligned as the GPU aligns it, and not one word longer, so that AddressSanitizer sees its end.
 std::unique_ptr<void, void (*)(void*)> allocate_shared(const Task& task) {
-  const std::size_t bytes = task.tracer == nullptr ? task.shared_bytes : task.shared_bytes + 2 * shared_red_zone;
+  const std::size_t bytes =
+      task.tracer == nullptr ? task.shared_bytes : task.shared_bytes + 2 * shared_red_zone;
   void* memory = nullptr;
   if (posix_memalign(&memory, shared_alignment, std::max<std::size_t>(bytes, 4)) != 0) throw std::bad_alloc();
   return {memory, std::free};
@@ -237,8 +238,7 @@ void Block::release_barrier() {
   std::swap(ready_, at_barrier_);
   at_barrier_.clear();
   if (trace_ && task_.tracer->schedule.order == Schedule::Order::seeded)
-    for (unsigned i = ready_.size(); i > 1; --i)
-      std::swap(ready_.slots[i - 1], ready_.slots[random_() % i]);
+    for (unsigned i = ready_.size(); i > 1; --i) std::swap(ready_.slots[i - 1], ready_.slots[random_() % i]);
 }
 
 std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
@@ -308,11 +308,16 @@ void Block::keep_failure(const ThreadState* thread) {
   }
 }
 
-void Block::fail_by(const Stop& stop) {
+void Block::fail_by(const Stop& stop, double seconds_allowed) {
   BlockTrace::pause();
   const auto& thread = *static_cast<ThreadState*>(place);
   if (trace_ && stop.why == Stop::Why::no_memory)
     trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
+  if (stop.why == Stop::Why::late) {
+    place = nullptr;
+    failure_ = out_of_time(task_, seconds_allowed);
+    return;
+  }
   failure_ = std::make_exception_ptr(Error(
       Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
                                to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));

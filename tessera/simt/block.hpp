@@ -56,7 +56,7 @@ class Block {
   // need unwinding, so that a signal handler may jump out of it.
   bool run(std::int64_t block);
   std::exception_ptr failure() const { return failure_; }
-  void fail_by(const Stop& stop);  // after a jump out of run()
+  void fail_by(const Stop& stop, double seconds_allowed);  // after a jump out of run()
   const std::atomic<std::uint64_t>& progress() const {
     return progress_;
   }  // grows with each step of a thread
@@ -116,9 +116,9 @@ class Block {
   Queue ready_, at_barrier_;
   std::exception_ptr failure_;
   std::atomic<std::uint64_t> progress_{0};  // read by a signal handler of the same OS thread
-  std::vector<std::size_t> order_;  // in which threads are started
-  std::mt19937_64 random_;          // of a seeded schedule
-  std::unique_ptr<BlockTrace> trace_;  // null: nobody watches
+  std::vector<std::size_t> order_;          // in which threads are started
+  std::mt19937_64 random_;                  // of a seeded schedule
+  std::unique_ptr<BlockTrace> trace_;       // null: nobody watches
 };
 
 }  // namespace tessera::simt

@@ -9,7 +9,9 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/simt/block.hpp"
+#include "tessera/simt/allowed.hpp"
 #include "tessera/simt/faults.hpp"
+#include "tessera/simt/report.hpp"
 
 namespace tessera::simt {
 namespace {
@@ -19,6 +21,9 @@ constexpr std::int64_t most_stacks = 24'576;
 
 // One launch as its OS threads share it.
 struct Progress {
+  explicit Progress(double seconds) : deadline(seconds) {}
+
+  Deadline deadline;
   std::int64_t blocks = 0;
   std::atomic<std::int64_t> next{0};
   std::mutex mutex;
@@ -65,12 +70,13 @@ bool run_watched(Block& block, Watch& watch, std::int64_t index) {
 void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
   const BorrowedStacks stacks(static_cast<std::size_t>(task.launch.threads()));
   Block block(task, *stacks);
-  Watch watch(*stacks, block.progress());
+  Watch watch(*stacks, block.progress(), progress.deadline);
   for (std::int64_t index; (index = progress.take(worker)) >= 0;) {
+    if (progress.deadline.over()) return progress.fail(index, out_of_time(task, progress.deadline.seconds()));
     if (run_watched(block, watch, index)) continue;
     if (!block.failure()) {
       unblock_signals();  // the handler never returned
-      block.fail_by(watch.stop());
+      block.fail_by(watch.stop(), progress.deadline.seconds());
     }
     (*stacks).forget_frames();
     return progress.fail(index, block.failure());
@@ -111,7 +117,7 @@ void begin_trace(const Task& task, Progress& progress) {
 
 void execute(const Task& task, int os_threads) {
   check(task);
-  Progress progress;
+  Progress progress(Allowed::seconds());
   progress.blocks = task.launch.blocks();
   if (progress.blocks == 0) return;
   if (task.tracer != nullptr) begin_trace(task, progress);

@@ -7,7 +7,8 @@
 namespace tessera::simt {
 
 // Returns when every block has run. Throws Error with kernel, block and thread for what a kernel
-// did wrong; the other OS threads then stop after the block they are in.
+// did wrong, and OutOfTime after the seconds Allowed; the other OS threads then stop after the
+// block they are in.
 void execute(const Task& task, int os_threads);
 
 }  // namespace tessera::simt

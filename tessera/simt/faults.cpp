@@ -9,7 +9,9 @@
 #include <mutex>
 #include <string>
 #include <system_error>
+#include <utility>
 #include "tessera/core/error.hpp"
+#include "tessera/simt/allowed.hpp"
 #include "tessera/core/thread.hpp"
 
 namespace tessera::simt {
@@ -70,8 +72,24 @@ double most_seconds_without_progress() {
   return seconds;
 }
 
-Watch::Watch(const Stacks& stacks, const std::atomic<std::uint64_t>& progress)
-    : stacks_(stacks), progress_(progress), handler_stack_(std::make_unique<char[]>(handler_stack_bytes)) {
+namespace {
+thread_local double seconds_allowed = 0;
+}
+
+Allowed::Allowed(double seconds) : before_(std::exchange(seconds_allowed, seconds)) {}
+Allowed::~Allowed() { seconds_allowed = before_; }
+double Allowed::seconds() { return seconds_allowed; }
+
+Deadline::Deadline(double seconds)
+    : seconds_(seconds),
+      end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                  std::chrono::duration<double>(std::fmin(seconds, 1e9)))) {}
+
+Watch::Watch(const Stacks& stacks, const std::atomic<std::uint64_t>& progress, const Deadline& deadline)
+    : stacks_(stacks),
+      progress_(progress),
+      deadline_(deadline),
+      handler_stack_(std::make_unique<char[]>(handler_stack_bytes)) {
   static std::once_flag once;
   std::call_once(once, handle_signals);
   stack_t own = {};
@@ -92,7 +110,19 @@ Watch::~Watch() {
 // It counts this OS thread's processor time, so that a slow or busy machine is not taken for a
 // spinning kernel. Without a clock a kernel that spins does so for ever.
 void Watch::start_clock() {
+  constexpr double shortest = 0.005;
   const double seconds = most_seconds_without_progress() / ticks;
+  if (deadline_.seconds() == 0) {
+    ticks_allowed_ = seconds > 0 ? ticks : 0;
+    return tick_every(seconds);
+  }
+  double often = std::fmax(shortest, deadline_.seconds() / 16);
+  if (seconds > 0) often = std::fmin(often, seconds);
+  ticks_allowed_ = seconds > 0 ? static_cast<int>(std::ceil(ticks * seconds / often)) : 0;
+  tick_every(often);
+}
+
+void Watch::tick_every(double seconds) {
   if (seconds == 0) return;
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -109,8 +139,8 @@ void Watch::start_clock() {
 
 bool Watch::stops(int signal, const siginfo_t& info) noexcept {
   if (signal == tick_signal()) {
-    stop_ = {Stop::Why::spinning, nullptr};
-    return spins();
+    stop_ = {deadline_.over() ? Stop::Why::late : Stop::Why::spinning, nullptr};
+    return stop_.why == Stop::Why::late || spins();
   }
   if (signal == SIGFPE) stop_ = {Stop::Why::division, nullptr};
   else stop_ = {stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory, info.si_addr};
@@ -122,7 +152,7 @@ bool Watch::spins() noexcept {
   const std::uint64_t now = progress_.load(std::memory_order_relaxed);
   ticks_without_progress_ = now == seen_ ? ticks_without_progress_ + 1 : 0;
   seen_ = now;
-  return ticks_without_progress_ > ticks;
+  return ticks_allowed_ > 0 && ticks_without_progress_ > ticks_allowed_;
 }
 
 void unblock_signals() {

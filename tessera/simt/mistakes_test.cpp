@@ -2,12 +2,14 @@
 // What a kernel may do wrong besides its results: each mistake is told with kernel, block and thread,
 // and the next launch runs as if nothing had happened.
 #include <gtest/gtest.h>
+#include <chrono>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <cstdlib>
 #include <string>
 #include <vector>
 #include "tessera/core/error.hpp"
+#include "tessera/simt/allowed.hpp"
 #include "tessera/simt/launch.hpp"
 
 namespace tessera {
@@ -233,6 +235,38 @@ TEST(Mistakes, WaitingForAnotherBlockIsStopped) {
   expect_parts(message_of<WaitsForTheNextBlock>({.grid = {2}, .block = {32}}, Cells{&cell}, 1),
                {"no progress in thread (7, 0, 0) of block (0, 0, 0) of kernel WaitsForTheNextBlock",
                 "0.2 s without a barrier or a return", "cooperative launch", "TESSERA_SIMT_TIMEOUT"});
+}
+
+// A launch that has a clock: one thread that goes on for ever, and blocks without end.
+struct GoesOn {
+  using Shared = NoShared;
+  void operator()(Thread t, Shared&, const Cells& p) const {
+    volatile std::int64_t i = 0;
+    while (*p.cell == 0 || i < 100'000) i = i + 1;
+    if (t.block().x < 0) *p.cell = i;
+  }
+};
+
+TEST(Mistakes, ALaunchIsStoppedByItsClock) {
+  for (const std::int64_t cell_before : {0, 1})
+    for (const char* const patience_seconds : {"0", "10"}) {
+      const Patience patience(patience_seconds);
+      std::int64_t cell = cell_before;
+      const simt::Allowed allowed(0.2);
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        launch<GoesOn>({.grid = {cell == 0 ? 1 : 1'000'000'000}, .block = {32}}, Cells{&cell}, 2);
+        ADD_FAILURE() << "it ended";
+      } catch (const simt::OutOfTime& late) {
+        EXPECT_EQ(std::string(late.what()), "kernel GoesOn was stopped after 0.2 s, the time allowed");
+      }
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      EXPECT_GE(took.count(), 0.2);
+      EXPECT_LT(took.count(), 5);
+    }
+  // The next one is none the worse for it.
+  std::int64_t cell = 1;
+  launch<GoesOn>({.grid = {4}, .block = {32}}, Cells{&cell}, 2);
 }
 
 // Each thread takes less time than it may, the block more.

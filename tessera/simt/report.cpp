@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/simt/report.hpp"
+#include "tessera/simt/allowed.hpp"
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -130,11 +131,20 @@ std::string describe(const Stop& stop) {
       return "an integer division by zero";
     case Stop::Why::spinning:
       return "no progress";
+    case Stop::Why::late:
+      return "the end of the time allowed";
     case Stop::Why::no_memory:
       break;
   }
   if (stop.address == nullptr) return "an access to a null or impossible address";
   return std::string("an access to the address ") + address + ", where there is no memory,";
+}
+
+std::exception_ptr out_of_time(const Task& task, double seconds_allowed) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%g", seconds_allowed);
+  return std::make_exception_ptr(
+      OutOfTime("kernel " + kernel_name(task) + " was stopped after " + seconds + " s, the time allowed"));
 }
 
 std::string hint(const Stop& stop) {

@@ -16,5 +16,7 @@ std::string misses_itself(const ThreadState& thread);
 // Why a thread was stopped, and what comes after saying which.
 std::string describe(const Stop& stop);
 std::string hint(const Stop& stop);
+// Of a launch that was stopped by its clock.
+std::exception_ptr out_of_time(const Task& task, double seconds_allowed);
 
 }  // namespace tessera::simt
