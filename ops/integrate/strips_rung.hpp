@@ -31,7 +31,8 @@ struct StripsRung {
   static Choice choice() {
     Choice out;
     out.tuning = config.tuning();
-    detail::bind_kernel<Problem, detail::With<Local, Config, Kernel, config>>(
+    tessera::TESSERA_UNIT::detail::bind_kernel<
+        Problem, tessera::TESSERA_UNIT::detail::With<Local, Config, Kernel, config>>(
         out, typename Problem<float>::Elements{});
 #if !defined(__CUDACC__) && !defined(TESSERA_TRACED)
     for (auto& [element, run_it] : out.run)
