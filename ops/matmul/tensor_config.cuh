@@ -38,23 +38,29 @@ struct TensorArgs {
   std::int32_t units;  // of work in all
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
+  std::int32_t lead;                // stages by which the first of two consumers goes ahead
   std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
   TensorEpilogue epilogue;
   void* out;
   Element out_element;
-  bool boxed;              // C is stored by the copy engine, and nothing but a factor follows the sums
+  bool plain;              // nothing but a factor follows the sums, and C's elements have two bytes or more
+  bool boxed;              // C is plain, and stored by the copy engine
   std::int64_t out_row;    // from a row to the next, in elements
   void* partial;           // sums of splits: tile after tile, a thread's `workers` apart
-  std::uint32_t* arrived;  // of each tile; 0 before and after
+  std::uint32_t* arrived;  // of each tile, and from the end on of those who have seen that; 0 before and after
+  bool all_at_work;        // each unit has a block of its own, all at the same time
 };
 
 // How a block makes tiles of C.
 struct TileConfig {
   int rows, cols;
-  int consumers;  // warpgroups that multiply, each its share of the rows
+  int consumers;  // warpgroups that multiply
   int stages;
   // Blocks of a cluster, below and beside each other: those beside share A, those below B.
   int cluster_rows = 1, cluster_cols = 1;
+  // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they share
+  // the rows of a tile.
+  bool in_turn = false;
   bool promoted = false;  // each stage is summed by itself, then added
   bool turn_a = false, turn_b = false;
 };
@@ -66,15 +72,17 @@ struct Tile {
   static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers, stages = config.stages;
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = cluster_rows * cluster_cols;
-  static constexpr bool promoted = config.promoted, turn_a = config.turn_a, turn_b = config.turn_b;
+  static constexpr bool in_turn = config.in_turn, promoted = config.promoted, turn_a = config.turn_a,
+                        turn_b = config.turn_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr int row_blocks = rows / consumers / 64;     // of 64 rows, of one consumer
+  static constexpr int sharers = in_turn ? 1 : consumers;      // consumers of one tile
+  static constexpr int row_blocks = rows / sharers / 64;       // of 64 rows, of one consumer
   static constexpr int sums = cols / 2;                        // of a thread, in each of them
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
-  static constexpr int threads = (consumers + 1) * 128, workers = consumers * 128;
+  static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
-  static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + 2 * stages * 8 + 1024;
+  static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 
@@ -91,6 +99,7 @@ struct TileShared {
   }
   __device__ ptx::Barrier& full(int stage) const { return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage]; }
   __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
+  __device__ ptx::Barrier& turn(int consumer) const { return (&full(0))[2 * C::stages + consumer]; }
 };
 
 // This thread's number, from which the compiler computes again what it could have kept: while products are summed
@@ -104,6 +113,11 @@ struct Ring {
   std::uint32_t parity = 0;
   __device__ __forceinline__ void advance() {
     if (++stage == stages) stage = 0, parity ^= 1;
+  }
+  __device__ __forceinline__ void skip(int count) {
+    const int to = stage + count;
+    stage = to % stages;
+    parity ^= to / stages & 1;
   }
 };
 

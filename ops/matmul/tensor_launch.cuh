@@ -56,7 +56,7 @@ inline CUtensorMapDataType map_type(Element element) {
 // Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool has_boxes(const TensorArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
-  return args.epilogue.plain() && bytes > 1 && cuda::has_tensor_map(result_lines(args), bytes) &&
+  return args.plain && cuda::has_tensor_map(result_lines(args), bytes) &&
          args.n * bytes % 16 == 0;
 }
 
@@ -92,6 +92,7 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
     args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
   }
+  args.plain = args.epilogue.plain() && size_of(args.out_element) > 1;
   args.boxed = has_boxes(args);
   if (args.boxed)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
@@ -105,16 +106,25 @@ void launch_tiles(TensorKernel kernel, int threads, TensorArgs& args, const Read
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {C::cluster, 1, 1};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = C::cluster;
   config.blockDim = static_cast<unsigned>(threads);
   config.dynamicSmemBytes = C::shared_bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
-  config.numAttrs = 2;
+  config.numAttrs = 1;
   const int at_work = clusters_at_work<C>(kernel, run.device->index, config);
+  args.all_at_work = args.order.splits > 1 && args.units <= at_work;
+  // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
+  // before is at its end.
+  if (args.all_at_work) {
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+  } else {
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  }
+  config.numAttrs = 2;
   const int clusters = blocks == Blocks::stay ? std::min(at_work, args.units) : args.units;
   config.gridDim = static_cast<unsigned>(clusters * C::cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));

@@ -67,18 +67,44 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
   }
 }
 
+// What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes, neighbouring
+// elements. `row`: of the warp's first row.
+template <class Out>
+__device__ __forceinline__ void empty_box(const TensorArgs& args, const unsigned char* box, int warp, int lane, int row,
+                                          int col) {
+  constexpr int bytes = sizeof(Out), cols = 128 / bytes;
+  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane;
+  const int rows = min(16, static_cast<int>(args.m) - row), there = static_cast<int>(args.n) - col - lane;
+#pragma unroll 4
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int i = 0; i < cols; i += 32) {
+      const int at = (lane + i) * bytes;
+      const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
+      if (i < there) to[r * args.out_row + i] = *reinterpret_cast<const Out*>(from);
+    }
+}
+
 // A box is filled while the one before is still being read by the copy engine.
-template <class C, class Out>
+template <class C, class Out, int sums>
 __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][C::sums], int row, int col) {
-  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = C::cols / cols, boxes = parts == 1 ? 1 : 2;
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols, boxes = parts == 1 ? 1 : 2;
   const PlainFactor factor(args.epilogue);
   const bool first = threadIdx.x % 128 == 0;
+  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) {
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.out(consumer) + part % boxes * C::box_bytes;
+      if (!args.boxed) {
+        __syncwarp();
+        fill_box<Out>(box, factor, sum[block], part);
+        __syncwarp();
+        empty_box<Out>(args, box, warp, lane, row + block * 64 + warp * 16, col + part * cols);
+        continue;
+      }
       if (first) ptx::wait_until_read<boxes - 1>();
       ptx::synchronize(1 + consumer, 128);
       fill_box<Out>(box, factor, sum[block], part);
@@ -92,20 +118,20 @@ __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileSh
 }
 
 // row, col: of this consumer's first sum.
-template <class C>
+template <class C, int sums>
 __device__ __forceinline__ void store_tile(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][C::sums], int row, int col) {
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
   using Kind = typename C::Kind;
-  if (!args.boxed) return store_rows<C>(args, shared, consumer, sum, row, col);
+  if (!args.plain) return store_rows<C, sums>(args, shared, consumer, sum, row, col);
   if constexpr (!std::is_same_v<typename C::Sum, float>)
     if (args.out_element == Element::i32)
-      return store_boxes<C, std::int32_t>(args, shared, consumer, sum, row, col);
+      return store_boxes<C, std::int32_t, sums>(args, shared, consumer, sum, row, col);
   if constexpr (std::is_same_v<Kind, ptx::Bf16> || Kind::bytes == 1)
     if (args.out_element == Element::bf16)
-      return store_boxes<C, __nv_bfloat16>(args, shared, consumer, sum, row, col);
+      return store_boxes<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col);
   if constexpr (std::is_same_v<Kind, ptx::F16> || Kind::bytes == 1)
-    if (args.out_element == Element::f16) return store_boxes<C, __half>(args, shared, consumer, sum, row, col);
-  store_boxes<C, float>(args, shared, consumer, sum, row, col);
+    if (args.out_element == Element::f16) return store_boxes<C, __half, sums>(args, shared, consumer, sum, row, col);
+  store_boxes<C, float, sums>(args, shared, consumer, sum, row, col);
 }
 
 }  // namespace tessera::matmul

@@ -113,16 +113,16 @@ __device__ __forceinline__ void walk_rows(const TensorArgs& args, const Sum* sta
 }
 
 // A consumer's sums, 16 rows and 64 columns of each warp at a time. The loop stays one: its body is long.
-template <class C>
+template <class C, int sums>
 __device__ __forceinline__ void store_rows(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][C::sums], int row, int col) {
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
   using Sum = typename C::Sum;
   struct alignas(8) Pair {
     Sum left, right;
   };
   const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
   Sum* const staged = reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
-  constexpr int parts = C::cols / StagedSums::cols;
+  constexpr int parts = 2 * sums / StagedSums::cols;
 #pragma unroll 1
   for (int step = 0; step < C::row_blocks * parts; ++step) {
 #pragma unroll

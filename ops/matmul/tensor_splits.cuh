@@ -1,40 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that several units of work made parts of: added in the parts' order by the last to come.
+// Sums that several units of work made parts of: added in the parts' order, whoever comes last.
 #pragma once
 #include "tensor_results.cuh"
 
 namespace tessera::matmul {
 
-// Leaves a part of a tile's sums in spare memory; if it is the last, adds all parts. Whether it is.
+// Where the parts of a tile's sums meet in spare memory.
 template <class C>
-__device__ __forceinline__ bool join_splits(const TensorArgs& args, TileOrder::Tile tile, std::uint32_t rank,
-                                            typename C::Sum (&sum)[C::row_blocks][C::sums]) {
+class Meeting {
+ public:
   using Sum = typename C::Sum;
-  const int splits = args.order.splits, me = fresh_thread() - 128;
-  constexpr int barrier = 1 + C::consumers, each = C::row_blocks * C::sums;
-  const std::int64_t place = (std::int64_t{tile.row} * args.order.cols + tile.col) * C::cluster + rank;
-  Sum* const all = static_cast<Sum*>(args.partial) + place * splits * each * C::workers + me;
-  Sum* const mine = all + tile.split * each * C::workers;
+  static constexpr int each = C::row_blocks * C::sums;  // of a thread
+
+  __device__ Meeting(const TensorArgs& args, TileOrder::Tile tile, std::uint32_t rank, int consumer)
+      : splits_(args.order.splits),
+        group_(C::in_turn ? consumer : 0),
+        me_(fresh_thread() - 128 - group_ * 128),
+        place_((tile.row * args.order.cols + tile.col) * C::cluster + static_cast<int>(rank)),
+        arrived_(args.arrived),
+        all_(static_cast<Sum*>(args.partial) + std::int64_t{place_} * splits_ * each * C::workers + me_) {}
+
+  __device__ __forceinline__ void leave(int split, const Sum (&sum)[C::row_blocks][C::sums]) const {
+    Sum* const mine = all_ + split * each * C::workers;
 #pragma unroll
-  for (int i = 0; i < each; ++i) __stcg(mine + i * C::workers, sum[i / C::sums][i % C::sums]);
-  __threadfence();
-  ptx::synchronize(barrier, C::workers);
-  __shared__ int last;
-  if (me == 0) {
-    last = atomicInc(args.arrived + place, static_cast<unsigned>(splits) - 1) == static_cast<unsigned>(splits) - 1;
+    for (int i = 0; i < each; ++i) __stcg(mine + i * C::workers, sum[i / C::sums][i % C::sums]);
     __threadfence();
+    synchronize();
   }
-  ptx::synchronize(barrier, C::workers);
-  const bool mine_is_last = last != 0;
-  if (mine_is_last) {
-#pragma unroll
-    for (int i = 0; i < each; ++i) sum[i / C::sums][i % C::sums] = __ldcg(all + i * C::workers);
-    for (int split = 1; split < splits; ++split)
-#pragma unroll
-      for (int i = 0; i < each; ++i) sum[i / C::sums][i % C::sums] += __ldcg(all + (split * each + i) * C::workers);
+
+  // Whether this is the last part to come.
+  __device__ __forceinline__ bool is_last() const {
+    __shared__ int last[C::consumers];
+    const auto others = static_cast<unsigned>(splits_) - 1;
+    if (me_ == 0) {
+      last[group_] = atomicInc(arrived_ + place_, others) == others;
+      __threadfence();
+    }
+    synchronize();
+    const bool out = last[group_] != 0;
+    synchronize();  // `last` has been read
+    return out;
   }
-  ptx::synchronize(barrier, C::workers);  // `last` has been read
-  return mine_is_last;
+
+  // Until all parts have come. Only where all who bring them are at work.
+  __device__ __forceinline__ void wait_for_all() const {
+    if (me_ == 0) {
+      std::uint32_t* const here = arrived_ + place_;
+      atomicAdd(here, 1u);
+      while (ptx::load_acquire(here) < static_cast<std::uint32_t>(splits_)) {
+      }
+      // Who has seen that last makes both counters 0 again.
+      const auto others = static_cast<unsigned>(splits_) - 1;
+      if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others) atomicExch(here, 0u);
+      __threadfence();
+    }
+    synchronize();
+  }
+
+  // The sums of one of the slices of a tile's columns.
+  template <int sums>
+  __device__ __forceinline__ void add(int slice, Sum (&sum)[C::row_blocks][sums]) const {
+    const Sum* from = all_ + slice * sums * C::workers;
+    const auto there = [&](int i) { return __ldcg(from + (i / sums * C::sums + i % sums) * C::workers); };
+#pragma unroll
+    for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] = there(i);
+#pragma unroll 1
+    for (int split = 1; split < splits_; ++split) {
+      from += each * C::workers;
+#pragma unroll
+      for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] += there(i);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void synchronize() const { ptx::synchronize(1 + C::consumers + group_, C::workers); }
+
+  int splits_, group_, me_, place_;
+  std::uint32_t* arrived_;
+  Sum* all_;
+};
+
+// Leaves a part of a tile's sums; then adds and stores what of C falls to this part, 64 columns at a time: where all
+// parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
+template <class C>
+__device__ __forceinline__ void join_splits(const TensorArgs& args, const TileShared<C>& shared, TileOrder::Tile tile,
+                                            std::uint32_t rank, int consumer,
+                                            const typename C::Sum (&sum)[C::row_blocks][C::sums], int row, int col) {
+  const Meeting<C> meeting(args, tile, rank, consumer);
+  meeting.leave(tile.split, sum);
+  constexpr int slice_cols = 64, slices = C::cols / slice_cols, slice_sums = slice_cols / 2;
+  int slice = 0, step = 1;
+  if (slices > 1 && args.all_at_work) {
+    meeting.wait_for_all();
+    slice = tile.split;
+    step = args.order.splits;
+  } else if (!meeting.is_last()) {
+    return;
+  }
+#pragma unroll 1
+  for (; slice < slices; slice += step) {
+    typename C::Sum part[C::row_blocks][slice_sums];
+    meeting.add(slice, part);
+    store_tile<C, slice_sums>(args, shared, consumer, part, row, col + slice * slice_cols);
+  }
 }
 
 }  // namespace tessera::matmul

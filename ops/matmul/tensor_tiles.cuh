@@ -106,20 +106,61 @@ __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int 
   ptx::commit_products();
 }
 
+// Two consumers of one tile that keep a distance store their results one after the other, each while the other
+// multiplies. It is made once: who is alone with the tensor cores has twice their speed, which keeps it.
+template <class C>
+struct Distance {
+  static constexpr int barrier = 7, threads = 256;
+  static constexpr bool possible = C::sharers == 2;
+  int left;  // stages after which the other consumer may begin; negative: it has begun
+
+  __device__ Distance(const TensorArgs& args, int consumer) : left(-1) {
+    if (!possible || args.lead <= 0 || args.depth <= 0) return;
+    if (consumer == 0) left = min(args.lead, stages_of(args, args.order.at(first_unit<C>()).split));
+    else ptx::synchronize(barrier, threads);
+  }
+  __device__ __forceinline__ void count_stage() {
+    if (possible && left >= 0 && --left == 0) ptx::arrive(barrier, threads);
+  }
+};
+
+// Consumers that take tiles in turn begin a tile when the one before has asked for all its products. (A barrier tells a
+// phase from the next one alone: who skips another's stages must not begin before they have come.)
+template <class C>
+struct Turns {
+  const TileShared<C>& shared;
+  int consumer;
+  int taken = 0;
+
+  __device__ __forceinline__ void take() {
+    if constexpr (C::in_turn) {
+      // The first consumer's first turn has come before anybody gave it.
+      ptx::wait(shared.turn(consumer), static_cast<std::uint32_t>(consumer == 0 ? taken + 1 : taken) & 1);
+      ++taken;
+    }
+  }
+  __device__ __forceinline__ void give() const {
+    if constexpr (C::in_turn)
+      if (threadIdx.x % 128 == 0) ptx::arrive(shared.turn((consumer + 1) % C::consumers));
+  }
+};
+
 // Adds the products of a tile's stages to each other in the tensor cores' own registers.
 template <class C>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                           std::uint32_t givers,
+                                           std::uint32_t givers, Distance<C>& distance, const Turns<C>& turns,
                                            typename C::Sum (&sum)[C::row_blocks][C::sums]) {
   int before = -1;  // the stage whose products may still be under way
   for (int i = 0; i < count; ++i) {
     ptx::wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, row, sum, i > 0);
+    distance.count_stage();
     ptx::wait_for_products<1>();
     if (before >= 0) release<C>(shared, before, givers);
     before = ring.stage;
     ring.advance();
   }
+  turns.give();
   ptx::wait_for_products<0>();
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
@@ -130,7 +171,7 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
 // multiply.
 template <class C>
 __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                               std::uint32_t givers,
+                                               std::uint32_t givers, Distance<C>& distance, const Turns<C>& turns,
                                                typename C::Sum (&sum)[C::row_blocks][C::sums]) {
   typename C::Sum part[C::sums] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
@@ -148,8 +189,10 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
 #pragma unroll
       for (int j = 0; j < C::sums; ++j) sum[block][j] += part[j];
     }
+    distance.count_stage();
     ring.advance();
   }
+  turns.give();
 }
 
 template <class C>
@@ -175,24 +218,34 @@ template <class C>
 __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
   const Sharing<C> sharing(rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();  // who copies to this block
-  const int first_row = consumer * C::row_blocks * 64;
+  const int first_row = C::in_turn ? 0 : consumer * C::row_blocks * 64;
   Ring<C::stages> ring;
+  Distance<C> distance(args, consumer);
+  Turns<C> turns{shared, consumer};
+  int turn = 0;
   for (std::int32_t unit = first_unit<C>(); unit < args.units;
        unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
     const int count = stages_of(args, args.order.at(unit).split);
+    if constexpr (C::in_turn) {
+      if (turn++ % C::consumers != consumer) {
+        ring.skip(count);
+        continue;
+      }
+    }
+    turns.take();
     typename C::Sum sum[C::row_blocks][C::sums];
     // Of many sums also lest their registers count as in use before: there are none to spare.
     if (count <= 0 || C::promoted || C::row_blocks > 1)
 #pragma unroll
       for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
-    if constexpr (C::promoted) promote_stages<C>(shared, ring, count, first_row, givers, sum);
-    else sum_stages<C>(shared, ring, count, first_row, givers, sum);
+    if constexpr (C::promoted) promote_stages<C>(shared, ring, count, first_row, givers, distance, turns, sum);
+    else sum_stages<C>(shared, ring, count, first_row, givers, distance, turns, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
               col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    if (args.order.splits > 1 && !join_splits<C>(args, tile, rank, sum)) continue;
-    store_tile<C>(args, shared, consumer, sum, row, col);
+    if (args.order.splits > 1) join_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
+    else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
   if (args.boxed && threadIdx.x % 128 == 0) ptx::wait_until_read<0>();
 }
@@ -210,8 +263,10 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
     }
     for (int stage = 0; stage < C::stages; ++stage) {
       ptx::init(shared.full(stage), 1);
-      ptx::init(shared.empty(stage), C::consumers * (C::cluster_rows + C::cluster_cols - 1));
+      ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
     }
+    if constexpr (C::in_turn)
+      for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
     ptx::fence_init();
   }
   if constexpr (C::cluster == 1) __syncthreads();

@@ -26,6 +26,7 @@ TilePlan planned(TileShapes shapes, int tile, std::int64_t m, std::int64_t n, st
   out.blocks = out.order.count() * cluster;
   const std::int64_t rounds = parts(out.order.count(), std::max(1, processors / cluster));
   out.microseconds = static_cast<double>(rounds) * (out.split_depth * shape.stage_us + shape.tile_us) +
+                     shape.last_us +
                      (out.order.splits > 1 ? split_us * (out.order.splits + 1) : 0);
   return out;
 }

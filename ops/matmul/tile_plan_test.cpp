@@ -46,8 +46,8 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
   for (int i = 0; i < 5000; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
-    const auto tiles = static_cast<unsigned>(random() % 15 + 1);
-    const TileWish wish{.tile = static_cast<int>(random() % 5), .splits = static_cast<int>(random() % 17), .group = 0};
+    const auto tiles = static_cast<unsigned>(random() % 63 + 1);
+    const TileWish wish{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 17), .group = 0};
     const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
     const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];

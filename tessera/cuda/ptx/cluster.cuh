@@ -44,6 +44,13 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
+// What another block has written before it added to this can be read afterwards.
+__device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from) {
+  std::uint32_t out;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(from) : "memory");
+  return out;
+}
+
 // One lane of a warp whose lanes are all here.
 __device__ __forceinline__ bool elected() {
   std::uint32_t out;
@@ -57,7 +64,10 @@ __device__ __forceinline__ int opaque(int number) {
   return number;
 }
 
-// Some of a block's threads.
+// Some of a block's threads; those who only arrive do not wait.
+__device__ __forceinline__ void arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
 __device__ __forceinline__ void synchronize(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
