@@ -14,8 +14,7 @@ namespace {
 void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
   const LowProblem p = with_rows(LowProblem::of(arguments));
   if (p.m == 0 || p.n == 0) return;
-  TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"]});
-  job.args.lead = tuning["lead"];
+  TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   const bool b_is_e5m2 = p.b.element == Element::e5m2;
   switch (p.a.element) {
     case Element::bf16:
@@ -38,7 +37,7 @@ Choice with_tile(int tile) {
   if (tile != 0) out.tuning = Tuning{{"tile", tile}};
   out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
                 {.name = "group", .first = 0, .last = 64, .value = 0},
-                {.name = "lead", .first = 0, .last = 3, .value = 0}};
+                {.name = "strips", .first = 0, .last = 2, .value = 0}};
   for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.run[element] = run;
   out.refuses = tensor_refuses;

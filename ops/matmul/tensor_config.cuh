@@ -35,10 +35,10 @@ struct TensorEpilogue {
 struct TensorArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 64 rows
   TileOrder order;
-  std::int32_t units;  // of work in all
+  StripOrder strips;         // beyond the order's tiles
+  std::int32_t tiles, units;  // of work: the order's, and all
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
-  std::int32_t lead;                // stages by which the first of two consumers goes ahead
   std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
   TensorEpilogue epilogue;
   void* out;
@@ -78,6 +78,7 @@ struct Tile {
   static constexpr int sharers = in_turn ? 1 : consumers;      // consumers of one tile
   static constexpr int row_blocks = rows / sharers / 64;       // of 64 rows, of one consumer
   static constexpr int sums = cols / 2;                        // of a thread, in each of them
+  static constexpr bool strips = cols > StripOrder::cols && !in_turn;  // whether it can do with fewer columns
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.

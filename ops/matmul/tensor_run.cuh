@@ -29,7 +29,9 @@ std::pair<Readable, Readable> read_factors(const TensorJob& job, bool turns, Run
 
 inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
   args.order = plan.order;
-  args.units = static_cast<std::int32_t>(plan.order.count());
+  args.strips = plan.strips;
+  args.tiles = static_cast<std::int32_t>(plan.order.count());
+  args.units = static_cast<std::int32_t>(plan.units);
   args.depth = plan.depth;
   args.split_depth = plan.split_depth;
   args.arrived = static_cast<std::uint32_t*>(run.workspace);
@@ -43,13 +45,12 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .promoted = promoted},
     {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_cols = 2, .promoted = promoted},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
-    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true, .promoted = promoted},
-    {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_rows = 2, .cluster_cols = 2, .promoted = promoted}};
+    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true, .promoted = promoted}};
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
 // Kernels for turned operands exist for these tiles, where they can. The others take what was packed.
-inline constexpr unsigned turning_tiles = 0b000101, all_tiles = (1u << tile_count) - 1;
+inline constexpr unsigned turning_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
 template <class C>
 void launch(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
@@ -97,7 +98,7 @@ void run_tiles(TensorJob& job, CUtensorMapDataType type, bool fast, Run& run) {
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
-                                        launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>};
+                                        launch_tile<Kind, promotes, 4>};
   static_assert(std::size(launches) == tile_count);
   launches[plan.tile](args, a, b, type, fast, run);
 }

@@ -49,26 +49,41 @@ class Meeting {
       atomicAdd(here, 1u);
       while (ptx::load_acquire(here) < static_cast<std::uint32_t>(splits_)) {
       }
-      // Who has seen that last makes both counters 0 again.
-      const auto others = static_cast<unsigned>(splits_) - 1;
-      if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others) atomicExch(here, 0u);
       __threadfence();
     }
     synchronize();
   }
 
-  // The sums of one of the slices of a tile's columns.
+  // Who has seen that all have come, as the last, makes both counters 0 again.
+  __device__ __forceinline__ void depart() const {
+    if (me_ != 0) return;
+    const auto others = static_cast<unsigned>(splits_) - 1;
+    if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others) atomicExch(arrived_ + place_, 0u);
+  }
+
+  // The sums of one of the slices of a tile's columns. A part is under way while the one before is added.
   template <int sums>
   __device__ __forceinline__ void add(int slice, Sum (&sum)[C::row_blocks][sums]) const {
-    const Sum* from = all_ + slice * sums * C::workers;
-    const auto there = [&](int i) { return __ldcg(from + (i / sums * C::sums + i % sums) * C::workers); };
+    constexpr int count = C::row_blocks * sums;
+    const Sum* const from = all_ + slice * sums * C::workers;
+    Sum next[count];
+    const auto load = [&](int split) {
 #pragma unroll
-    for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] = there(i);
+      for (int i = 0; i < count; ++i)
+        next[i] = __ldcg(from + (split * each + i / sums * C::sums + i % sums) * C::workers);
+    };
+    load(0);
+#pragma unroll
+    for (int i = 0; i < count; ++i) sum[i / sums][i % sums] = next[i];
+    load(1);
 #pragma unroll 1
-    for (int split = 1; split < splits_; ++split) {
-      from += each * C::workers;
+    for (int split = 2; split <= splits_; ++split) {
+      Sum part[count];
 #pragma unroll
-      for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] += there(i);
+      for (int i = 0; i < count; ++i) part[i] = next[i];
+      if (split < splits_) load(split);
+#pragma unroll
+      for (int i = 0; i < count; ++i) sum[i / sums][i % sums] += part[i];
     }
   }
 
@@ -90,7 +105,8 @@ __device__ __forceinline__ void join_splits(const TensorArgs& args, const TileSh
   meeting.leave(tile.split, sum);
   constexpr int slice_cols = 64, slices = C::cols / slice_cols, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;
-  if (slices > 1 && args.all_at_work) {
+  const bool together = slices > 1 && args.all_at_work;
+  if (together) {
     meeting.wait_for_all();
     slice = tile.split;
     step = args.order.splits;
@@ -103,6 +119,7 @@ __device__ __forceinline__ void join_splits(const TensorArgs& args, const TileSh
     meeting.add(slice, part);
     store_tile<C, slice_sums>(args, shared, consumer, part, row, col + slice * slice_cols);
   }
+  if (together) meeting.depart();
 }
 
 }  // namespace tessera::matmul

@@ -17,6 +17,7 @@ TilePlan plan_of(const TileConfig& config, const TensorJob& job, int group) {
   TilePlan out;
   out.order = {.rows = parts(job.args.m, config.rows), .cols = parts(job.args.n, config.cols)};
   out.order.group = group > 0 ? group : out.order.rows;
+  out.units = out.order.count();
   out.depth = out.split_depth = parts(job.a.k * job.a.bytes, 128);
   return out;
 }

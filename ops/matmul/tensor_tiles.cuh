@@ -54,11 +54,38 @@ __device__ __forceinline__ void copy_stage(const TensorArgs& args, const TileSha
                                                        sharing.of_b(), full);
 }
 
+// The same of a piece of a strip, which no other block shares. A box of B may hold more columns than the strip.
+template <class C>
+__device__ __forceinline__ void copy_piece_stage(const TensorArgs& args, const TileShared<C>& shared, int stage, int row,
+                                                 int col, int k) {
+  constexpr int a_lines = C::rows / C::cluster_cols, b_lines = C::turn_b ? StripOrder::cols : C::cols / C::cluster_rows;
+  static_assert(b_lines >= StripOrder::cols);
+  ptx::Barrier& full = shared.full(stage);
+  ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
+#pragma unroll
+  for (int i = 0; i < C::cluster_cols; ++i)
+    copy_operand<C, C::turn_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines, k, 0, 0, full);
+  copy_operand<C, C::turn_b, b_lines, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
+}
+
 // From where to where a split goes, in stages.
 __device__ __forceinline__ int first_stage(const TensorArgs& args, int split) { return split * args.split_depth; }
 __device__ __forceinline__ int stages_of(const TensorArgs& args, int split) {
   const int left = args.depth - first_stage(args, split);
   return left < args.split_depth ? left : args.split_depth;
+}
+
+// A block's pieces of a unit of strips, one after the other.
+template <class C, class Do>
+__device__ __forceinline__ void each_piece(const TensorArgs& args, std::int32_t unit, std::uint32_t rank, const Do& act) {
+  const int first_col = args.order.cols * C::cluster_cols * C::cols;
+#pragma unroll 1
+  for (std::int32_t i = 0; i < args.strips.tall; ++i) {
+    const StripOrder::Piece piece =
+        args.strips.at(unit - args.tiles, i, C::cluster, static_cast<std::int32_t>(rank));
+    if (!piece.there) return;
+    act(piece.line * C::rows, first_col + piece.strip * StripOrder::cols);
+  }
 }
 
 template <class C>
@@ -68,22 +95,22 @@ __device__ __forceinline__ std::int32_t first_unit() {
 
 inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
 
-// Tells those who copy to this block that a stage has been read.
-template <class C>
+// Tells those who copy to this block that a stage has been read; `alone`: that is this block, for all of them.
+template <class C, bool alone>
 __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t givers) {
   const int me = static_cast<int>(threadIdx.x) % 128;
-  if constexpr (C::cluster == 1) {
-    if (me == 0) ptx::arrive(shared.empty(stage));
+  if constexpr (C::cluster == 1 || alone) {
+    if (me < C::cluster_rows + C::cluster_cols - 1) ptx::arrive(shared.empty(stage));
   } else {
     if (me < C::cluster && (givers >> me & 1) != 0) ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
   }
 }
 
 // What a consumer multiplies of a stage: 64 rows, from row `row` of the tile on.
-template <class C>
+template <class C, int cols>
 __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int stage, int row,
-                                              typename C::Sum (&sum)[C::sums], int step, bool keep) {
-  using Product = ptx::Product<typename C::Kind, C::cols, C::turn_a, C::turn_b>;
+                                              typename C::Sum (&sum)[cols / 2], int step, bool keep) {
+  using Product = ptx::Product<typename C::Kind, cols, C::turn_a, C::turn_b>;
   constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
   const std::uint64_t right = C::turn_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
@@ -94,35 +121,17 @@ __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int s
 }
 
 // All of them, from row `row` on: one group of products, under way when this returns.
-template <class C>
+template <class C, int cols = C::cols>
 __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int stage, int row,
-                                               typename C::Sum (&sum)[C::row_blocks][C::sums], bool keep) {
+                                               typename C::Sum (&sum)[C::row_blocks][cols / 2], bool keep) {
   ptx::begin_products();
 #pragma unroll
   for (int step = 0; step < steps_of_stage; ++step)
 #pragma unroll
     for (int block = 0; block < C::row_blocks; ++block)
-      multiply_rows<C>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
+      multiply_rows<C, cols>(shared, stage, row + block * 64, sum[block], step, keep || step > 0);
   ptx::commit_products();
 }
-
-// Two consumers of one tile that keep a distance store their results one after the other, each while the other
-// multiplies. It is made once: who is alone with the tensor cores has twice their speed, which keeps it.
-template <class C>
-struct Distance {
-  static constexpr int barrier = 7, threads = 256;
-  static constexpr bool possible = C::sharers == 2;
-  int left;  // stages after which the other consumer may begin; negative: it has begun
-
-  __device__ Distance(const TensorArgs& args, int consumer) : left(-1) {
-    if (!possible || args.lead <= 0 || args.depth <= 0) return;
-    if (consumer == 0) left = min(args.lead, stages_of(args, args.order.at(first_unit<C>()).split));
-    else ptx::synchronize(barrier, threads);
-  }
-  __device__ __forceinline__ void count_stage() {
-    if (possible && left >= 0 && --left == 0) ptx::arrive(barrier, threads);
-  }
-};
 
 // Consumers that take tiles in turn begin a tile when the one before has asked for all its products. (A barrier tells a
 // phase from the next one alone: who skips another's stages must not begin before they have come.)
@@ -146,17 +155,16 @@ struct Turns {
 };
 
 // Adds the products of a tile's stages to each other in the tensor cores' own registers.
-template <class C>
+template <class C, int cols>
 __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                           std::uint32_t givers, Distance<C>& distance, const Turns<C>& turns,
-                                           typename C::Sum (&sum)[C::row_blocks][C::sums]) {
+                                           std::uint32_t givers, const Turns<C>& turns,
+                                           typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   int before = -1;  // the stage whose products may still be under way
   for (int i = 0; i < count; ++i) {
     ptx::wait(shared.full(ring.stage), ring.parity);
-    multiply_stage<C>(shared, ring.stage, row, sum, i > 0);
-    distance.count_stage();
+    multiply_stage<C, cols>(shared, ring.stage, row, sum, i > 0);
     ptx::wait_for_products<1>();
-    if (before >= 0) release<C>(shared, before, givers);
+    if (before >= 0) release<C, cols != C::cols>(shared, before, givers);
     before = ring.stage;
     ring.advance();
   }
@@ -164,16 +172,16 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
   ptx::wait_for_products<0>();
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
-  if (before >= 0) release<C>(shared, before, givers);
+  if (before >= 0) release<C, cols != C::cols>(shared, before, givers);
 }
 
 // Sums each stage by itself, as the tensor cores do it, and adds that in f32. While one consumer adds, the others
 // multiply.
-template <class C>
+template <class C, int cols>
 __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                               std::uint32_t givers, Distance<C>& distance, const Turns<C>& turns,
-                                               typename C::Sum (&sum)[C::row_blocks][C::sums]) {
-  typename C::Sum part[C::sums] = {};  // else its registers would count as in use before
+                                               std::uint32_t givers, const Turns<C>& turns,
+                                               typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
+  typename C::Sum part[cols / 2] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
     ptx::wait(shared.full(ring.stage), ring.parity);
 #pragma unroll
@@ -181,15 +189,14 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
       ptx::begin_products();
 #pragma unroll
       for (int step = 0; step < steps_of_stage; ++step)
-        multiply_rows<C>(shared, ring.stage, row + block * 64, part, step, step > 0);
+        multiply_rows<C, cols>(shared, ring.stage, row + block * 64, part, step, step > 0);
       ptx::commit_products();
       ptx::wait_for_products<0>();
       ptx::touch(part);
-      if (block + 1 == C::row_blocks) release<C>(shared, ring.stage, givers);
+      if (block + 1 == C::row_blocks) release<C, cols != C::cols>(shared, ring.stage, givers);
 #pragma unroll
-      for (int j = 0; j < C::sums; ++j) sum[block][j] += part[j];
+      for (int j = 0; j < cols / 2; ++j) sum[block][j] += part[j];
     }
-    distance.count_stage();
     ring.advance();
   }
   turns.give();
@@ -202,6 +209,18 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
   constexpr int k_of_stage = 128 / C::element_bytes;
   for (std::int32_t unit = first_unit<C>(); unit < args.units;
        unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+    if constexpr (C::strips) {
+      if (unit >= args.tiles) {
+        each_piece<C>(args, unit, rank, [&](int row, int col) {
+          for (int i = 0; i < args.depth; ++i) {
+            ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+            copy_piece_stage<C>(args, shared, ring.stage, row, col, i * k_of_stage);
+            ring.advance();
+          }
+        });
+        continue;
+      }
+    }
     const TileOrder::Tile tile = args.order.at(unit);
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
               col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
@@ -214,17 +233,39 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
   }
 }
 
+// Sums of `count` stages; all of them 0 first, lest their registers count as in use before: there are none to spare.
+template <class C, int cols>
+__device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
+                                       std::uint32_t givers, const Turns<C>& turns,
+                                       typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
+  constexpr int sums = cols / 2;
+  if (count <= 0 || C::promoted || C::row_blocks > 1)
+#pragma unroll
+    for (int i = 0; i < C::row_blocks * sums; ++i) sum[i / sums][i % sums] = 0;
+  if constexpr (C::promoted) promote_stages<C, cols>(shared, ring, count, row, givers, turns, sum);
+  else sum_stages<C, cols>(shared, ring, count, row, givers, turns, sum);
+}
+
 template <class C>
 __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
   const Sharing<C> sharing(rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();  // who copies to this block
   const int first_row = C::in_turn ? 0 : consumer * C::row_blocks * 64;
   Ring<C::stages> ring;
-  Distance<C> distance(args, consumer);
   Turns<C> turns{shared, consumer};
   int turn = 0;
   for (std::int32_t unit = first_unit<C>(); unit < args.units;
        unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+    if constexpr (C::strips) {
+      if (unit >= args.tiles) {
+        each_piece<C>(args, unit, rank, [&](int row, int col) {
+          typename C::Sum sum[C::row_blocks][StripOrder::cols / 2];
+          sum_up<C, StripOrder::cols>(shared, ring, args.depth, first_row, givers, turns, sum);
+          store_tile<C, StripOrder::cols / 2>(args, shared, consumer, sum, row + first_row, col);
+        });
+        continue;
+      }
+    }
     const int count = stages_of(args, args.order.at(unit).split);
     if constexpr (C::in_turn) {
       if (turn++ % C::consumers != consumer) {
@@ -234,12 +275,7 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
     }
     turns.take();
     typename C::Sum sum[C::row_blocks][C::sums];
-    // Of many sums also lest their registers count as in use before: there are none to spare.
-    if (count <= 0 || C::promoted || C::row_blocks > 1)
-#pragma unroll
-      for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
-    if constexpr (C::promoted) promote_stages<C>(shared, ring, count, first_row, givers, distance, turns, sum);
-    else sum_stages<C>(shared, ring, count, first_row, givers, distance, turns, sum);
+    sum_up<C, C::cols>(shared, ring, count, first_row, givers, turns, sum);
     // Computed afresh: the products leave no register for what is needed only now.
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,

@@ -31,4 +31,27 @@ struct TileOrder {
   }
 };
 
+// What is left of C's columns beyond whole tiles, in strips of 64: each line of them beside one block's rows is a piece.
+// Blocks of a cluster work on pieces apart; a unit of work is `tall` pieces for each of them, one after the other.
+struct StripOrder {
+  static constexpr int cols = 64;
+  std::int32_t lines = 0, strips = 0;  // blocks' rows; strips beside each other
+  std::int32_t tall = 1;
+
+  struct Piece {
+    std::int32_t line, strip;
+    bool there;
+  };
+
+  TESSERA_BOTH std::int64_t pieces() const { return std::int64_t{lines} * strips; }
+  TESSERA_BOTH std::int64_t units(int cluster) const {
+    const std::int64_t each = std::int64_t{tall} * cluster;
+    return (pieces() + each - 1) / each;
+  }
+  TESSERA_BOTH Piece at(std::int32_t unit, std::int32_t i, int cluster, std::int32_t rank) const {
+    const std::int32_t piece = (unit * tall + i) * cluster + rank;
+    return {piece % lines, piece / lines, piece < lines * strips};
+  }
+};
+
 }  // namespace tessera::matmul

@@ -5,12 +5,42 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr double split_us = 1.5;  // each part's sums on their way through memory
+constexpr double meeting_us = 5, split_us = 0.7;  // parts that wait for each other; each part's sums on their way through memory
 constexpr std::int64_t least_stages = 8;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// What a model tells of `units` that blocks take in turn, the first `tiles` of them as long as `tile_us`, the others strips.
+double longest(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us, std::int64_t clusters) {
+  double out = 0;
+  for (std::int64_t i = 0; i < std::min(clusters, units); ++i) {
+    const std::int64_t all = (units - i - 1) / clusters + 1, whole = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
+    out = std::max(out, static_cast<double>(whole) * tile_us + static_cast<double>(all - whole) * unit_us);
+  }
+  return out;
+}
+
+// The same with columns that fill no tile in strips; as it was where there are none, or too many.
+TilePlan in_strips(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t clusters) {
+  constexpr std::int64_t most_strips = 2;
+  const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols, strips = parts(n % wide, StripOrder::cols);
+  if (shape.strip_us == 0 || n < wide || strips == 0 || strips > most_strips || whole.order.splits > 1) return whole;
+  const int cluster = shape.cluster_rows * shape.cluster_cols;
+  const double tile_us = whole.depth * shape.stage_us + shape.tile_us, piece_us = whole.depth * shape.strip_us + shape.tile_us;
+  TilePlan best = whole;
+  for (std::int32_t tall = 1; tall <= 8; ++tall) {
+    TilePlan out = whole;
+    out.order.cols = static_cast<std::int32_t>(n / wide);
+    out.strips = {static_cast<std::int32_t>(parts(m, shape.rows)), static_cast<std::int32_t>(strips), tall};
+    out.units = out.order.count() + out.strips.units(cluster);
+    out.blocks = out.units * cluster;
+    out.microseconds = shape.last_us + longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
+    if (best.strips.strips == 0 || out.microseconds < best.microseconds) best = out;
+  }
+  return best;
+}
 
 TilePlan planned(TileShapes shapes, int tile, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors) {
   const TileShape& shape = shapes[static_cast<std::size_t>(tile)];
@@ -23,11 +53,12 @@ TilePlan planned(TileShapes shapes, int tile, std::int64_t m, std::int64_t n, st
   out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
   out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
   const int cluster = shape.cluster_rows * shape.cluster_cols;
-  out.blocks = out.order.count() * cluster;
-  const std::int64_t rounds = parts(out.order.count(), std::max(1, processors / cluster));
+  out.units = out.order.count();
+  out.blocks = out.units * cluster;
+  const std::int64_t rounds = parts(out.units, std::max(1, processors / cluster));
   out.microseconds = static_cast<double>(rounds) * (out.split_depth * shape.stage_us + shape.tile_us) +
                      shape.last_us +
-                     (out.order.splits > 1 ? split_us * (out.order.splits + 1) : 0);
+                     (out.order.splits > 1 ? meeting_us + split_us * out.order.splits : 0);
   return out;
 }
 
@@ -53,13 +84,18 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         if (wish.splits == 0) continue;
         plan = planned(shapes, tile, m, n, stages, 1, processors);
       }
+      if (wish.strips != 1) {
+        const TileShape& shape = shapes[static_cast<std::size_t>(tile)];
+        const TilePlan narrow = in_strips(plan, shape, m, n, std::max(1, processors / (shape.cluster_rows * shape.cluster_cols)));
+        if (wish.strips == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
+      }
       if (found && plan.microseconds >= best.microseconds) continue;
       best = plan;
       found = true;
     }
   }
   // A wish for a tile that these operands do not allow is not heard.
-  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group});
+  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group, .strips = wish.strips});
   if (wish.group != 0) best.order.group = wish.group;
   return best;
 }

@@ -12,25 +12,24 @@ struct TileShape {
   double stage_us;  // what 128 bytes of k take a block whose multiprocessors are all busy
   double tile_us;   // a tile's first copies and its results, as far as nobody multiplies beside them
   double last_us;   // what is hidden so but for a block's last tile
+  double strip_us = 0;  // as stage_us, of a strip of few columns; 0: the kernel has no strips
 };
 using TileShapes = std::span<const TileShape>;
 
-// The tiles that kernels were made for, the largest first; then one whose results are stored beside the next tile's
-// products, and one in clusters of four. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
-inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.62, 1.3, 0},
-                                            {128, 128, 2, 1, 0.36, 1.3, 0},
-                                            {128, 64, 1, 2, 0.21, 1.3, 0},
-                                            {64, 64, 1, 1, 0.17, 1.3, 0},
-                                            {128, 128, 2, 1, 0.37, 0.1, 1.2},
-                                            {128, 64, 2, 2, 0.21, 1.3, 0}};
+// The tiles that kernels were made for, the largest first; the last one's results are stored beside the next tile's
+// products. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
+inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.0, 0, 0.2},
+                                            {128, 128, 2, 1, 0.333, 1.3, 0, 0.2},
+                                            {128, 64, 1, 2, 0.205, 1.0, 0},
+                                            {64, 64, 1, 1, 0.165, 0.6, 0},
+                                            {128, 128, 2, 1, 0.335, 0.7, 0.8}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted.
-inline constexpr TileShape promoted_shapes[tile_count] = {{256, 128, 1, 2, 0.64, 1.3, 0},
-                                                          {128, 128, 2, 1, 0.38, 1.3, 0},
-                                                          {128, 64, 1, 2, 0.23, 1.3, 0},
-                                                          {64, 64, 1, 1, 0.19, 1.3, 0},
-                                                          {128, 128, 2, 1, 0.39, 0.1, 1.2},
-                                                          {128, 64, 2, 2, 0.23, 1.3, 0}};
+inline constexpr TileShape promoted_shapes[tile_count] = {{256, 128, 1, 2, 0.68, 2.0, 0, 0.35},
+                                                          {128, 128, 2, 1, 0.36, 1.3, 0, 0.2},
+                                                          {128, 64, 1, 2, 0.23, 1.0, 0},
+                                                          {64, 64, 1, 1, 0.185, 0.6, 0},
+                                                          {128, 128, 2, 1, 0.365, 0.7, 0.8}};
 
 // Sums of splits wait in spare memory of this size, beside a counter for each tile.
 inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_split_tiles = std::int64_t{1} << 16;
@@ -38,6 +37,8 @@ inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_sp
 struct TilePlan {
   int tile = 0;  // of the shapes
   TileOrder order;
+  StripOrder strips;  // for columns beyond the order's
+  std::int64_t units = 0;  // of work, of a cluster each
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each split
   double microseconds = 0;                  // what the model tells
 
@@ -48,6 +49,7 @@ struct TilePlan {
 struct TileWish {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;
+  int strips = 0;  // 1: none; 2: where they can be
 };
 
 // m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at least.

@@ -40,20 +40,52 @@ TEST(TileOrder, NeighboursShareRowsAndColumns) {
   EXPECT_EQ(cols.size(), 8u);
 }
 
+TEST(StripOrder, MeetsEveryPieceOnce) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 500; ++i) {
+    const StripOrder strips{.lines = static_cast<std::int32_t>(random() % 60 + 1), .strips = static_cast<std::int32_t>(random() % 2 + 1),
+                            .tall = static_cast<std::int32_t>(random() % 8 + 1)};
+    const int cluster = static_cast<int>(random() % 2 + 1);
+    std::set<std::pair<int, int>> met;
+    for (std::int32_t unit = 0; unit < strips.units(cluster); ++unit) {
+      int in_unit = 0;
+      for (std::int32_t rank = 0; rank < cluster; ++rank)
+        for (std::int32_t k = 0; k < strips.tall; ++k) {
+          const StripOrder::Piece piece = strips.at(unit, k, cluster, rank);
+          if (!piece.there) continue;
+          ++in_unit;
+          ASSERT_TRUE(piece.line >= 0 && piece.line < strips.lines && piece.strip >= 0 && piece.strip < strips.strips);
+          ASSERT_TRUE(met.emplace(piece.line, piece.strip).second);
+        }
+      ASSERT_GT(in_unit, 0);
+    }
+    ASSERT_EQ(static_cast<std::int64_t>(met.size()), strips.pieces());
+  }
+}
+
 TEST(TilePlan, CoversAnyShapeAndItsSum) {
   std::mt19937 random(2);
   const auto size = [&] { return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100)); };
   for (int i = 0; i < 5000; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
-    const auto tiles = static_cast<unsigned>(random() % 63 + 1);
-    const TileWish wish{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 17), .group = 0};
+    const auto tiles = static_cast<unsigned>(random() % 31 + 1);
+    const TileWish wish{.tile = static_cast<int>(random() % 6), .splits = static_cast<int>(random() % 17), .group = 0,
+                        .strips = static_cast<int>(random() % 3)};
     const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
     const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
     const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows, width = std::int64_t{shape.cols} * shape.cluster_cols;
     ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
-    ASSERT_TRUE(plan.order.cols * width >= n && (plan.order.cols - 1) * width < n);
+    const std::int64_t whole = plan.order.cols * width, left = n - whole;
+    if (plan.strips.strips > 0) {
+      ASSERT_TRUE(left > (plan.strips.strips - 1) * StripOrder::cols && left <= plan.strips.strips * StripOrder::cols);
+      ASSERT_TRUE(plan.strips.lines * shape.rows >= m && (plan.strips.lines - 1) * shape.rows < m);
+      ASSERT_EQ(plan.order.splits, 1);
+    } else {
+      ASSERT_TRUE(left <= 0 && left > -width);
+    }
+    ASSERT_EQ(plan.units, plan.order.count() + plan.strips.units(shape.cluster_rows * shape.cluster_cols));
     // Each split has something to add, and together they have all.
     ASSERT_EQ(plan.depth, (k + 63) / 64);
     ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
@@ -79,7 +111,13 @@ TEST(TilePlan, KnownShapes) {
   // 2048 tiles, two in a cluster, on 66 clusters: 16 rounds.
   const TilePlan large = plan_tiles(tile_shapes, 8192, 8192, 512, 64, 132, 0b0001);
   EXPECT_EQ(large.order.count(), 1024);
-  EXPECT_NEAR(large.microseconds, 16 * (8 * tile_shapes[0].stage_us + 1.3), 1e-9);
+  EXPECT_NEAR(large.microseconds, 16 * (8 * tile_shapes[0].stage_us + tile_shapes[0].tile_us), 1e-9);
+  // One column more than 16 tiles of 256: no fifth round, but strips for those who have three tiles.
+  const TilePlan odd = plan_tiles(tile_shapes, 4095, 4097, 4093, 64, 132, 0b0001);
+  EXPECT_EQ(odd.order.cols, 16);
+  EXPECT_EQ(odd.strips.strips, 1);
+  EXPECT_EQ(odd.units, 256 + 8);
+  EXPECT_NEAR(odd.microseconds, 4 * (64 * tile_shapes[0].stage_us + tile_shapes[0].tile_us), 1e-9);
 }
 
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
