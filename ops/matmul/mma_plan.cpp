@@ -6,11 +6,10 @@
 namespace tessera::matmul {
 namespace {
 
-// In cycles, and bytes a cycle, of a multiprocessor. That of shared memory is exact; the others are what GPUs
-// with these instructions come near to. Only their proportions matter.
-constexpr double shared_rate = 128, cache_rate = 40, memory_rate = 16, store_rate = 32;
-constexpr double start = 1500;  // first copies, and a split's way through the counter
-constexpr double barrier = 40;  // of a stage, where no other block has something to multiply
+// Fitted as the costs of tiles are. Only their proportions matter.
+constexpr double memory_rate = 17;                // bytes a cycle, of a multiprocessor
+constexpr double seen = 0.08;                     // of ends, where other blocks multiply meanwhile
+constexpr double meeting = 2300, part_rate = 21;  // cycles, and bytes a cycle, of sums that parts leave and add
 constexpr std::int64_t least_stages = 8, most_splits = 16, widest = 128;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
@@ -21,22 +20,15 @@ double together(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
 }
 
-double stage_cycles(const MmaElement& element, const MmaConfig& tile) {
-  const double depth = 128.0 / element.bytes, warps = tile.threads() / 32;
-  const double products = tile.rows * tile.cols * depth / element.rate;
-  const double copied = (tile.rows + tile.cols) * 128.0,
-               loaded = warps * (tile.warp_rows + tile.warp_cols) * 128.0;
-  return together(products, (copied + loaded) / shared_rate, copied / cache_rate);
-}
-
 double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_bytes, int processors) {
-  const MmaConfig& tile = element.tiles[static_cast<std::size_t>(plan.tile)];
-  const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
+  const auto at = static_cast<std::size_t>(plan.tile);
+  const MmaConfig& tile = element.tiles[at];
+  const MmaCost& cost = element.costs[at];
   const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
-  const bool alone = each == 1 && tile.threads() <= 128;
-  const double sums = each * plan.split_depth * (stage_cycles(element, tile) + (alone ? barrier : 0));
-  const double ends = (start + tile_bytes / store_rate) * (tile.blocks == 1 ? each : 1);
-  const double joined = plan.order.splits > 1 ? start + tile_bytes / store_rate * (plan.order.splits + 1) : 0;
+  const double sums = each * plan.split_depth * (each == 1 ? cost.alone : cost.stage);
+  const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
+  const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
+  const double joined = plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
   return together(sums, operand_bytes / (memory_rate * processors)) + ends + joined;
 }
 

@@ -17,12 +17,24 @@ inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},
                                               {16, 128, 16, 32, 6, 2}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};
 
-// What the kernels multiply: bytes of an element and of a sum, multiply-adds in a cycle of a multiprocessor.
+// What a tile takes a multiprocessor, in cycles: a stage where other blocks are there or wait, and where none is; its
+// beginning and end.
+struct MmaCost {
+  double stage, alone, ends;
+};
+// Of doubles: fitted to products of ten shapes on one NVIDIA H200, each in every tile and in several parts. Of 16 bits:
+// what the tensor cores, shared memory and the cache allow.
+inline constexpr MmaCost mma_f64_costs[] = {
+    {2340, 2340, 7000}, {1190, 1410, 6500}, {605, 770, 7000}, {360, 500, 9000}, {445, 555, 7200}};
+inline constexpr MmaCost mma_half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
+
+// What the kernels multiply: bytes of an element and of a sum.
 struct MmaElement {
   std::span<const MmaConfig> tiles;
-  int bytes, sum_bytes, rate;
+  std::span<const MmaCost> costs;
+  int bytes, sum_bytes;
 };
-inline constexpr MmaElement mma_f64{mma_f64_tiles, 8, 8, 128}, mma_half{mma_half_tiles, 2, 4, 1024};
+inline constexpr MmaElement mma_f64{mma_f64_tiles, mma_f64_costs, 8, 8}, mma_half{mma_half_tiles, mma_half_costs, 2, 4};
 
 struct MmaPlan {
   int tile = 0;

@@ -70,11 +70,11 @@ TEST(MmaPlan, KnownShapes) {
   const auto f64 = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return plan_mma(mma_f64, m, n, k, h200);
   };
-  EXPECT_EQ(f64(8192, 8192, 8192).tile, 0);  // 128 × 128
+  EXPECT_EQ(f64(8192, 8192, 8192).tile, 1);  // 128 × 64, two blocks on a multiprocessor
   EXPECT_EQ(f64(8192, 8192, 8192).order.splits, 1);
   EXPECT_EQ(f64(8192, 8192, 512).tile, 1);  // many beginnings and ends, which two blocks hide from each other
-  EXPECT_EQ(f64(1024, 1024, 1024).tile, 1);  // 128 tiles for 132 multiprocessors
-  EXPECT_EQ(f64(512, 512, 512).tile, 3);     // likewise
+  EXPECT_EQ(f64(1024, 1024, 1024).tile, 2);  // 256 tiles of 64 × 64, two blocks on each of 132 multiprocessors
+  EXPECT_EQ(f64(64, 7168, 2112).order.splits, 2);
   EXPECT_EQ(f64(16, 8192, 8192).tile, 4);    // as many rows as A
   EXPECT_GT(f64(128, 4096, 7168).order.splits, 1);
   EXPECT_EQ(f64(1, 1, 0).depth, 0);

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
   store_tile<C, C::sums>(args, shared, 0, sum, row, col);
-  if (args.boxed && threadIdx.x == 0) ptx::wait_until_read<0>();
+  if (args.boxed && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
 }  // namespace tessera::matmul

@@ -33,7 +33,7 @@ struct TensorEpilogue {
 };
 
 struct TensorArgs {
-  CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 64 rows
+  CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
   TileOrder order;
   StripOrder strips;         // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all

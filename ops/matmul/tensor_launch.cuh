@@ -56,7 +56,7 @@ inline CUtensorMapDataType map_type(Element element) {
 // Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool has_boxes(const TensorArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
-  return args.plain && cuda::has_tensor_map(result_lines(args), bytes) &&
+  return args.epilogue.plain() && bytes > 1 && cuda::has_tensor_map(result_lines(args), bytes) &&
          args.n * bytes % 16 == 0;
 }
 
@@ -96,7 +96,7 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
   args.boxed = has_boxes(args);
   if (args.boxed)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
-                              static_cast<int>(size_of(args.out_element)), 64);
+                              static_cast<int>(size_of(args.out_element)), 16);
 }
 
 template <class C>

@@ -3,7 +3,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include "tessera/cuda/check.hpp"
+#include "tessera/cuda/ptx/cluster.cuh"
 
 namespace tessera::matmul {
 
@@ -30,6 +32,12 @@ struct PackArgs {
   std::int64_t to_step;  // in words of 4 bytes
 };
 
+// Both operands of a product in one launch, if both need it.
+struct PackPair {
+  PackArgs of[2];
+  int count = 0;
+};
+
 template <int bytes> struct Bits;
 template <> struct Bits<1> { using Type = std::uint8_t; };
 template <> struct Bits<2> { using Type = std::uint16_t; };
@@ -47,37 +55,60 @@ __device__ __forceinline__ std::uint32_t gather(const unsigned char* from, std::
   return out;
 }
 
-// Where k is contiguous: lines that only begin at wrong addresses. A word is cut from the two that hold its bytes.
+// Where k is contiguous: lines that only begin at wrong addresses. 16 bytes are cut from the 32 that hold them.
 struct ShiftShape {
-  static constexpr int threads = 256, words = 8;                // of each lane
-  static constexpr int words_of_warp = 32 * words, lines = 8;   // of a block: a line for each warp
+  static constexpr int threads = 256, pieces = 4;                 // of each lane
+  static constexpr int pieces_of_warp = 32 * pieces, lines = 8;  // of a block: a line for each warp
 };
+
+// Bytes `words`·4 + `bits`/8 … of two pieces beside each other.
+__device__ __forceinline__ uint4 cut(const uint4& low, const uint4& high, std::uint32_t words, std::uint32_t bits) {
+  std::uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  if ((words & 2) != 0)
+#pragma unroll
+    for (int i = 0; i < 6; ++i) w[i] = w[i + 2];
+  if ((words & 1) != 0)
+#pragma unroll
+    for (int i = 0; i < 5; ++i) w[i] = w[i + 1];
+  return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits), __funnelshift_r(w[2], w[3], bits),
+          __funnelshift_r(w[3], w[4], bits)};
+}
+
 template <int bytes>
-__global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_constant__ PackArgs args) {
-  constexpr int each = 4 / bytes;
+__global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_constant__ PackPair pair) {
+  constexpr int each = 16 / bytes;
+  cuda::ptx::let_next_kernel_start();
+  const PackArgs& args = pair.of[blockIdx.z];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t line = std::int64_t{blockIdx.y} * ShiftShape::lines + warp;
   if (line >= args.lines) return;
   const unsigned char* const from = args.from + line * args.line_step * bytes;
-  const auto off = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 4);
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(from - off);
-  std::uint32_t* const to = args.to + line * args.to_step;
-  const std::int64_t first = std::int64_t{blockIdx.x} * ShiftShape::words_of_warp + lane;
-  std::uint32_t low[ShiftShape::words], high[ShiftShape::words];
+  const auto off = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16);
+  const auto* const pieces = reinterpret_cast<const uint4*>(from - off);
+  auto* const to = reinterpret_cast<uint4*>(args.to + line * args.to_step);
+  const std::int64_t first = std::int64_t{blockIdx.x} * ShiftShape::pieces_of_warp + lane;
+  uint4 low[ShiftShape::pieces], high[ShiftShape::pieces];
+  // Neither piece reaches beyond the line.
+  const auto whole = [&](std::int64_t piece) { return (piece > 0 || off == 0) && (piece + 2) * each <= args.k; };
 #pragma unroll
-  for (int i = 0; i < ShiftShape::words; ++i) {
-    const std::int64_t word = first + 32 * i;
-    // Neither word reaches beyond the line.
-    const bool whole = (word + 2) * each <= args.k;
-    low[i] = whole ? __ldg(words + word) : gather<bytes>(from + word * 4, 1, args.k - word * each);
-    high[i] = whole && off != 0 ? __ldg(words + word + 1) : 0;
+  for (int i = 0; i < ShiftShape::pieces; ++i) {
+    const std::int64_t piece = first + 32 * i;
+    if (!whole(piece)) continue;
+    low[i] = __ldg(pieces + piece);
+    high[i] = __ldg(pieces + piece + 1);
   }
 #pragma unroll
-  for (int i = 0; i < ShiftShape::words; ++i) {
-    const std::int64_t word = first + 32 * i;
-    if (word >= args.to_step) return;
-    const bool whole = (word + 2) * each <= args.k;
-    to[word] = whole ? __funnelshift_r(low[i], high[i], 8 * off) : low[i];
+  for (int i = 0; i < ShiftShape::pieces; ++i) {
+    const std::int64_t piece = first + 32 * i;
+    if (piece * 4 >= args.to_step) return;
+    if (whole(piece)) {
+      to[piece] = cut(low[i], high[i], off / 4, off % 4 * 8);
+      continue;
+    }
+    const auto word = [&](int w) {
+      return gather<bytes>(from + piece * 16 + 4 * w, 1, args.k - piece * each - w * (4 / bytes));
+    };
+    to[piece] = {word(0), word(1), word(2), word(3)};
   }
 }
 
@@ -107,12 +138,15 @@ __device__ __forceinline__ void turn(std::uint32_t (&word)[4 / bytes]) {
 }
 
 template <int bytes>
-__global__ void __launch_bounds__(TurnShape::threads) turn_lines(const __grid_constant__ PackArgs args) {
+__global__ void __launch_bounds__(TurnShape::threads) turn_lines(const __grid_constant__ PackPair pair) {
+  cuda::ptx::let_next_kernel_start();
+  const PackArgs& args = pair.of[blockIdx.z];
   constexpr int each = 4 / bytes, side = TurnShape::side<bytes>, quads = side / each;  // words of a line: 32
   static_assert(quads == 32);
   __shared__ std::uint32_t tile[side * quads];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first_line = std::int64_t{blockIdx.y} * side, first_k = std::int64_t{blockIdx.x} * side;
+  if (first_line >= args.lines || first_k / each >= args.to_step) return;
   const std::int64_t line = first_line + lane * each;
   const bool words = args.line_step == 1 && (args.k_step * bytes) % 4 == 0 &&
                      reinterpret_cast<std::uintptr_t>(args.from) % 4 == 0 && line + each <= args.lines;
@@ -143,33 +177,47 @@ __global__ void __launch_bounds__(TurnShape::threads) turn_lines(const __grid_co
 
 // Grids are short along y: as many launches as it takes.
 template <class Kernel>
-void launch_packing(Kernel kernel, PackArgs args, int bytes, std::int64_t wide, std::int64_t high, int threads,
+void launch_packing(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high, int threads,
                     cudaStream_t stream) {
   const auto parts = [](std::int64_t n, std::int64_t part) { return static_cast<unsigned>((n + part - 1) / part); };
   const std::int64_t most = 65535 * high;
-  for (std::int64_t left = args.lines; left > 0; left -= most) {
-    PackArgs part = args;
-    part.lines = std::min(most, left);
-    const dim3 grid(parts(args.to_step, wide), parts(part.lines, high));
-    kernel<<<grid, static_cast<unsigned>(threads), 0, stream>>>(part);
+  for (;;) {
+    PackPair now = pair;
+    std::int64_t lines = 0, words = 0;
+    for (int i = 0; i < pair.count; ++i) {
+      now.of[i].lines = std::min(most, pair.of[i].lines);
+      lines = std::max(lines, now.of[i].lines);
+      words = std::max(words, now.of[i].to_step);
+      pair.of[i].lines -= now.of[i].lines;
+      pair.of[i].from += most * pair.of[i].line_step * bytes;
+      pair.of[i].to += most * pair.of[i].to_step;
+    }
+    if (lines == 0) return;
+    const dim3 grid(parts(words, wide), parts(lines, high), static_cast<unsigned>(pair.count));
+    kernel<<<grid, static_cast<unsigned>(threads), 0, stream>>>(now);
     cuda::check(cudaGetLastError());
-    args.from += most * args.line_step * bytes;
-    args.to += most * args.to_step;
   }
 }
 
+struct Packing {
+  Factor from;
+  void* to;
+};
+
 template <int bytes>
-void pack(const Factor& f, void* to, cudaStream_t stream) {
-  if (f.lines == 0 || f.k == 0) return;
-  const PackArgs args{static_cast<const unsigned char*>(f.data), f.lines,
-                      f.k,                                       f.line_step,
-                      f.k_step,                                  static_cast<std::uint32_t*>(to),
-                      packed_step(f) * bytes / 4};
-  if (f.k_step == 1 && f.line_step != 1)
-    launch_packing(shift_lines<bytes>, args, bytes, ShiftShape::words_of_warp, ShiftShape::lines, ShiftShape::threads,
-                   stream);
-  else
-    launch_packing(turn_lines<bytes>, args, bytes, 32, TurnShape::side<bytes>, TurnShape::threads, stream);
+void pack(std::initializer_list<Packing> all, cudaStream_t stream) {
+  PackPair shifted, turned;
+  for (const auto& [f, to] : all) {
+    if (f.lines == 0 || f.k == 0) continue;
+    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : turned;
+    pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data), f.lines,
+                             f.k,                                       f.line_step,
+                             f.k_step,                                  static_cast<std::uint32_t*>(to),
+                             packed_step(f) * bytes / 4};
+  }
+  launch_packing(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines, ShiftShape::threads,
+                 stream);
+  launch_packing(turn_lines<bytes>, turned, bytes, 32, TurnShape::side<bytes>, TurnShape::threads, stream);
 }
 
 }  // namespace tessera::matmul

@@ -68,10 +68,10 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
 }
 
 // What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes, neighbouring
-// elements. `row`: of the warp's first row.
+// elements. `row`: of C's, of the warp's first.
 template <class Out>
-__device__ __forceinline__ void empty_box(const TensorArgs& args, const unsigned char* box, int warp, int lane, int row,
-                                          int col) {
+__device__ __forceinline__ void copy_elements(const TensorArgs& args, const unsigned char* box, int warp, int lane,
+                                              int row, int col) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
   Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane;
   const int rows = min(16, static_cast<int>(args.m) - row), there = static_cast<int>(args.n) - col - lane;
@@ -85,34 +85,33 @@ __device__ __forceinline__ void empty_box(const TensorArgs& args, const unsigned
     }
 }
 
-// A box is filled while the one before is still being read by the copy engine.
+// Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by the copy
+// engine, and nobody waits for another warp.
 template <class C, class Out, int sums>
 __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileShared<C>& shared, int consumer,
                                             const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
-  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols, boxes = parts == 1 ? 1 : 2;
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols, all = C::row_blocks * parts;
   const PlainFactor factor(args.epilogue);
-  const bool first = threadIdx.x % 128 == 0;
   const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
   for (int block = 0; block < C::row_blocks; ++block) {
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
-      unsigned char* const box = shared.out(consumer) + part % boxes * C::box_bytes;
-      if (!args.boxed) {
-        __syncwarp();
-        fill_box<Out>(box, factor, sum[block], part);
-        __syncwarp();
-        empty_box<Out>(args, box, warp, lane, row + block * 64 + warp * 16, col + part * cols);
-        continue;
-      }
-      if (first) ptx::wait_until_read<boxes - 1>();
-      ptx::synchronize(1 + consumer, 128);
+      unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
+      const int first_row = row + block * 64 + warp * 16, first_col = col + part * cols;
+      if (args.boxed && lane == 0) ptx::wait_until_read<all == 1 ? 0 : 1>();
+      __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
-      ptx::fence_shared();
-      ptx::synchronize(1 + consumer, 128);
-      if (!first) continue;
-      ptx::store_box(args.c, box, col + part * cols, row + block * 64);
-      ptx::commit_stores();
+      if (args.boxed) {
+        ptx::fence_shared();
+        __syncwarp();
+        if (lane != 0) continue;
+        ptx::store_box(args.c, box + warp * 16 * 128, first_col, first_row);
+        ptx::commit_stores();
+      } else {
+        __syncwarp();
+        copy_elements<Out>(args, box, warp, lane, first_row, first_col);
+      }
     }
   }
 }

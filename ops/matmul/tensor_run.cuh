@@ -15,16 +15,17 @@ struct TensorJob {
 // Both factors as they lie where that can be, else packed into spare memory.
 template <class Kind>
 std::pair<Readable, Readable> read_factors(const TensorJob& job, bool turns, Run& run) {
-  char* to = static_cast<char*>(run.workspace) + counter_bytes + partial_bytes;
-  const auto read = [&](const Factor& f) -> Readable {
-    if (const auto as_it_lies = readable(f, turns)) return *as_it_lies;
-    void* const there = to;
-    pack<Kind::bytes>(f, there, static_cast<cudaStream_t>(run.stream));
-    to += packed_bytes(f);
+  char* const to_a = static_cast<char*>(run.workspace) + counter_bytes + partial_bytes;
+  char* const to_b = to_a + packed_bytes(job.a);
+  const auto stream = static_cast<cudaStream_t>(run.stream);
+  const auto packed = [](const Factor& f, const void* there) -> Readable {
     return {{there, f.lines, f.k, packed_step(f)}, false};
   };
-  const Readable a = read(job.a);
-  return {a, read(job.b)};
+  const std::optional<Readable> a = readable(job.a, turns), b = readable(job.b, turns);
+  if (!a && !b) pack<Kind::bytes>({{job.a, to_a}, {job.b, to_b}}, stream);
+  else if (!a) pack<Kind::bytes>({{job.a, to_a}}, stream);
+  else if (!b) pack<Kind::bytes>({{job.b, to_b}}, stream);
+  return {a ? *a : packed(job.a, to_a), b ? *b : packed(job.b, to_b)};
 }
 
 inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
@@ -38,6 +39,11 @@ inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
 
+// How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
+inline double results_of(const TensorArgs& args) {
+  return std::max(1.0, static_cast<double>(size_of(args.out_element)) / 2) * (has_boxes(args) ? 1 : 2);
+}
+
 // The kernels of tile_shapes and promoted_shapes, in their order.
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
@@ -45,7 +51,7 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .promoted = promoted},
     {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_cols = 2, .promoted = promoted},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
-    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true, .promoted = promoted}};
+    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true}};
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
@@ -93,7 +99,7 @@ void run_tiles(TensorJob& job, CUtensorMapDataType type, bool fast, Run& run) {
   TensorArgs& args = job.args;
   const TileShapes shapes = promotes && !fast ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
   const TilePlan plan = plan_tiles(shapes, args.m, args.n, job.a.k, 128 / Kind::bytes, run.device->processors,
-                                   a.turned || b.turned ? turning_tiles : all_tiles, job.wish);
+                                   a.turned || b.turned ? turning_tiles : all_tiles, job.wish, results_of(args));
   follow(plan, args, run);
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,

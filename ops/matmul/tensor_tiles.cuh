@@ -283,7 +283,7 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
     if (args.order.splits > 1) join_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
     else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
-  if (args.boxed && threadIdx.x % 128 == 0) ptx::wait_until_read<0>();
+  if (args.boxed && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
 template <class C>

@@ -42,10 +42,8 @@ TilePlan in_strips(const TilePlan& whole, const TileShape& shape, std::int64_t m
   return best;
 }
 
-TilePlan planned(TileShapes shapes, int tile, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors) {
-  const TileShape& shape = shapes[static_cast<std::size_t>(tile)];
+TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors) {
   TilePlan out;
-  out.tile = tile;
   out.depth = static_cast<std::int32_t>(stages);
   out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
   out.order.rows = static_cast<std::int32_t>(parts(m, std::int64_t{shape.rows} * shape.cluster_rows));
@@ -62,40 +60,42 @@ TilePlan planned(TileShapes shapes, int tile, std::int64_t m, std::int64_t n, st
   return out;
 }
 
-bool has_room(TileShapes shapes, const TilePlan& plan) {
+bool has_room(const TileShape& shape, const TilePlan& plan) {
   if (plan.order.splits == 1) return true;
-  const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
   return plan.blocks * shape.rows * shape.cols * 4 <= most_split_bytes && plan.blocks <= most_split_tiles;
 }
 
 }  // namespace
 
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
-                    const TileWish& wish) {
+                    const TileWish& wish, double results) {
   const std::int64_t stages = parts(k, stage);
   TilePlan best;
   bool found = false;
-  for (int tile = 0; tile < tile_count; ++tile) {
+  for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
     if ((tiles >> tile & 1) == 0 || (wish.tile != 0 && wish.tile != tile + 1)) continue;
+    TileShape shape = shapes[static_cast<std::size_t>(tile)];
+    shape.tile_us *= results;
+    shape.last_us *= results;
     for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
       if (wish.splits != 0 ? splits != wish.splits : splits > 1 && stages / splits < least_stages) continue;
-      TilePlan plan = planned(shapes, tile, m, n, stages, splits, processors);
-      if (!has_room(shapes, plan)) {
+      TilePlan plan = planned(shape, m, n, stages, splits, processors);
+      if (!has_room(shape, plan)) {
         if (wish.splits == 0) continue;
-        plan = planned(shapes, tile, m, n, stages, 1, processors);
+        plan = planned(shape, m, n, stages, 1, processors);
       }
       if (wish.strips != 1) {
-        const TileShape& shape = shapes[static_cast<std::size_t>(tile)];
         const TilePlan narrow = in_strips(plan, shape, m, n, std::max(1, processors / (shape.cluster_rows * shape.cluster_cols)));
         if (wish.strips == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
       }
       if (found && plan.microseconds >= best.microseconds) continue;
       best = plan;
+      best.tile = tile;
       found = true;
     }
   }
   // A wish for a tile that these operands do not allow is not heard.
-  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group, .strips = wish.strips});
+  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group, .strips = wish.strips}, results);
   if (wish.group != 0) best.order.group = wish.group;
   return best;
 }

@@ -18,18 +18,17 @@ using TileShapes = std::span<const TileShape>;
 
 // The tiles that kernels were made for, the largest first; the last one's results are stored beside the next tile's
 // products. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
-inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.0, 0, 0.2},
-                                            {128, 128, 2, 1, 0.333, 1.3, 0, 0.2},
+inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 1.8, 0, 0.2},
+                                            {128, 128, 2, 1, 0.333, 1.2, 0, 0.2},
                                             {128, 64, 1, 2, 0.205, 1.0, 0},
                                             {64, 64, 1, 1, 0.165, 0.6, 0},
-                                            {128, 128, 2, 1, 0.335, 0.7, 0.8}};
+                                            {128, 128, 2, 1, 0.335, 0.65, 0.7}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted.
-inline constexpr TileShape promoted_shapes[tile_count] = {{256, 128, 1, 2, 0.68, 2.0, 0, 0.35},
-                                                          {128, 128, 2, 1, 0.36, 1.3, 0, 0.2},
+inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0.35},
+                                                          {128, 128, 2, 1, 0.36, 1.2, 0, 0.2},
                                                           {128, 64, 1, 2, 0.23, 1.0, 0},
-                                                          {64, 64, 1, 1, 0.185, 0.6, 0},
-                                                          {128, 128, 2, 1, 0.365, 0.7, 0.8}};
+                                                          {64, 64, 1, 1, 0.185, 0.6, 0}};
 
 // Sums of splits wait in spare memory of this size, beside a counter for each tile.
 inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_split_tiles = std::int64_t{1} << 16;
@@ -52,8 +51,9 @@ struct TileWish {
   int strips = 0;  // 1: none; 2: where they can be
 };
 
-// m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at least.
+// m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at least. `results`: how
+// much longer than 16-bit ones in boxes they take.
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
-                    const TileWish& wish = {});
+                    const TileWish& wish = {}, double results = 1);
 
 }  // namespace tessera::matmul
