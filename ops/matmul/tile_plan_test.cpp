@@ -69,7 +69,7 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
   for (int i = 0; i < 5000; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
-    const auto tiles = static_cast<unsigned>(random() % 31 + 1);
+    const auto tiles = static_cast<unsigned>(random() % ((std::uint64_t{1} << shapes.size()) - 1) + 1);
     const TileWish wish{.tile = static_cast<int>(random() % 6), .splits = static_cast<int>(random() % 17), .group = 0,
                         .strips = static_cast<int>(random() % 3)};
     const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
