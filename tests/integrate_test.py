@@ -278,6 +278,16 @@ class Integrals(unittest.TestCase):
         for nothing in (",", "0.5,"):
             self.assertEqual(run("integrate", "x", "0", "1", "--points", nothing).returncode, 2)
 
+    def test_rules_by_name_claim_nothing_wrong(self):
+        for formula, limits, exact, relative, rule in (
+                ("abs(x-0.72)", ("0", "1"), 0.2984, 1e-10, "richardson"), ("max(0,x-0.234)", ("0", "1"), 0.766 ** 2 / 2, 1e-4, "richardson"),
+                ("1/sqrt(abs(x-0.47))", ("0", "1"), 2 * (math.sqrt(0.47) + math.sqrt(0.53)), 1e-2, "simpson"),
+                ("if(x<0.265,x,1+x)", ("0", "1"), 1.235, 1e-8, "richardson"), ("cos(202*x)", ("0", "1"), math.sin(202) / 202, 1e-2, "gauss_kronrod"),
+                ("exp(-2.2e5*(x-2.825)^2)", ("-inf", "inf"), math.sqrt(math.pi / 2.2e5), 1e-2, "tanh_sinh"),
+                ("exp(-8.3e5*(x-0.376)^2)", ("-inf", "inf"), math.sqrt(math.pi / 8.3e5), 1e-4, "gauss_kronrod")):
+            told = json.loads(run("integrate", formula, *limits, "--rule", rule, "--relative", str(relative), "--json", "-").stdout)["values"]
+            self.assertTrue(told["reason"] != "converged" or abs(told["integral"] - exact) <= relative * abs(exact), (formula, rule, told))
+
     def test_strips_that_nobody_named_are_told(self):
         told = self.told("sqrt(1-x^2)", "0", "1", "--rule", "trapezoid")
         self.assertEqual(told["reason"], "as asked: the trapezoid sum; no --strips were named, so 16777216")

@@ -92,6 +92,7 @@ class Adaption {
   double value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0, variation_ = 0, squares_ = 0;
   Reason reason_ = Reason::converged;
   double where_ = nothing;
+  bool whole_ = false;  // every part of the range has been measured
 };
 
 template <std::size_t half>
@@ -257,7 +258,7 @@ double Adaption::hidden_at(const Cell& cell, int side) {
   }
   map(tracks_[cell.track], variables_[cell.track], sampler_.range(), t, x, distance, weight);
   if (!sampler_(x, distance, y)) return 0;
-  if (!std::isfinite(y[2])) return infinity;
+  if (!std::isfinite(y[2] * weight[2])) return infinity;
   const double apart = -std::log(factor);
   double slope[2];  // of the distance times f: 1 where f has a limit
   for (int k = 0; k < 2; ++k) slope[k] = 1 - std::log(y[k + 1] * weight[k + 1] / (y[k] * weight[k])) / apart;
@@ -317,6 +318,7 @@ bool Adaption::seams_hold() {
 
 Answer Adaption::run(Stuck* stuck) {
   bool going = start();
+  whole_ = going;
   for (std::int64_t splits = 1; going; ++splits) {
     if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
     if (error() <= tolerance_.of(value_)) {
@@ -345,7 +347,7 @@ Answer Adaption::conclude(Stuck* stuck) {
   Answer out;
   const bool transformed = tracks_.front().through != Through::directly;
   out.value = value_;
-  out.truncation = cells_.empty() ? infinity : error();
+  out.truncation = whole_ ? error() : infinity;
   out.rounding = 2 * unit * magnitude_ + unit * spoiled(variation_, squares_, transformed);
   out.magnitude = magnitude_;
   out.evaluations = sampler_.evaluations();
