@@ -9,6 +9,8 @@
 
 namespace tessera::matmul {
 
+Signature signature();
+
 void fill(const Arguments& arguments, const std::string& input, Distribution distribution, std::uint64_t seed,
           const ArrayView& to);
 
@@ -23,6 +25,9 @@ std::vector<std::int64_t> low_suspect_rows(const Arguments& arguments, Data data
 bool sampled_only(const Arguments& arguments);
 void low_fill(const Arguments& arguments, const std::string& input, Distribution distribution, std::uint64_t seed,
               const ArrayView& to);
+
+// Whether S0's relative L2 norm can be asked for.
+bool norm_demanded(const Arguments& arguments);
 
 // Rows of C that may be wrong, by R. Freivalds' check: C·x against α·A·(B·x) + β·C0·x, for random x, in
 // O(n²) operations.

@@ -5,31 +5,10 @@
 // itself for a much older one. So it is run both as installed (core=0) and told to use its kernels for
 // AVX-512 (core=1), each in a child process of its own.
 #include <cstdlib>
-#include "library_gemm.hpp"
+#include "openblas.hpp"
 
 namespace tessera::matmul {
 namespace {
-
-constexpr const char* library = "libopenblas.so.0";
-
-template <class T>
-using CblasGemm = void (*)(int order, int op_a, int op_b, int m, int n, int k, T alpha, const T* a, int lda,
-                           const T* b, int ldb, T beta, T* c, int ldc);
-
-template <class T>
-void call_cblas(const Gemm<T>& g) {
-  constexpr int row_major = 101, as_it_is = 111, transpose = 112;
-  static const auto gemm = reinterpret_cast<CblasGemm<T>>(
-      symbol(library, std::is_same_v<T, float> ? "cblas_sgemm" : "cblas_dgemm"));
-  static const auto set_threads =
-      reinterpret_cast<void (*)(int)>(symbol(library, "openblas_set_num_threads"));
-  const GemmRequest& r = g.request;
-  set_threads(r.threads);
-  gemm(row_major, r.transposed_a ? transpose : as_it_is, r.transposed_b ? transpose : as_it_is,
-       static_cast<int>(r.m), static_cast<int>(r.n), static_cast<int>(r.k), static_cast<T>(r.alpha), g.a,
-       static_cast<int>(g.lda()), g.b, static_cast<int>(g.ldb()), static_cast<T>(r.beta), g.c,
-       static_cast<int>(g.ldc()));
-}
 
 Child& openblas(bool told) {
   static std::unique_ptr<Child> children[2];
@@ -62,7 +41,7 @@ Variant variant() {
   v.where = Where::cpu;
   v.choices = {choice(false), choice(true)};
   v.yardstick = true;
-  v.needs = [](const Device&) { return library_missing(library); };
+  v.needs = [](const Device&) { return library_missing(openblas_library); };
   return v;
 }
 

@@ -39,6 +39,8 @@ std::vector<Parameter> what_follows() {
                  "what C is put through; gelu is exact, by erf")};
 }
 
+}  // namespace
+
 Signature signature() {
   using namespace parameter;
   Signature out;
@@ -65,10 +67,14 @@ Signature signature() {
   return out;
 }
 
+namespace {
+
 double flops(const Arguments& arguments) {
   return 2 * static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")) *
          static_cast<double>(arguments.dim("k"));
 }
+
+}  // namespace
 
 // What S0's norm can ask of floats whose errors chance cancels.
 bool norm_demanded(const Arguments& arguments) {
@@ -76,6 +82,8 @@ bool norm_demanded(const Arguments& arguments) {
   return arguments.element() == Element::f32 && is_plain(arguments) &&
          arguments.text("compute") == "strict" && arguments.dim("k") <= largest_k;
 }
+
+namespace {
 
 Operation operation() {
   Operation out;

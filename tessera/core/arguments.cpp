@@ -68,6 +68,10 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     if (given->second.element != wanted)
       throw Error(p->name + " holds " + std::string(name_of(given->second.element)) + ", not " +
                   std::string(name_of(wanted)));
+    // Fewer dimensions are the word that was left out.
+    if (!p->shared_by.empty() && !words.contains(p->shared_by) &&
+        given->second.extents.size() + 1 == p->extents.size())
+      words_[p->shared_by] = "all";
     settle_dims(*p, given->second);
   }
   for (const Parameter& p : signature.parameters)
@@ -117,11 +121,11 @@ bool Arguments::is_transposed(const Parameter& p) const {
 }
 
 void Arguments::settle_dims(const Parameter& p, const ArrayView& array) {
-  if (array.extents.size() != p.extents.size())
+  const std::vector<std::string> extents = p.extents_with(words_);
+  if (array.extents.size() != extents.size())
     throw Error(p.name + " has " + std::to_string(array.extents.size()) + " dimensions, not " +
-                std::to_string(p.extents.size()));
+                std::to_string(extents.size()));
   const ArrayView seen = is_transposed(p) ? array.transposed() : array;
-  const std::vector<std::string>& extents = p.extents_with(words_);
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::string& name = extents[d];
     const std::int64_t size = seen.extents[d];
@@ -183,7 +187,12 @@ ArrayView Arguments::oriented(const std::string& name, Element element, int rank
   const ArrayView& array = this->array(name);
   if (array.element != element)
     throw Error(Error::Kind::internal, name + " does not hold " + std::string(name_of(element)));
-  return is_transposed(p) ? array.transposed() : array;
+  ArrayView out = is_transposed(p) ? array.transposed() : array;
+  if (p.is_shared(words_)) {
+    out.extents.insert(out.extents.begin(), evaluate(p.extents[0], dims_));
+    out.strides.insert(out.strides.begin(), 0);
+  }
+  return out;
 }
 
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words) {

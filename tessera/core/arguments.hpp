@@ -32,7 +32,7 @@ class Arguments {
   const std::string& text(const std::string& name) const;  // text and choices
   const Words& words() const { return words_; }            // every scalar, defaults filled in
 
-  // The array as the operation sees it (op applied). An optional one not given has no data and
+  // The array as the operation sees it (op applied; one that serves all: with a first stride of 0). An optional one not given has no data and
   // extent 0. T is the element's type; throws where it is not.
   template <class T, int rank>
   View<T, rank> view(const std::string& name) const {

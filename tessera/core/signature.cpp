@@ -48,10 +48,17 @@ Element Parameter::element_with(Element of_operation, const std::map<std::string
   return element.value_or(of_operation);
 }
 
-const std::vector<std::string>& Parameter::extents_with(const std::map<std::string, std::string>& words) const {
+std::vector<std::string> Parameter::extents_with(const std::map<std::string, std::string>& words) const {
   const auto word = words.find(shaped_by);
   const auto shape = word == words.end() ? shapes.end() : shapes.find(word->second);
-  return shape == shapes.end() ? extents : shape->second;
+  std::vector<std::string> out = shape == shapes.end() ? extents : shape->second;
+  if (is_shared(words)) out.erase(out.begin());
+  return out;
+}
+
+bool Parameter::is_shared(const std::map<std::string, std::string>& words) const {
+  const auto word = words.find(shared_by);
+  return word != words.end() && word->second == "all";
 }
 
 namespace parameter {

@@ -36,6 +36,9 @@ struct Parameter {
   // inputs: the choice whose word says which extents these are; words not named leave `extents`
   std::string shaped_by = {};
   std::map<std::string, std::vector<std::string>> shapes = {};
+  // inputs: the choice whose word "all" leaves out the first extent: one array serves all along it. An array of one
+  // dimension fewer says so itself.
+  std::string shared_by = {};
   std::string value = {};                     // scalars: the default, as one would type it
   double minimum = -1e300, maximum = 1e300;   // real, integer
   std::vector<std::string> options = {};      // choice
@@ -49,7 +52,8 @@ struct Parameter {
   bool is_flag() const;     // comes as --name, not by its place
   std::string flag() const;  // "op-a" for --op-a
   Element element_with(Element of_operation, const std::map<std::string, std::string>& words) const;
-  const std::vector<std::string>& extents_with(const std::map<std::string, std::string>& words) const;
+  std::vector<std::string> extents_with(const std::map<std::string, std::string>& words) const;
+  bool is_shared(const std::map<std::string, std::string>& words) const;
 };
 
 namespace parameter {

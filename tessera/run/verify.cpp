@@ -20,8 +20,8 @@ class Comparison {
  public:
   Comparison(const Operation& operation, const Arguments& host, const Plan* plan)
       : host_(host), output_(host.array(operation.output)), plan_(plan) {
-    rows_ = 1;
-    for (std::size_t d = 0; d < std::min(operation.row_dimensions, output_.extents.size()); ++d)
+    rows_ = output_.count() == 0 ? 0 : 1;  // of an empty one the other extents may exceed any number
+    for (std::size_t d = 0; rows_ != 0 && d < std::min(operation.row_dimensions, output_.extents.size()); ++d)
       rows_ *= output_.extents[d];
     row_length_ = rows_ == 0 ? 0 : output_.count() / rows_;
   }

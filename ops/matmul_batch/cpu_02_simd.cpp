@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU rung 2: the vectorized product, cores spread over the entries. The CPU's summit.
+//
+// As many entries as fill whole rounds of all cores are computed by one core each: no core waits for
+// another's panels, and a small entry pays no waking. The few that are left are divided among all cores. How
+// an element is summed depends on k alone, so it does not show which way its entry went.
+#include "matmul_batch.hpp"
+#include "ops/matmul/simd.hpp"
+#include "tessera/core/parallel.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::matmul_batch {
+namespace {
+
+template <class T>
+void multiply(const Problem<T>& p, int threads) {
+  constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
+  const std::int64_t whole_rounds = p.batch / threads * threads;
+  const double work = static_cast<double>(p.first.m()) * static_cast<double>(p.first.n()) *
+                      static_cast<double>(p.first.k() + 1) * static_cast<double>(whole_rounds);
+  const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
+  if (whole_rounds > 0)
+    parallel(useful, [&](int part) {
+      for (std::int64_t e = whole_rounds * part / useful; e < whole_rounds * (part + 1) / useful; ++e)
+        matmul::multiply_simd(p.entry(e), 1);
+    });
+  for (std::int64_t e = whole_rounds; e < p.batch; ++e) matmul::multiply_simd(p.entry(e), threads);
+}
+
+const Rung rung{
+    "vectors, packed panels; a core for each entry, the last few entries divided among all cores",
+    Where::cpu,
+    {choice_of<Problem>([](const auto& p, const Tuning&, Run& run) { multiply(p, run.device->threads); })}};
+
+}  // namespace
+}  // namespace tessera::matmul_batch
