@@ -71,13 +71,15 @@ struct Vectorized {
     }
   }
 
-  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+  // Of a problem like p, whose A and B lie there. (What p says is then read where it lies, and takes no
+  // registers.)
+  SIMT static void sum_products(Thread thread, Shared& shared, const Problem<T>& p, const T* a_data,
+                                const T* b_data, T (&sum)[micro][micro]) {
     const int rank = thread.rank(), x = across_of(rank), y = down_of(rank);
     const std::int64_t row0 = std::int64_t{thread.block().y} * rows;
     const std::int64_t col0 = std::int64_t{thread.block().x} * cols;
-    typename TileA::Filler a(p.a.data, row0, p.m(), p.a.stride[0], p.a.stride[1], rank);
-    typename TileB::Filler b(p.b.data, col0, p.n(), p.b.stride[1], p.b.stride[0], rank);
-    T sum[micro][micro] = {};
+    typename TileA::Filler a(a_data, row0, p.m(), p.a.stride[0], p.a.stride[1], rank);
+    typename TileB::Filler b(b_data, col0, p.n(), p.b.stride[1], p.b.stride[0], rank);
     if (p.k() > 0) {
       a.fetch(thread, p.k());
       b.fetch(thread, p.k());
@@ -99,7 +101,18 @@ struct Vectorized {
       }
       thread.sync();
     }
-    write(thread, p, row0 + y * lot, col0 + x * lot, sum);
+  }
+
+  SIMT static void write_sums(Thread thread, const Problem<T>& p, const T (&sum)[micro][micro]) {
+    const int rank = thread.rank();
+    write(thread, p, std::int64_t{thread.block().y} * rows + down_of(rank) * lot,
+          std::int64_t{thread.block().x} * cols + across_of(rank) * lot, sum);
+  }
+
+  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    T sum[micro][micro] = {};
+    sum_products(thread, shared, p, p.a.data, p.b.data, sum);
+    write_sums(thread, p, sum);
   }
 };
 

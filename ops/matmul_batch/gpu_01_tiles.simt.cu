@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 1: the single product's vectorized tiles, a layer of blocks for each entry.
 //
-// All entries are one launch: small ones fill the device together, which each alone would leave idle. A block
-// goes on to further entries where there are more than a grid has layers. What limits it: the plain
+// All entries are one launch: small ones fill the device together, which each alone would leave idle. A
+// further launch follows where there are more than a grid has layers. What limits it: the plain
 // multiply-adds, and the tiles that hang over an entry's edges.
 #include "matmul_batch.hpp"
 #include "ops/matmul/vectorized.hpp"
@@ -18,7 +18,7 @@ template <class T, VectorizedConfig config>
 struct Tiles {
   using OfOne = matmul::Vectorized<T, config>;
   using Shared = typename OfOne::Shared;
-  static constexpr int threads = OfOne::threads;
+  static constexpr int threads = OfOne::threads, micro = OfOne::micro;
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
     Launch out = OfOne::launch(p.first, tuning);
@@ -27,9 +27,22 @@ struct Tiles {
   }
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
-    SIMT_NO_UNROLL
-    for (std::int64_t e = thread.block().z; e < p.batch; e += most_layers)
-      OfOne()(thread, shared, p.entry(e));
+    const std::int64_t e = thread.block().z;
+    T sum[micro][micro] = {};
+    OfOne::sum_products(thread, shared, p.first, p.first.a.data + e * p.a_step, p.first.b.data + e * p.b_step,
+                        sum);
+    OfOne::write_sums(thread, p.entry(e), sum);
+  }
+
+  // In a loop over entries the addresses of C would all be kept from one to the next, for which there are no
+  // registers.
+  static void finish(const Problem<T>& p, const Tuning& tuning, Run& run) {
+    for (std::int64_t done = most_layers; done < p.batch; done += most_layers) {
+      Problem<T> rest = p;
+      rest.first = p.entry(done);
+      rest.batch = p.batch - done;
+      launch_kernel<Tiles>(launch(rest, tuning), rest, run);
+    }
   }
 };
 
