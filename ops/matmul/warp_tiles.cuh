@@ -5,6 +5,7 @@
 #include "matmul.hpp"
 #include "tessera/core/tuning.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
+#include "warp_layout.hpp"
 #include "warp_results.cuh"
 
 namespace tessera::matmul {
