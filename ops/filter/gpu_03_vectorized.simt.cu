@@ -21,8 +21,7 @@ struct Vectorized {
   struct Shared {};
 
   static Launch launch(const Problem<T>& p, const Tuning&) {
-    const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
-    return {.grid = {(runs + threads - 1) / threads, p.rows(), p.images()}, .block = {threads}};
+    return launch_of_runs(p, 1, threads);
   }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) { return refuses_runs(p); }

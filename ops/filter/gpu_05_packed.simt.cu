@@ -99,14 +99,10 @@ struct Packed {
   static constexpr int threads = config.threads;
   struct Shared {};
 
-  static std::vector<Range> ranges() {
-    return {{"rows", 1, 4096, 32}};
-  }  // at most, of the result, for a thread
+  static std::vector<Range> ranges() { return ranges_of_runs(); }
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
-    const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>, rows = tuning["rows"];
-    return {.grid = {(runs + threads - 1) / threads, (p.rows() + rows - 1) / rows, p.images()},
-            .block = {threads}};
+    return launch_of_runs(p, tuning["rows"], threads);
   }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) {

@@ -227,6 +227,16 @@ SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int fir
   else slide<A, T, 3>(thread, p, n, first, begin, end);
 }
 
+// Threads that have a run of 16 bytes of `rows` rows each.
+template <class T>
+Launch launch_of_runs(const Problem<T>& p, std::int64_t rows, int threads) {
+  const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
+  return {.grid = {(runs + threads - 1) / threads, (p.rows() + rows - 1) / rows, p.images()}, .block = {threads}};
+}
+
+// "rows": at most so many of the result, for a thread.
+inline std::vector<Range> ranges_of_runs() { return {{"rows", 1, 4096, 32}}; }
+
 template <class T>
 Reason refuses_runs(const Problem<T>& p) {
   if (!p.packed()) return "is for pixels side by side";

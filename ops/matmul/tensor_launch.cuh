@@ -53,10 +53,12 @@ inline CUtensorMapDataType map_type(Element element) {
   }
 }
 
+inline bool is_plain(const TensorArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
+
 // Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool has_boxes(const TensorArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
-  return args.epilogue.plain() && bytes > 1 && cuda::has_tensor_map(result_lines(args), bytes) &&
+  return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) &&
          args.n * bytes % 16 == 0;
 }
 
@@ -92,7 +94,7 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::turn_a ? box : a_rows);
     args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::turn_b ? box : C::cols / C::cluster_rows);
   }
-  args.plain = args.epilogue.plain() && size_of(args.out_element) > 1;
+  args.plain = is_plain(args);
   args.boxed = has_boxes(args);
   if (args.boxed)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),

@@ -64,10 +64,7 @@ __device__ __forceinline__ int opaque(int number) {
   return number;
 }
 
-// Some of a block's threads; those who only arrive do not wait.
-__device__ __forceinline__ void arrive(int barrier, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
+// Some of a block's threads.
 __device__ __forceinline__ void synchronize(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
