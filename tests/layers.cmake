@@ -35,7 +35,8 @@ tessera_test(tensor_kernel ops/matmul/mma_kernel_test.cpp ops/matmul/warp_kernel
 target_include_directories(test_tensor_kernel BEFORE PRIVATE emulated)
 target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
 tessera_test(low ops/matmul/low_test.cpp)
-tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp)
+tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batch/batch_plan_test.cpp
+             ops/matmul_batch/group_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp

@@ -23,6 +23,7 @@ struct Library {
   decltype(&cublasLtMatmulDescSetAttribute) set_desc = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) create_layout = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) destroy_layout = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) set_layout = nullptr;
   decltype(&cublasLtMatmulPreferenceCreate) create_preference = nullptr;
   decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
@@ -42,6 +43,7 @@ struct Library {
     load(file, "cublasLtMatmulDescSetAttribute", set_desc);
     load(file, "cublasLtMatrixLayoutCreate", create_layout);
     load(file, "cublasLtMatrixLayoutDestroy", destroy_layout);
+    load(file, "cublasLtMatrixLayoutSetAttribute", set_layout);
     load(file, "cublasLtMatmulPreferenceCreate", create_preference);
     load(file, "cublasLtMatmulPreferenceDestroy", destroy_preference);
     load(file, "cublasLtMatmulPreferenceSetAttribute", set_preference);
@@ -100,6 +102,13 @@ inline Owned<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64
   check(library().create_layout(&d, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols),
                                 leading));
   return Owned<cublasLtMatrixLayout_t>(d);
+}
+
+// So many of these, `step` elements apart; 0: one for all.
+inline void set_batch(cublasLtMatrixLayout_t layout, std::int64_t batch, std::int64_t step) {
+  const auto count = static_cast<std::int32_t>(batch);
+  check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+  check(library().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
 }
 
 inline Owned<cublasLtMatmulPreference_t> make_preference(std::size_t workspace_bytes) {

@@ -1,227 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The yardstick: cuBLASLt. Its first guess is not always its best, so every algorithm that it
 // proposes for a shape is tried once, and the fastest is kept.
-#include <map>
-#include "lt_product.cuh"
+#include "lt_plan.cuh"
 #include "tessera/cuda/device.hpp"
-#include "tessera/cuda/event.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
 namespace {
 
+using lt::Known;
+using lt::Plan;
 using lt::Product;
-using lt::stored;
-
-constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
-
-std::uint32_t alignment_of(const void* address) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(address);
-  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(bits & (~bits + 1), 256));
-}
-
-// What two products must share to be served by one plan.
-using Shape = std::array<std::int64_t, 28>;
-
-Shape shape_of(const Product& p, const Run& run) {
-  const auto a = *stored(p.a), b = *stored(p.b), c = *stored(p.c), c0 = *stored(p.c0);
-  const auto of = [](Element element) { return static_cast<std::int64_t>(element); };
-  return {run.device->index,
-          p.compute,
-          p.scale,
-          of(p.a.element),
-          of(p.b.element),
-          of(p.c.element),
-          p.m(),
-          p.n(),
-          p.k(),
-          a.transposed,
-          b.transposed,
-          a.leading,
-          b.leading,
-          c0.leading,
-          c.leading,
-          p.reads_c0,
-          alignment_of(p.a.data),
-          alignment_of(p.b.data),
-          alignment_of(p.c0.data),
-          alignment_of(p.c.data),
-          of(p.bias_element),
-          p.bias != nullptr,
-          p.scale_a != nullptr,
-          p.scale_a_step != 0,
-          p.scale_b != nullptr,
-          p.fast,
-          static_cast<std::int64_t>(p.activation),
-          static_cast<std::int64_t>(run.workspace_bytes)};
-}
-
-cublasLtEpilogue_t epilogue_of(const Product& p) {
-  const bool bias = p.bias != nullptr;
-  switch (p.activation) {
-    case Activation::relu:
-      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-    case Activation::gelu_tanh:
-      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-    default:
-      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-  }
-}
-
-// With the addresses of this product's bias and scales.
-lt::Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
-  auto out = lt::make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
-  const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
-    lt::check(lt::library().set_desc(out.get(), attribute, &value, sizeof value));
-  };
-  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
-  if (lt::is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.fast));
-  if (p.bias != nullptr) {
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
-    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(lt::type_of(p.bias_element)));
-  }
-  if (p.scale_a != nullptr) {
-    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.scale_a);
-    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.scale_b);
-  }
-  if (p.scale_a == nullptr || p.scale_a_step == 0) return out;
-#if CUBLAS_VERSION >= 120900
-  const auto each = static_cast<std::int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
-  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, each);
-  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, each);
-#else
-  throw Error(Error::Kind::internal, "this cuBLASLt has no scale for each row");
-#endif
-  return out;
-}
-
-lt::Owned<cublasLtMatrixLayout_t> layout(const lt::Described& matrix) {
-  const lt::Stored s = *stored(matrix);
-  return lt::make_layout(lt::type_of(matrix.element), s.rows, s.cols, s.leading);
-}
-
-// Of a name, which the library's types lack: nvcc 13.0 ends with an internal error at vectors of those.
-struct Algorithm {
-  cublasLtMatmulAlgo_t algo;
-};
-
-// A product described to the library, with the fastest of its algorithms. It holds no address that it uses
-// for another product.
-class Plan {
- public:
-  // Without `search`, only what the library proposes is known.
-  Plan(const Product& p, const Run& run, bool search)
-      : handle_(lt::handle_of(run.device->index)),
-        desc_(describe(p)),
-        a_(layout(p.a)),
-        b_(layout(p.b)),
-        c0_(layout(p.c0)),
-        c_(layout(p.c)),
-        candidates_(proposals(p, run)),
-        algorithm_(search ? fastest(p, run) : candidates_.front().algo) {}
-
-  void enqueue(const Product& p, const Run& run) const {
-    const auto own = p.has_addresses() ? describe(p) : nullptr;
-    lt::check(enqueue(p, run, algorithm_, own ? own.get() : desc_.get()));
-  }
-
- private:
-  cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
-                         cublasLtMatmulDesc_t desc) const {
-    return lt::library().matmul(handle_, desc, p.alpha.bytes, p.a.data, a_.get(), p.b.data, b_.get(),
-                                p.beta.bytes, p.c0.data, c0_.get(), const_cast<char*>(p.c.data), c_.get(),
-                                &algorithm, run.workspace, run.workspace_bytes,
-                                static_cast<cudaStream_t>(run.stream));
-  }
-
-  std::vector<Algorithm> proposals(const Product& p, const Run& run) const {
-    const auto preference = lt::make_preference(run.workspace_bytes);
-    const auto aligned = [&](cublasLtMatmulPreferenceAttributes_t attribute, const void* address) {
-      const std::uint32_t bytes = alignment_of(address);
-      lt::check(lt::library().set_preference(preference.get(), attribute, &bytes, sizeof bytes));
-    };
-    // A sum along k that is split and then added in C's few bits is not what others are asked for.
-    const std::uint32_t reductions =
-        CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    if (size_of(p.c.element) < 4)
-      lt::check(lt::library().set_preference(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                             &reductions, sizeof reductions));
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c0.data);
-    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c.data);
-    cublasLtMatmulHeuristicResult_t found[64] = {};
-    int count = 0;
-    lt::check(lt::library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(),
-                                       preference.get(), static_cast<int>(std::size(found)), found, &count));
-    std::vector<Algorithm> out;
-    for (int i = 0; i < count; ++i)
-      if (found[i].state == CUBLAS_STATUS_SUCCESS) out.push_back({found[i].algo});
-    if (out.empty()) throw Error(Error::Kind::internal, "cuBLASLt has no algorithm for this product");
-    return out;
-  }
-
-  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run) const {
-    // Where C is its own input, trying would add again and again.
-    if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
-    const cublasLtMatmulAlgo_t* best = nullptr;
-    double best_seconds = 0;
-    for (const auto& candidate : candidates_) {
-      // This also loads its code.
-      if (enqueue(p, run, candidate.algo, desc_.get()) != CUBLAS_STATUS_SUCCESS) continue;
-      double seconds = timed(p, run, candidate.algo);
-      const bool near = best == nullptr || seconds < 1.2 * best_seconds;
-      for (int again = 0; near && again < 3; ++again)
-        seconds = std::min(seconds, timed(p, run, candidate.algo));
-      if (best != nullptr && !(seconds < best_seconds)) continue;
-      best = &candidate.algo;
-      best_seconds = seconds;
-    }
-    if (best == nullptr)
-      throw Error(Error::Kind::internal, "none of cuBLASLt's algorithms for this product ran");
-    return *best;
-  }
-
-  double timed(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
-    const auto stream = static_cast<cudaStream_t>(run.stream);
-    cuda::Event begin, end;
-    begin.record(stream);
-    lt::check(enqueue(p, run, algorithm, desc_.get()));
-    end.record(stream);
-    end.synchronize();
-    return end.seconds_since(begin);
-  }
-
-  cublasLtHandle_t handle_;
-  lt::Owned<cublasLtMatmulDesc_t> desc_;
-  lt::Owned<cublasLtMatrixLayout_t> a_, b_, c0_, c_;
-  std::vector<Algorithm> candidates_;
-  cublasLtMatmulAlgo_t algorithm_;  // last: finding it uses the others
-};
-
-// One value for each shape seen, made under a lock: searches would disturb each other.
-template <class Value>
-class Known {
- public:
-  template <class Make>
-  Value of(const Shape& shape, const Make& make) {
-    constexpr std::size_t most = 512;
-    const std::lock_guard lock(mutex_);
-    if (const auto found = known_.find(shape); found != known_.end()) return found->second;
-    if (known_.size() >= most) known_.clear();
-    return known_.emplace(shape, make()).first->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<Shape, Value> known_;
-};
 
 // Which products of few bits the library computes, only the library can tell.
 Reason not_proposed(const Product& p, const Device& device) {
   static Known<Reason> known;
-  const Run run{&device, nullptr, nullptr, workspace_bytes};
-  return known.of(shape_of(p, run), [&]() -> Reason {
+  const Run run{&device, nullptr, nullptr, lt::workspace_bytes};
+  return known.of(lt::shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
       (void)Plan(p, run, false);
@@ -247,7 +42,7 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   if (given.m() == 0 || given.n() == 0) return;
   const cuda::OnDevice on_device(run.device->index);
   const Product p = given.with_columns();
-  known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, true); })->enqueue(p, run);
+  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, true); })->enqueue(p, run);
 }
 
 Variant cublas() {
@@ -255,10 +50,7 @@ Variant cublas() {
   out.idea = "cuBLASLt, the fastest of its heuristics for this shape";
   out.where = Where::cuda;
   out.yardstick = true;
-  out.needs = [](const Device&) -> Reason {
-    if (lt::library().absent.empty()) return std::nullopt;
-    return lt::library().absent;
-  };
+  out.needs = lt::needs_library;
   Choice choice;
   for (const Element element :
        {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
@@ -266,7 +58,7 @@ Variant cublas() {
   choice.cannot_hold = [](const Arguments& arguments) -> Reason {
     return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
   };
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return workspace_bytes; };
+  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
   choice.refuses = refuses;
   out.choices.push_back(std::move(choice));
   return out;

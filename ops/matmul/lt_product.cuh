@@ -90,6 +90,9 @@ struct Product {
   std::int64_t scale_a_step = 0, scale_b_step = 0;
   bool fast = false;
 
+  // So many of them, each so many elements from the one before.
+  std::int64_t batch = 1, a_step = 0, b_step = 0, c0_step = 0, c_step = 0, bias_step = 0;
+
   std::int64_t m() const { return c.rows(); }
   std::int64_t n() const { return c.cols(); }
   std::int64_t k() const { return a.cols(); }
@@ -101,6 +104,7 @@ struct Product {
     out.b = a.transposed();
     out.c = c.transposed();
     out.c0 = c0.transposed();
+    std::swap(out.a_step, out.b_step);
     std::swap(out.bias_row, out.bias_col);
     std::swap(out.scale_a, out.scale_b);
     std::swap(out.scale_a_step, out.scale_b_step);

@@ -64,11 +64,13 @@ inline bool has_boxes(const TensorArgs& args) {
 
 enum class Blocks { stay, one_for_each_tile };
 
-using TensorKernel = void (*)(TensorArgs);
+// Of one product, or of many.
+template <class Args>
+using TensorKernel = void (*)(Args);
 
 // How many clusters of C's kernel are at work at the same time, asked of each device once.
-template <class C>
-int clusters_at_work(TensorKernel kernel, int device, const cudaLaunchConfig_t& config) {
+template <class C, class Args>
+int clusters_at_work(TensorKernel<Args> kernel, int device, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag asked;
     int clusters = 0;
@@ -101,10 +103,10 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
                               static_cast<int>(size_of(args.out_element)), 16);
 }
 
-template <class C>
-void launch_tiles(TensorKernel kernel, int threads, TensorArgs& args, const Readable& a, const Readable& b,
-                  CUtensorMapDataType type, Blocks blocks, const Run& run) {
-  make_maps<C>(args, a, b, type);
+// `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may note it.
+template <class C, class Args, class Meets>
+void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, std::int32_t units, Blocks blocks,
+                     const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {C::cluster, 1, 1};
@@ -116,10 +118,9 @@ void launch_tiles(TensorKernel kernel, int threads, TensorArgs& args, const Read
   config.attrs = attributes;
   config.numAttrs = 1;
   const int at_work = clusters_at_work<C>(kernel, run.device->index, config);
-  args.all_at_work = args.order.splits > 1 && args.units <= at_work;
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
   // before is at its end.
-  if (args.all_at_work) {
+  if (meets(at_work)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;
   } else {
@@ -127,9 +128,18 @@ void launch_tiles(TensorKernel kernel, int threads, TensorArgs& args, const Read
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
   }
   config.numAttrs = 2;
-  const int clusters = blocks == Blocks::stay ? std::min(at_work, args.units) : args.units;
+  const int clusters = blocks == Blocks::stay ? std::min(at_work, units) : units;
   config.gridDim = static_cast<unsigned>(clusters * C::cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
+}
+
+template <class C>
+void launch_tiles(TensorKernel<TensorArgs> kernel, int threads, TensorArgs& args, const Readable& a, const Readable& b,
+                  CUtensorMapDataType type, Blocks blocks, const Run& run) {
+  make_maps<C>(args, a, b, type);
+  launch_clusters<C, TensorArgs>(kernel, threads, args, args.units, blocks, run, [&](int at_work) {
+    return args.all_at_work = args.order.splits > 1 && args.units <= at_work;
+  });
 }
 
 }  // namespace tessera::matmul

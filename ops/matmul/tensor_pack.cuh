@@ -30,12 +30,17 @@ struct PackArgs {
   std::int64_t lines, k, line_step, k_step;  // steps in elements
   std::uint32_t* to;
   std::int64_t to_step;  // in words of 4 bytes
+  std::int64_t from_layer = 0, to_layer = 0;  // likewise, from one operand of a batch to the next
 };
 
 // Both operands of a product in one launch, if both need it.
 struct PackPair {
   PackArgs of[2];
   int count = 0;
+
+  // Layers of the grid are operands of a batch, those of a pair beside each other.
+  __device__ const PackArgs& here() const { return of[count == 2 ? blockIdx.z & 1 : 0]; }
+  __device__ std::int64_t layer() const { return count == 2 ? blockIdx.z >> 1 : blockIdx.z; }
 };
 
 template <int bytes> struct Bits;
@@ -78,14 +83,15 @@ template <int bytes>
 __global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_constant__ PackPair pair) {
   constexpr int each = 16 / bytes;
   cuda::ptx::let_next_kernel_start();
-  const PackArgs& args = pair.of[blockIdx.z];
+  const PackArgs& args = pair.here();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t line = std::int64_t{blockIdx.y} * ShiftShape::lines + warp;
   if (line >= args.lines) return;
-  const unsigned char* const from = args.from + line * args.line_step * bytes;
+  const std::int64_t layer = pair.layer();
+  const unsigned char* const from = args.from + (layer * args.from_layer + line * args.line_step) * bytes;
   const auto off = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16);
   const auto* const pieces = reinterpret_cast<const uint4*>(from - off);
-  auto* const to = reinterpret_cast<uint4*>(args.to + line * args.to_step);
+  auto* const to = reinterpret_cast<uint4*>(args.to + layer * args.to_layer + line * args.to_step);
   const std::int64_t first = std::int64_t{blockIdx.x} * ShiftShape::pieces_of_warp + lane;
   uint4 low[ShiftShape::pieces], high[ShiftShape::pieces];
   // Neither piece reaches beyond the line.
@@ -140,7 +146,8 @@ __device__ __forceinline__ void turn(std::uint32_t (&word)[4 / bytes]) {
 template <int bytes>
 __global__ void __launch_bounds__(TurnShape::threads) turn_lines(const __grid_constant__ PackPair pair) {
   cuda::ptx::let_next_kernel_start();
-  const PackArgs& args = pair.of[blockIdx.z];
+  const PackArgs& args = pair.here();
+  const std::int64_t layer = pair.layer();
   constexpr int each = 4 / bytes, side = TurnShape::side<bytes>, quads = side / each;  // words of a line: 32
   static_assert(quads == 32);
   __shared__ std::uint32_t tile[side * quads];
@@ -149,8 +156,9 @@ __global__ void __launch_bounds__(TurnShape::threads) turn_lines(const __grid_co
   if (first_line >= args.lines || first_k / each >= args.to_step) return;
   const std::int64_t line = first_line + lane * each;
   const bool words = args.line_step == 1 && (args.k_step * bytes) % 4 == 0 &&
-                     reinterpret_cast<std::uintptr_t>(args.from) % 4 == 0 && line + each <= args.lines;
-  const unsigned char* const from = args.from + line * args.line_step * bytes;
+                     (args.from_layer * bytes) % 4 == 0 && reinterpret_cast<std::uintptr_t>(args.from) % 4 == 0 &&
+                     line + each <= args.lines;
+  const unsigned char* const from = args.from + (layer * args.from_layer + line * args.line_step) * bytes;
 #pragma unroll
   for (int quad = warp; quad < quads; quad += TurnShape::warps) {
     std::uint32_t word[each];
@@ -169,17 +177,19 @@ __global__ void __launch_bounds__(TurnShape::threads) turn_lines(const __grid_co
   __syncthreads();
   const std::int64_t to_word = first_k / each + lane;
   if (to_word >= args.to_step) return;
+  std::uint32_t* const to = args.to + layer * args.to_layer + to_word;
 #pragma unroll
   for (int i = warp; i < side; i += TurnShape::warps)
     if (first_line + i < args.lines)
-      args.to[(first_line + i) * args.to_step + to_word] = tile[i * quads + (lane ^ (i / each))];
+      to[(first_line + i) * args.to_step] = tile[i * quads + (lane ^ (i / each))];
 }
 
-// Grids are short along y: as many launches as it takes.
+// Grids are short along y and z: as many launches as it takes. `layers`: operands of each kind.
 template <class Kernel>
-void launch_packing(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high, int threads,
+void launch_packing(Kernel kernel, PackPair pair, int bytes, std::int64_t layers, std::int64_t wide, std::int64_t high, int threads,
                     cudaStream_t stream) {
   const auto parts = [](std::int64_t n, std::int64_t part) { return static_cast<unsigned>((n + part - 1) / part); };
+  constexpr std::int64_t most_layers = 32767;
   const std::int64_t most = 65535 * high;
   for (;;) {
     PackPair now = pair;
@@ -193,31 +203,41 @@ void launch_packing(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, 
       pair.of[i].to += most * pair.of[i].to_step;
     }
     if (lines == 0) return;
-    const dim3 grid(parts(words, wide), parts(lines, high), static_cast<unsigned>(pair.count));
-    kernel<<<grid, static_cast<unsigned>(threads), 0, stream>>>(now);
-    cuda::check(cudaGetLastError());
+    for (std::int64_t layer = 0; layer < layers; layer += most_layers) {
+      PackPair some = now;
+      for (PackArgs& args : some.of) {
+        args.from += layer * args.from_layer * bytes;
+        args.to += layer * args.to_layer;
+      }
+      const dim3 grid(parts(words, wide), parts(lines, high),
+                      static_cast<unsigned>(std::min(most_layers, layers - layer) * pair.count));
+      kernel<<<grid, static_cast<unsigned>(threads), 0, stream>>>(some);
+      cuda::check(cudaGetLastError());
+    }
   }
 }
 
 struct Packing {
   Factor from;
   void* to;
+  std::int64_t from_layer = 0;  // elements from one operand of a batch to the next; packed_bytes apart at the other end
 };
 
 template <int bytes>
-void pack(std::initializer_list<Packing> all, cudaStream_t stream) {
+void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1) {
   PackPair shifted, turned;
-  for (const auto& [f, to] : all) {
+  for (const auto& [f, to, from_layer] : all) {
     if (f.lines == 0 || f.k == 0) continue;
     PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : turned;
     pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data), f.lines,
                              f.k,                                       f.line_step,
                              f.k_step,                                  static_cast<std::uint32_t*>(to),
-                             packed_step(f) * bytes / 4};
+                             packed_step(f) * bytes / 4,                from_layer,
+                             static_cast<std::int64_t>(packed_bytes(f) / 4)};
   }
-  launch_packing(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines, ShiftShape::threads,
+  launch_packing(shift_lines<bytes>, shifted, bytes, layers, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines, ShiftShape::threads,
                  stream);
-  launch_packing(turn_lines<bytes>, turned, bytes, 32, TurnShape::side<bytes>, TurnShape::threads, stream);
+  launch_packing(turn_lines<bytes>, turned, bytes, layers, 32, TurnShape::side<bytes>, TurnShape::threads, stream);
 }
 
 }  // namespace tessera::matmul

@@ -86,10 +86,12 @@ __device__ __forceinline__ void copy_elements(const TensorArgs& args, const unsi
 }
 
 // Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by the copy
-// engine, and nobody waits for another warp.
-template <class C, class Out, int sums>
+// engine, and nobody waits for another warp. `layer`: of a map of layers, of C that the engine stores.
+template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col,
+                                            Layer... layer) {
+  const bool boxed = sizeof...(Layer) > 0 || args.boxed;
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols, all = C::row_blocks * parts;
   const PlainFactor factor(args.epilogue);
   const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
@@ -99,14 +101,14 @@ __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileSh
     for (int part = 0; part < parts; ++part) {
       unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
       const int first_row = row + block * 64 + warp * 16, first_col = col + part * cols;
-      if (args.boxed && lane == 0) ptx::wait_until_read<all == 1 ? 0 : 1>();
+      if (boxed && lane == 0) ptx::wait_until_read<all == 1 ? 0 : 1>();
       __syncwarp();
       fill_box<Out>(box, factor, sum[block], part);
-      if (args.boxed) {
+      if (boxed) {
         ptx::fence_shared();
         __syncwarp();
         if (lane != 0) continue;
-        ptx::store_box(args.c, box + warp * 16 * 128, first_col, first_row);
+        ptx::store_box(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
         ptx::commit_stores();
       } else {
         __syncwarp();
@@ -116,21 +118,30 @@ __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileSh
   }
 }
 
+// Where no more than a factor follows the sums.
+template <class C, int sums, class... Layer>
+__device__ __forceinline__ void store_plain(const TensorArgs& args, const TileShared<C>& shared, int consumer,
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col,
+                                            Layer... layer) {
+  using Kind = typename C::Kind;
+  if constexpr (!std::is_same_v<typename C::Sum, float>)
+    if (args.out_element == Element::i32)
+      return store_boxes<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
+  if constexpr (std::is_same_v<Kind, ptx::Bf16> || Kind::bytes == 1)
+    if (args.out_element == Element::bf16)
+      return store_boxes<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col, layer...);
+  if constexpr (std::is_same_v<Kind, ptx::F16> || Kind::bytes == 1)
+    if (args.out_element == Element::f16)
+      return store_boxes<C, __half, sums>(args, shared, consumer, sum, row, col, layer...);
+  store_boxes<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
+}
+
 // row, col: of this consumer's first sum.
 template <class C, int sums>
 __device__ __forceinline__ void store_tile(const TensorArgs& args, const TileShared<C>& shared, int consumer,
                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
-  using Kind = typename C::Kind;
-  if (!args.plain) return store_rows<C, sums>(args, shared, consumer, sum, row, col);
-  if constexpr (!std::is_same_v<typename C::Sum, float>)
-    if (args.out_element == Element::i32)
-      return store_boxes<C, std::int32_t, sums>(args, shared, consumer, sum, row, col);
-  if constexpr (std::is_same_v<Kind, ptx::Bf16> || Kind::bytes == 1)
-    if (args.out_element == Element::bf16)
-      return store_boxes<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col);
-  if constexpr (std::is_same_v<Kind, ptx::F16> || Kind::bytes == 1)
-    if (args.out_element == Element::f16) return store_boxes<C, __half, sums>(args, shared, consumer, sum, row, col);
-  store_boxes<C, float, sums>(args, shared, consumer, sum, row, col);
+  if (args.plain) store_plain<C, sums>(args, shared, consumer, sum, row, col);
+  else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }
 
 }  // namespace tessera::matmul

@@ -27,10 +27,10 @@ struct Sharing {
 };
 
 // Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to all
-// blocks that need it.
-template <class C, bool turned, int lines, int sharers>
+// blocks that need it. `layer`: of a map of layers.
+template <class C, bool turned, int lines, int sharers, class... Layer>
 __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k, int share,
-                                             std::uint16_t blocks, ptx::Barrier& full) {
+                                             std::uint16_t blocks, ptx::Barrier& full, Layer... layer) {
   constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers, boxes = turned ? mine / per_128 : 1;
   to += share * mine * 128;
   first += share * mine;
@@ -38,8 +38,8 @@ __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMa
   for (int i = 0; i < boxes; ++i) {
     const int x = turned ? first + i * per_128 : k, y = turned ? k : first;
     unsigned char* const box = to + i * per_128 * 128;
-    if constexpr (sharers == 1) ptx::load_box(box, map, x, y, full);
-    else ptx::load_box_to(blocks, box, map, x, y, full);
+    if constexpr (sharers == 1) ptx::load_box(box, map, x, y, layer..., full);
+    else ptx::load_box_to(blocks, box, map, x, y, layer..., full);
   }
 }
 
@@ -286,17 +286,16 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
   if (args.boxed && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
-template <class C>
-__global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ TensorArgs args) {
-  extern __shared__ unsigned char raw[];
+// A block's life. `begin` is called by one thread, before anything that the kernel before wrote may be read;
+// `copies(shared, rank)` by one, `multiplies(shared, consumer, rank)` by warpgroups.
+template <class C, class Begin, class Copies, class Multiplies>
+__device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
+                                              const Multiplies& multiplies) {
   const TileShared<C> shared(raw);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 ? 0 : ptx::rank_in_cluster();
   if (threadIdx.x == 0) {
-    if (args.depth > 0) {
-      ptx::prefetch(args.a);
-      ptx::prefetch(args.b);
-    }
+    begin();
     for (int stage = 0; stage < C::stages; ++stage) {
       ptx::init(shared.full(stage), 1);
       ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
@@ -312,14 +311,28 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
   ptx::let_next_kernel_start();
   if (group == 0) {
     ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
-    if (threadIdx.x < 32 && ptx::elected()) produce<C>(args, shared, rank);
+    if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
     __syncwarp();
   } else {
     ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
-    consume<C>(args, shared, group - 1, rank);
+    multiplies(shared, group - 1, rank);
   }
   // A block stays while the other one of its cluster may still tell it something.
   if constexpr (C::cluster > 1) ptx::synchronize_cluster();
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ TensorArgs args) {
+  extern __shared__ unsigned char raw[];
+  work_in_roles<C>(
+      raw,
+      [&] {
+        if (args.depth <= 0) return;
+        ptx::prefetch(args.a);
+        ptx::prefetch(args.b);
+      },
+      [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
+      [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) { consume<C>(args, shared, consumer, rank); });
 }
 
 }  // namespace tessera::matmul

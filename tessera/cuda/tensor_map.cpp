@@ -43,23 +43,49 @@ bool has_tensor_map(const Lines& lines, int element_bytes) {
          (lines.count == 1 || (bytes % 16 == 0 && bytes >= lines.length * element_bytes && bytes < most_stride));
 }
 
-CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines) {
-  if (!has_tensor_map(lines, element_bytes))
-    throw Error(Error::Kind::internal, "the tensor copy engine was asked for a matrix that it cannot copy");
+bool has_tensor_map(const Layers& layers, int element_bytes) {
+  constexpr std::int64_t most_step = std::int64_t{1} << 40, most = std::int64_t{1} << 31;
+  const std::int64_t bytes = layers.step * element_bytes;
+  return has_tensor_map(layers.lines, element_bytes) && layers.count > 0 && layers.count < most &&
+         (layers.count == 1 || (bytes % 16 == 0 && bytes > 0 && bytes < most_step));
+}
+
+namespace {
+
+CUtensorMap encoded(const Layers& layers, cuuint32_t rank, CUtensorMapDataType type, int element_bytes, int box_lines) {
+  const Lines& lines = layers.lines;
   const auto wide = [](std::int64_t n) { return static_cast<cuuint64_t>(n); };
-  const cuuint64_t extent[] = {wide(lines.length), wide(lines.count)};
-  // One line has no next one; its stride must be well formed all the same.
+  const cuuint64_t extent[] = {wide(lines.length), wide(lines.count), wide(layers.count)};
+  // One line has no next one, one layer neither; their strides must be well formed all the same.
   const std::int64_t least = (lines.length * element_bytes + 15) / 16 * 16;
-  const cuuint64_t stride[] = {wide(lines.count == 1 ? least : lines.stride * element_bytes)};
-  const cuuint32_t box[] = {static_cast<cuuint32_t>(128 / element_bytes), static_cast<cuuint32_t>(box_lines)};
-  const cuuint32_t step[] = {1, 1};
+  const std::int64_t line = lines.count == 1 ? least : lines.stride * element_bytes;
+  const cuuint64_t stride[] = {wide(line), wide(layers.count == 1 ? line * lines.count : layers.step * element_bytes)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(128 / element_bytes), static_cast<cuuint32_t>(box_lines), 1};
+  const cuuint32_t step[] = {1, 1, 1};
   CUtensorMap out;
   const CUresult status = driver().encode(
-      &out, type, 2, const_cast<void*>(lines.data), extent, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      &out, type, rank, const_cast<void*>(lines.data), extent, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
       CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS)
     throw Error(Error::Kind::internal, "the driver refuses a tensor map: error " + std::to_string(status));
   return out;
+}
+
+void check_reach(bool reached) {
+  if (!reached)
+    throw Error(Error::Kind::internal, "the tensor copy engine was asked for a matrix that it cannot copy");
+}
+
+}  // namespace
+
+CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines) {
+  check_reach(has_tensor_map(lines, element_bytes));
+  return encoded({lines}, 2, type, element_bytes, box_lines);
+}
+
+CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_lines) {
+  check_reach(has_tensor_map(layers, element_bytes));
+  return encoded(layers, 3, type, element_bytes, box_lines);
 }
 
 }  // namespace tessera::cuda

@@ -22,4 +22,12 @@ bool has_tensor_map(const Lines& lines, int element_bytes);
 // A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that have no map.
 CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines);
 
+// Matrices of one kind, `step` elements apart.
+struct Layers {
+  Lines lines;
+  std::int64_t count = 1, step = 0;
+};
+bool has_tensor_map(const Layers& layers, int element_bytes);
+CUtensorMap tensor_map(const Layers& layers, CUtensorMapDataType type, int element_bytes, int box_lines);
+
 }  // namespace tessera::cuda

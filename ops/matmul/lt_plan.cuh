@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product, or many of one size, described to cuBLASLt once, with the fastest of the algorithms that it
+// proposes.
+#pragma once
+#include <map>
+#include "lt_product.cuh"
+#include "tessera/cuda/event.hpp"
+
+namespace tessera::matmul::lt {
+
+inline constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
+
+inline std::uint32_t alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(address);
+  return static_cast<std::uint32_t>(std::min<std::uintptr_t>(bits & (~bits + 1), 256));
+}
+
+// What two products must share to be served by one plan.
+using Shape = std::array<std::int64_t, 34>;
+
+inline Shape shape_of(const Product& p, const Run& run) {
+  const auto a = *stored(p.a), b = *stored(p.b), c = *stored(p.c), c0 = *stored(p.c0);
+  const auto of = [](Element element) { return static_cast<std::int64_t>(element); };
+  return {run.device->index,
+          p.compute,
+          p.scale,
+          of(p.a.element),
+          of(p.b.element),
+          of(p.c.element),
+          p.m(),
+          p.n(),
+          p.k(),
+          a.transposed,
+          b.transposed,
+          a.leading,
+          b.leading,
+          c0.leading,
+          c.leading,
+          p.reads_c0,
+          alignment_of(p.a.data),
+          alignment_of(p.b.data),
+          alignment_of(p.c0.data),
+          alignment_of(p.c.data),
+          of(p.bias_element),
+          p.bias != nullptr,
+          p.scale_a != nullptr,
+          p.scale_a_step != 0,
+          p.scale_b != nullptr,
+          p.fast,
+          static_cast<std::int64_t>(p.activation),
+          p.batch,
+          p.a_step,
+          p.b_step,
+          p.c0_step,
+          p.c_step,
+          p.bias_step,
+          static_cast<std::int64_t>(run.workspace_bytes)};
+}
+
+inline cublasLtEpilogue_t epilogue_of(const Product& p) {
+  const bool bias = p.bias != nullptr;
+  switch (p.activation) {
+    case Activation::relu:
+      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::gelu_tanh:
+      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    default:
+      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+// With the addresses of this product's bias and scales.
+inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
+  auto out = make_desc(p.compute, p.scale, stored(p.a)->transposed, stored(p.b)->transposed);
+  const auto set = [&out](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    check(library().set_desc(out.get(), attribute, &value, sizeof value));
+  };
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
+  if (is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.fast));
+  if (p.bias != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(type_of(p.bias_element)));
+    if (p.batch > 1) set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, p.bias_step);
+  }
+  if (p.scale_a != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.scale_a);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.scale_b);
+  }
+  if (p.scale_a == nullptr || p.scale_a_step == 0) return out;
+#if CUBLAS_VERSION >= 120900
+  const auto each = static_cast<std::int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, each);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, each);
+#else
+  throw Error(Error::Kind::internal, "this cuBLASLt has no scale for each row");
+#endif
+  return out;
+}
+
+inline Owned<cublasLtMatrixLayout_t> layout(const Described& matrix, std::int64_t batch, std::int64_t step) {
+  const Stored s = *stored(matrix);
+  auto out = make_layout(type_of(matrix.element), s.rows, s.cols, s.leading);
+  if (batch > 1) set_batch(out.get(), batch, step);
+  return out;
+}
+
+// Of a name, which the library's types lack: nvcc 13.0 ends with an internal error at vectors of those.
+struct Algorithm {
+  cublasLtMatmulAlgo_t algo;
+};
+
+// A product described to the library, with the fastest of its algorithms. It holds no address that it uses
+// for another product.
+class Plan {
+ public:
+  // Without `search`, only what the library proposes is known.
+  Plan(const Product& p, const Run& run, bool search)
+      : handle_(handle_of(run.device->index)),
+        desc_(describe(p)),
+        a_(layout(p.a, p.batch, p.a_step)),
+        b_(layout(p.b, p.batch, p.b_step)),
+        c0_(layout(p.c0, p.batch, p.c0_step)),
+        c_(layout(p.c, p.batch, p.c_step)),
+        candidates_(proposals(p, run)),
+        algorithm_(search ? fastest(p, run) : candidates_.front().algo) {}
+
+  void enqueue(const Product& p, const Run& run) const {
+    const auto own = p.has_addresses() ? describe(p) : nullptr;
+    check(enqueue(p, run, algorithm_, own ? own.get() : desc_.get()));
+  }
+
+ private:
+  cublasStatus_t enqueue(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm,
+                         cublasLtMatmulDesc_t desc) const {
+    return library().matmul(handle_, desc, p.alpha.bytes, p.a.data, a_.get(), p.b.data, b_.get(),
+                            p.beta.bytes, p.c0.data, c0_.get(), const_cast<char*>(p.c.data), c_.get(),
+                            &algorithm, run.workspace, run.workspace_bytes,
+                            static_cast<cudaStream_t>(run.stream));
+  }
+
+  std::vector<Algorithm> proposals(const Product& p, const Run& run) const {
+    const auto preference = make_preference(run.workspace_bytes);
+    const auto aligned = [&](cublasLtMatmulPreferenceAttributes_t attribute, const void* address) {
+      const std::uint32_t bytes = alignment_of(address);
+      check(library().set_preference(preference.get(), attribute, &bytes, sizeof bytes));
+    };
+    // A sum along k that is split and then added in C's few bits is not what others are asked for.
+    const std::uint32_t reductions =
+        CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (size_of(p.c.element) < 4)
+      check(library().set_preference(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                     &reductions, sizeof reductions));
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a.data);
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b.data);
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c0.data);
+    aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c.data);
+    cublasLtMatmulHeuristicResult_t found[64] = {};
+    int count = 0;
+    check(library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(),
+                               preference.get(), static_cast<int>(std::size(found)), found, &count));
+    std::vector<Algorithm> out;
+    for (int i = 0; i < count; ++i)
+      if (found[i].state == CUBLAS_STATUS_SUCCESS) out.push_back({found[i].algo});
+    if (out.empty()) throw Error(Error::Kind::internal, "cuBLASLt has no algorithm for this product");
+    return out;
+  }
+
+  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run) const {
+    // Where C is its own input, trying would add again and again.
+    if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
+    const cublasLtMatmulAlgo_t* best = nullptr;
+    double best_seconds = 0;
+    for (const auto& candidate : candidates_) {
+      // This also loads its code.
+      if (enqueue(p, run, candidate.algo, desc_.get()) != CUBLAS_STATUS_SUCCESS) continue;
+      double seconds = timed(p, run, candidate.algo);
+      const bool near = best == nullptr || seconds < 1.2 * best_seconds;
+      for (int again = 0; near && again < 3; ++again)
+        seconds = std::min(seconds, timed(p, run, candidate.algo));
+      if (best != nullptr && !(seconds < best_seconds)) continue;
+      best = &candidate.algo;
+      best_seconds = seconds;
+    }
+    if (best == nullptr)
+      throw Error(Error::Kind::internal, "none of cuBLASLt's algorithms for this product ran");
+    return *best;
+  }
+
+  double timed(const Product& p, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    cuda::Event begin, end;
+    begin.record(stream);
+    check(enqueue(p, run, algorithm, desc_.get()));
+    end.record(stream);
+    end.synchronize();
+    return end.seconds_since(begin);
+  }
+
+  cublasLtHandle_t handle_;
+  Owned<cublasLtMatmulDesc_t> desc_;
+  Owned<cublasLtMatrixLayout_t> a_, b_, c0_, c_;
+  std::vector<Algorithm> candidates_;
+  cublasLtMatmulAlgo_t algorithm_;  // last: finding it uses the others
+};
+
+// One value for each shape seen, made under a lock: searches would disturb each other.
+template <class Value>
+class Known {
+ public:
+  template <class Make>
+  Value of(const Shape& shape, const Make& make) {
+    constexpr std::size_t most = 512;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(shape); found != known_.end()) return found->second;
+    if (known_.size() >= most) known_.clear();
+    return known_.emplace(shape, make()).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Shape, Value> known_;
+};
+
+inline Reason needs_library(const Device&) {
+  if (library().absent.empty()) return std::nullopt;
+  return library().absent;
+}
+
+}  // namespace tessera::matmul::lt

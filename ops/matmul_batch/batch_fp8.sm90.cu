@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The batches' and groups' tensor core kernels of 8-bit floats in any mix.
+#include "group_launch.cuh"
+
+namespace tessera::matmul_batch {
+
+namespace {
+
+constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+
+// Calls run<Kind>() for what the factors hold.
+template <class F>
+void with_kind(const LowProblem& p, const F& run) {
+  const bool a_is_e5m2 = p.a.element == Element::e5m2, b_is_e5m2 = p.b.element == Element::e5m2;
+  if (a_is_e5m2 && b_is_e5m2) run.template operator()<ptx::E5m2E5m2>();
+  else if (a_is_e5m2) run.template operator()<ptx::E5m2E4m3>();
+  else if (b_is_e5m2) run.template operator()<ptx::E4m3E5m2>();
+  else run.template operator()<ptx::E4m3E4m3>();
+}
+
+}  // namespace
+
+void run_fp8(const BatchJob& job, Run& run) {
+  with_kind(job.batch.first, [&]<class Kind>() { run_batch<Kind, true>(job, type, run); });
+}
+void run_group_fp8(Entries entries, Run& run) {
+  with_kind(entries.front(), [&]<class Kind>() { run_group<Kind, true>(entries, type, run); });
+}
+
+}  // namespace tessera::matmul_batch

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The batches' and groups' tensor core kernels of TF32 and i8.
+#include "group_launch.cuh"
+
+namespace tessera::matmul_batch {
+
+void run_tf32(const BatchJob& job, Run& run) {
+  run_batch<ptx::Tf32, false>(job, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, run);
+}
+void run_i8(const BatchJob& job, Run& run) {
+  run_batch<ptx::S8, false>(job, CU_TENSOR_MAP_DATA_TYPE_UINT8, run);
+}
+
+void run_group_tf32(Entries entries, Run& run) {
+  run_group<ptx::Tf32, false>(entries, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, run);
+}
+void run_group_i8(Entries entries, Run& run) {
+  run_group<ptx::S8, false>(entries, CU_TENSOR_MAP_DATA_TYPE_UINT8, run);
+}
+
+}  // namespace tessera::matmul_batch

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batch_plan.hpp"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera::matmul_batch {
+namespace {
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// What a unit of this entry takes.
+double unit_us(const matmul::TileShape& shape, const EntrySize& entry) {
+  return static_cast<double>(entry.stages) * shape.stage_us + shape.tile_us;
+}
+
+// As if units of the same length came in rounds, but no less than the longest of them.
+double batch_us(const matmul::TileShape& shape, std::span<const EntrySize> sizes, std::int64_t count,
+                int processors) {
+  const int slots = std::max(1, processors / (shape.cluster_rows * shape.cluster_cols));
+  double units = 0, work = 0, longest = 0;
+  for (const EntrySize& size : sizes) {
+    const double here =
+        static_cast<double>(order_of(shape, size.m, size.n).count()) * static_cast<double>(count);
+    if (here == 0) continue;
+    units += here;
+    work += here * unit_us(shape, size);
+    longest = std::max(longest, unit_us(shape, size));
+  }
+  return units == 0 ? 0 : std::max(longest, std::ceil(units / slots) * (work / units));
+}
+
+}  // namespace
+
+TileOrder order_of(const matmul::TileShape& shape, std::int64_t m, std::int64_t n) {
+  constexpr std::int32_t usual_group = 8;
+  TileOrder out;
+  out.rows = static_cast<std::int32_t>(parts(m, std::int64_t{shape.rows} * shape.cluster_rows));
+  out.cols = static_cast<std::int32_t>(parts(n, std::int64_t{shape.cols} * shape.cluster_cols));
+  out.group = usual_group;
+  return out;
+}
+
+int choose_tile(TileShapes shapes, std::span<const EntrySize> sizes, std::int64_t count, int processors,
+                unsigned tiles, int wish) {
+  int best = -1;
+  double least = 0;
+  for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
+    if ((tiles >> tile & 1) == 0) continue;
+    if (wish == tile + 1) return tile;
+    const double microseconds = batch_us(shapes[static_cast<std::size_t>(tile)], sizes, count, processors);
+    if (best >= 0 && microseconds >= least) continue;
+    best = tile;
+    least = microseconds;
+  }
+  return best;
+}
+
+GroupOrder order_group(const matmul::TileShape& shape, std::span<const EntrySize> sizes) {
+  GroupOrder out;
+  std::vector<std::int32_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::int32_t e) { return sizes[static_cast<std::size_t>(e)].stages; });
+  for (const std::int32_t entry : order) {
+    const EntrySize& size = sizes[static_cast<std::size_t>(entry)];
+    const std::int64_t units = order_of(shape, size.m, size.n).count();
+    if (units == 0) continue;
+    out.entries.push_back(entry);
+    out.first.push_back(static_cast<std::int32_t>(out.units));
+    out.units += units;
+  }
+  return out;
+}
+
+}  // namespace tessera::matmul_batch

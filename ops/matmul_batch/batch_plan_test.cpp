@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every tile of every entry is one unit of work, whatever the batch; the tile chosen is the model's best.
+#include "batch_plan.hpp"
+#include <gtest/gtest.h>
+#include <random>
+#include <set>
+
+namespace tessera::matmul_batch {
+namespace {
+
+using matmul::TileShape;
+
+constexpr TileShapes shapes{matmul::tile_shapes};
+
+// Which entry and tile each unit is, as kernels compute it from a table of entries and a number for each
+// unit.
+std::vector<std::int32_t> entry_of_each_unit(const GroupOrder& order) {
+  std::vector<std::int32_t> out;
+  for (std::size_t i = 0; i < order.entries.size(); ++i) {
+    const std::int64_t end = i + 1 < order.first.size() ? order.first[i + 1] : order.units;
+    for (std::int64_t unit = order.first[i]; unit < end; ++unit) out.push_back(static_cast<std::int32_t>(i));
+  }
+  return out;
+}
+
+TEST(BatchPlan, EveryTileOfEveryEntryOfAGroupComesOnce) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<EntrySize> sizes(random() % 12);
+    for (EntrySize& size : sizes)
+      size = {static_cast<std::int64_t>(random() % 900), static_cast<std::int64_t>(random() % 700),
+              static_cast<std::int64_t>(random() % 20)};
+    const TileShape& shape = shapes[random() % shapes.size()];
+    const GroupOrder order = order_group(shape, sizes);
+    const auto entry_of = entry_of_each_unit(order);
+    ASSERT_EQ(static_cast<std::int64_t>(entry_of.size()), order.units);
+    std::set<std::array<std::int64_t, 3>> seen;
+    std::int64_t wanted = 0;
+    for (const EntrySize& size : sizes) wanted += order_of(shape, size.m, size.n).count();
+    for (std::int32_t unit = 0; unit < order.units; ++unit) {
+      const auto at = static_cast<std::size_t>(entry_of[static_cast<std::size_t>(unit)]);
+      const std::int32_t entry = order.entries[at];
+      const EntrySize& size = sizes[static_cast<std::size_t>(entry)];
+      const TileOrder::Tile tile = order_of(shape, size.m, size.n).at(unit - order.first[at]);
+      // It is no tile that lies beyond the entry.
+      ASSERT_LT(std::int64_t{tile.row} * shape.rows * shape.cluster_rows, size.m);
+      ASSERT_LT(std::int64_t{tile.col} * shape.cols * shape.cluster_cols, size.n);
+      ASSERT_EQ(tile.split, 0);
+      seen.insert({entry, tile.row, tile.col});
+    }
+    ASSERT_EQ(static_cast<std::int64_t>(seen.size()), wanted);
+    ASSERT_EQ(order.units, wanted);
+  }
+}
+
+TEST(BatchPlan, LongSumsOfAGroupComeFirst) {
+  const std::vector<EntrySize> sizes{{64, 64, 1}, {64, 64, 9}, {0, 64, 30}, {64, 64, 4}, {64, 64, 9}};
+  const GroupOrder order = order_group(shapes[3], sizes);
+  EXPECT_EQ(order.entries, (std::vector<std::int32_t>{1, 4, 3, 0}));
+  EXPECT_EQ(order.first, (std::vector<std::int32_t>{0, 1, 2, 3}));
+}
+
+TEST(BatchPlan, EntriesOfOneSizeFollowEachOther) {
+  for (const std::int32_t each : {1, 2, 7}) {
+    const EqualEntries entries{each};
+    for (std::int32_t unit = 0; unit < 50; ++unit) {
+      const auto at = entries.at(unit);
+      EXPECT_EQ(at.entry * each + at.within, unit);
+      EXPECT_TRUE(at.within >= 0 && at.within < each);
+    }
+  }
+}
+
+TEST(BatchPlan, SmallEntriesTakeSmallTilesAndLargeOnesLarge) {
+  constexpr int processors = 132;
+  constexpr unsigned all = 0b1101;
+  const EntrySize small{64, 64, 2}, large{4096, 4096, 64};
+  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all), 3);
+  EXPECT_EQ(choose_tile(shapes, {&large, 1}, 4, processors, all), 0);
+  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, 0b0100), 2);
+  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all, 1), 0);
+  // A wish for a tile that is not there is not heard.
+  EXPECT_EQ(choose_tile(shapes, {&small, 1}, 1000, processors, all, 2), 3);
+  // One long entry among many short ones: its tiles decide, for all must wait for them.
+  std::vector<EntrySize> mixed(8, small);
+  mixed.push_back({512, 512, 4000});
+  EXPECT_NE(choose_tile(shapes, mixed, 1, processors, all), 0);
+  EXPECT_GE(choose_tile(shapes, {}, 1, processors, all), 0);
+}
+
+}  // namespace
+}  // namespace tessera::matmul_batch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups on Hopper's tensor cores, for those who call multiply_group.
+#include <numeric>
+#include "group_kernel.hpp"
+#include "group_launch.cuh"
+
+namespace tessera::matmul_batch {
+namespace {
+
+// As the kernel takes them; without those that have no elements.
+std::vector<LowProblem> problems_of(std::span<const Arguments> entries) {
+  std::vector<LowProblem> out;
+  for (const Arguments& entry : entries)
+    if (const LowProblem p = matmul::with_rows(LowProblem::of(entry)); p.m != 0 && p.n != 0) out.push_back(p);
+  return out;
+}
+
+// Of the smallest tiles, which have the most units.
+std::int64_t most_units_of(const std::vector<LowProblem>& all) {
+  const matmul::TileShape smallest = matmul::tile_shapes[matmul::tile_count - 1];
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [&](std::int64_t sum, const LowProblem& p) {
+    return sum + order_of(smallest, p.m, p.n).count();
+  });
+}
+
+Reason refuses(std::span<const Arguments> entries, const Device& device) {
+  if (Reason reason = matmul::needs_hopper(device)) return reason;
+  const Element element = entries.front().element();
+  if (!matmul::has_low_problem(element)) return "tensor cores here have no " + std::string(name_of(element));
+  for (const Arguments& entry : entries)
+    if (Reason reason = matmul::tensor_refuses(entry, {}, device)) return reason;
+  if (most_units_of(problems_of(entries)) > most_units) return "it counts tiles of all entries up to 2^30";
+  return std::nullopt;
+}
+
+std::size_t workspace_bytes(std::span<const Arguments> entries) {
+  const auto all = problems_of(entries);
+  std::size_t bytes = GroupRoom(all.size(), most_units_of(all)).packed_at;
+  for (const LowProblem& p : all)
+    bytes += matmul::packed_bytes(matmul::left_of(p)) + matmul::packed_bytes(matmul::right_of(p));
+  return bytes;
+}
+
+void run(std::span<const Arguments> entries, Run& here) {
+  const auto all = problems_of(entries);
+  if (all.empty()) return;
+  switch (all.front().a.element) {
+    case Element::bf16:
+      return run_group_bf16(all, here);
+    case Element::f16:
+      return run_group_f16(all, here);
+    case Element::f32:
+      return run_group_tf32(all, here);
+    case Element::i8:
+      return run_group_i8(all, here);
+    default:
+      return run_group_fp8(all, here);
+  }
+}
+
+[[maybe_unused]] const bool enlisted = (enlist(GroupKernel{"cluster", refuses, workspace_bytes, run}), true);
+
+}  // namespace
+}  // namespace tessera::matmul_batch
