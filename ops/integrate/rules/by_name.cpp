@@ -44,27 +44,6 @@ int cells_for(const Integrand& f, const Range& range, const Limits& limits) {
   return static_cast<int>(std::clamp(swung / radians, 1.0, most));
 }
 
-// Strips that a break lies within are off by what f does there, and sums of other strips may be so alike.
-void charge_breaks(Answer& answer, const Integrand& f, const Range& range, const Tolerance& tolerance) {
-  if (!f.features || answer.evaluations < 3) return;
-  const double strip = (range.upper - range.lower) / static_cast<double>(answer.evaluations - 1);
-  for (const double at : f.features(range).breaks) {
-    const double x[5] = {at - strip, at - strip / 1024, at, at + strip / 1024, at + strip};
-    if (!(range.lower < x[0] && x[4] < range.upper)) continue;
-    double distance[5], y[5];
-    for (int i = 0; i < 5; ++i) distance[i] = range.distance(x[i]);
-    f.values(x, distance, y);
-    answer.evaluations += 5;
-    const double bend = std::fabs(y[4] - y[2] - (y[2] - y[0])), jump = std::fabs(y[3] - y[1]);
-    const double place = (at - range.lower) / (4 * strip);
-    // A kink between strips of every sum harms none.
-    if (jump < bend / 100 && std::fabs(place - std::round(place)) < 1e-9) continue;
-    answer.truncation += 4 * strip * (std::isfinite(bend) ? bend : std::fabs(y[0]) + std::fabs(y[4]));
-  }
-  if (answer.converged() && !(answer.error() <= tolerance.of(answer.value)))
-    answer.reason = Reason::unresolved;
-}
-
 Answer of_one(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
               const Limits& limits, std::span<const double> points) {
   if (rule == "tanh_sinh" || rule == "gauss_kronrod") {
@@ -78,10 +57,7 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
   if (rule == "oscillating") return swinging(f, range, tolerance, limits, points, Swings::ooura_mori);
   if (rule != "richardson" && rule != "simpson") throw unsuited(rule, true);
   if (!points.empty()) throw Error("the rule " + rule + " takes no known breaks");
-  Answer out =
-      rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
-  charge_breaks(out, f, range, tolerance);
-  return out;
+  return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
 }
 
 // The ends that no rule but the product looks at. Regions close in on them by themselves; but where they met

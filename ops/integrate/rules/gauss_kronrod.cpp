@@ -3,7 +3,7 @@
 #include <algorithm>
 #include "ops/integrate/rules/fading.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
-#include "ops/integrate/rules/kronrod_nodes.hpp"
+#include "ops/integrate/rules/null_rules.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -106,7 +106,8 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   }
   map(tracks_[cell.track], variables_[cell.track], sampler_.range(), t, x, distance, weight);
   if (!sampler_({x, count}, {distance, count}, {y, count})) return false;
-  double kronrod = 0, gauss = 0, magnitude = 0;
+  const auto& differences = Differences<half>::of(nodes);
+  double kronrod = 0, magnitude = 0, apart[Differences<half>::count] = {};
   const std::array<double, edge_nodes> outwards = edge_weights(nodes);
   cell.variation = cell.squares = cell.edge[0] = cell.edge[1] = 0;
   const bool* knows = sampler_.integrand().knows;
@@ -121,7 +122,8 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
     }
     kronrod += nodes.kronrod[k] * term;
     magnitude += nodes.kronrod[k] * std::fabs(term);
-    if (k % 2 == 1) gauss += nodes.gauss[k / 2] * term;
+    for (std::size_t j = 0; j < std::size(apart); ++j)
+      apart[j] += differences.weight[j][k] * (k + 1 == half ? 2 * term : term);
     if (k < edge_nodes) cell.edge[i == k ? 0 : 1] += outwards[k] * term;
     if (k < 3) outer[i == k ? 0 : 1][k] = term;
     if (i == 0) continue;
@@ -138,7 +140,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   }
   cell.value = radius * kronrod;
   cell.magnitude = radius * magnitude;
-  cell.error = radius * std::fabs(kronrod - gauss);
+  cell.error = radius * Differences<half>::told(apart, cell.noise() / radius);
   return true;
 }
 

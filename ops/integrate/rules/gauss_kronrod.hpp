@@ -2,9 +2,10 @@
 // Gauss-Kronrod pairs, applied where they are needed most: the cell with the largest error is split,
 // wherever in the range it lies, until the sum of the errors meets the tolerance.
 //
-// The error of a cell is the plain difference of the pair. QUADPACK's (200·e)^1.5 saves a level of
-// splitting and has vouched for kinks that it had not seen. Nor does a pair see what happens between its
-// outermost point and the end of the cell: where two cells meet, what each expects there must agree.
+// The error of a cell is the plain difference of the pair, or the largest of several where they do not fall
+// off like a smooth function's. QUADPACK's (200·e)^1.5 saves a level of splitting and has vouched for kinks
+// that it had not seen. Nor does a pair see what happens between its outermost point and the end of the cell:
+// where two cells meet, what each expects there must agree.
 #pragma once
 #include <array>
 #include <span>

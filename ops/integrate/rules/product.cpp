@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <thread>
+#include <utility>
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 struct Line {
   std::vector<double> u, weight;
+  std::vector<char> odd;  // whether a grid of twice the step lacks it
 };
 
 // The points of one axis at this step, in each of its parts. u keeps no digits nearer to 1 than rounding
@@ -26,6 +28,7 @@ Line line(double step, std::size_t parts) {
       const double t = j * step, v = std::numbers::pi / 2 * std::sinh(std::fabs(t)), e = std::exp(-2 * v);
       const double near = e / (1 + e), before = static_cast<double>(part);
       out.u.push_back(share * (before + (t < 0 ? near : 1 - near)));
+      out.odd.push_back(j % 2 != 0);
       out.weight.push_back(share * step * std::numbers::pi * std::cosh(t) * e / ((1 + e) * (1 + e)));
     }
   return out;
@@ -36,7 +39,18 @@ constexpr double watched[] = {2.25, 2.5, 2.75};
 
 struct Sums {
   double value = 0, magnitude = 0;
+  // Of every second point of each axis, whose numbers are even there or, where the axis' bit is set, odd:
+  // grids of twice the step, each with a place of its own.
+  double coarse[1 << most_product_dimensions] = {};
   std::vector<double> values, magnitudes;  // of the watched points: axis, side, point
+
+  // How far the sum moves that was furthest off, if its step is halved.
+  double moved(std::size_t axes) const {
+    double out = 0;
+    for (std::size_t k = 0; k < std::size_t{1} << axes; ++k)
+      out = std::fmax(out, std::fabs(std::ldexp(coarse[k], static_cast<int>(axes)) - value));
+    return out;
+  }
 
   explicit Sums(std::size_t axes = 0) : values(6 * axes, 0), magnitudes(6 * axes, 0) {}
 };
@@ -62,7 +76,7 @@ Sums sum(Cube& cube, const std::vector<Line>& lines, double step, int threads) {
   for (std::size_t k = 0; k < 6 * d; ++k)
     points.push_back(watched_point(lines[k / 6], cube.axes()[k / 6].count(), step, k % 6));
   struct Row {
-    double value = 0, magnitude = 0, watched[6] = {};
+    double value = 0, odd = 0, magnitude = 0, watched[6] = {};
   };
   std::vector<Row> parts(rows);
   std::atomic<std::size_t> next{0};
@@ -79,8 +93,10 @@ Sums sum(Cube& cube, const std::vector<Line>& lines, double step, int threads) {
       std::copy(lines[0].u.begin(), lines[0].u.end(), u.begin());
       cube.values(u, n, y);
       for (std::size_t i = 0; i < n; ++i) {
-        parts[row].value += weight * lines[0].weight[i] * y[i];
-        parts[row].magnitude += std::fabs(weight * lines[0].weight[i] * y[i]);
+        const double term = weight * lines[0].weight[i] * y[i];
+        parts[row].value += term;
+        if (lines[0].odd[i]) parts[row].odd += term;
+        parts[row].magnitude += std::fabs(term);
       }
       for (std::size_t k = 0; k < 6; ++k)
         parts[row].watched[k] = weight * lines[0].weight[points[k]] * y[points[k]];
@@ -95,13 +111,17 @@ Sums sum(Cube& cube, const std::vector<Line>& lines, double step, int threads) {
       out.values[k] += part.watched[k];
       out.magnitudes[k] += std::fabs(part.watched[k]);
     }
-    std::size_t rest = row;
-    for (std::size_t axis = 1; axis < d; rest /= lines[axis++].u.size())
+    std::size_t rest = row, grid = 0;
+    for (std::size_t axis = 1; axis < d; rest /= lines[axis++].u.size()) {
+      if (lines[axis].odd[rest % lines[axis].u.size()]) grid |= std::size_t{1} << axis;
       for (std::size_t k = 6 * axis; k < 6 * axis + 6; ++k) {
         if (rest % lines[axis].u.size() != points[k]) continue;
         out.values[k] += part.value;
         out.magnitudes[k] += part.magnitude;
       }
+    }
+    out.coarse[grid] += part.value - part.odd;
+    out.coarse[grid | 1] += part.odd;
   }
   cube.count(static_cast<std::int64_t>(rows * n));
   return out;
@@ -128,6 +148,16 @@ std::vector<End> ends_of(const Cube& cube, const Sums& sums, double step) {
   return out;
 }
 
+// How far a sum is off that lies `apart` from that of every second point. Where f is analytic each step
+// doubles the digits. Elsewhere steps may agree by chance, the grids of twice the step together seldom.
+double told_of(double moved, double before, double earlier, double apart, double value) {
+  const double size = std::fabs(value);
+  const bool doubles = moved <= 10 * size * std::pow(before / size, 1.5),
+             twice_less = moved <= before / 4 && before <= earlier / 4;
+  if (!doubles || !(twice_less || moved <= before / 30)) return std::fmax(1.5 * moved, before);
+  return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
+}
+
 // True: what the ends hide decides, and no smaller step helps.
 bool hidden_at_ends(const Cube& cube, const Tolerance& tolerance, const std::vector<End>& ends, Answer& out) {
   const double hidden = beyond(ends, product_reach);
@@ -149,7 +179,7 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Answer out;
   out.rule = "tanh-sinh product";
-  double before = nothing, earlier = nothing;
+  double before = nothing, earlier = nothing, moved_before = nothing, moved_earlier = nothing;
   for (double step = 0.25; step > 0.25 / 64; step /= 2) {
     std::vector<Line> lines;
     double points = 1;
@@ -170,12 +200,10 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
     out.value = sums.value;
     out.magnitude = sums.magnitude;
     out.rounding = 8 * unit * sums.magnitude;
-    const double moved = std::fabs(sums.value - before), moved_before = std::fabs(before - earlier);
-    out.truncation = std::isnan(before) ? infinity : moved;
-    // Where f is analytic each step doubles the digits. Elsewhere steps may agree by chance.
-    const double size = std::fabs(out.value);
-    if (!(moved <= 10 * size * std::pow(moved_before / size, 1.5)) && !std::isnan(moved_before))
-      out.truncation = std::fmax(moved, moved_before);
+    const double moved = sums.moved(lines.size());
+    out.truncation = std::isnan(before) ? infinity
+                                        : told_of(moved, moved_before, moved_earlier,
+                                                  std::fabs(sums.value - before), sums.value);
     out.evaluations = cube.evaluations();
     const std::vector<End> ends = ends_of(cube, sums, step);
     if (told != nullptr) *told = ends;
@@ -189,6 +217,7 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
     }
     earlier = before;
     before = sums.value;
+    moved_earlier = std::exchange(moved_before, moved);
   }
   out.reason = Reason::unresolved;
   return out;

@@ -2,6 +2,7 @@
 #include "ops/integrate/rules/quasi_random.hpp"
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include "ops/integrate/rules/sobol.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"
@@ -29,8 +30,10 @@ class Grid {
     return edge_[i] + width * (v * bins - i);
   }
 
-  // Moves the edges until all pieces weigh the same; `weights`: sums of squares that fell on each piece.
-  void refine(const double* weights) {
+  // Moves the edges until all pieces weigh the same; `weights`: sums of squares that fell on each piece. Such
+  // a share of the points stays evenly spread: where a step cuts a piece, what was hardly ever seen may
+  // count.
+  void refine(const double* weights, double even) {
     double smooth[bins], total = 0;
     for (int i = 0; i < bins; ++i) {
       smooth[i] = (weights[std::max(0, i - 1)] + 6 * weights[i] + weights[std::min(bins - 1, i + 1)]) / 8;
@@ -53,10 +56,22 @@ class Grid {
       next[i] = edge_[from] - over * (edge_[from] - edge_[from - 1]);
     }
     next[bins] = 1;
-    std::copy(next, next + bins + 1, edge_);
+    spread(next, even);
   }
 
  private:
+  void spread(const double* edge, double even) {
+    const auto share = [&](int i) {
+      return (1 - even) * i / bins + even * edge[i];
+    };  // of the points below it
+    for (int i = 1, piece = 0; i < bins; ++i) {
+      const double wanted = static_cast<double>(i) / bins;
+      while (piece + 1 < bins && share(piece + 1) < wanted) ++piece;
+      const double within = (wanted - share(piece)) / (share(piece + 1) - share(piece));
+      edge_[i] = edge[piece] + within * (edge[piece + 1] - edge[piece]);
+    }
+  }
+
   double edge_[bins + 1];
 };
 
@@ -148,7 +163,7 @@ void Sampling::learn() {
       for (std::size_t k = 0; k < parts; ++k)
         for (int i = 0; i < bins; ++i)
           along[i] += weights[k * size + axis * bins + static_cast<std::size_t>(i)];
-      grids_[axis].refine(along);
+      grids_[axis].refine(along, std::fmin(0.1, 0.5 / static_cast<double>(grids_.size())));
     }
   }
 }
@@ -201,16 +216,19 @@ Answer Sampling::answer() const {
 Answer Sampling::run() {
   constexpr std::uint32_t most = 1u << 28;
   if (how_.importance) learn();
-  Answer out;
-  for (std::uint32_t to = 4 * chunk; to <= most && !cube_.undefined() && extend(to); to *= 2) {
+  Answer out = answer();
+  double before = infinity;  // with half as many points
+  for (std::uint32_t to = 2 * chunk; to <= most && !cube_.undefined() && extend(to); to *= 2) {
     out = answer();
     if (cube_.undefined()) break;
+    // Of many looks at the scatter the first that is small enough would be the luckiest.
+    const double scatter = std::exchange(before, out.truncation);
+    out.truncation = std::fmax(out.truncation, scatter / 2);
     if (out.error() <= tolerance_.of(out.value)) {
       out.reason = Reason::converged;
       return out;
     }
   }
-  out = answer();
   out.reason = reason_ == Reason::converged ? Reason::unresolved : reason_;
   cube_.judge(out);
   return out;

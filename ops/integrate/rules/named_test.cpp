@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules by name, which no other checks: none may tell less than it is off.
+#include <gtest/gtest.h>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include "ops/integrate/rules/by_name.hpp"
+#include "ops/integrate/rules/formula_integrand.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+struct Known {
+  std::string text;
+  Range range;
+  double exact;
+};
+
+// Counts what converged.
+int expect_honest(const char* rule, const std::vector<Known>& all, std::initializer_list<double> tolerances,
+                  const Limits& limits = {.evaluations = 200'000}) {
+  int out = 0;
+  for (const Known& known : all)
+    for (const double relative : tolerances) {
+      const Integrand f = integrand_of(formula::parse(known.text), "x", known.range);
+      const Answer answer = by_name(rule, f, known.range, {.relative = relative}, limits, {});
+      EXPECT_FALSE(std::fabs(answer.value - known.exact) > answer.error() + 4 * unit * std::fabs(known.exact))
+          << answer.value << " +- " << answer.error() << " of " << known.text << " by " << rule << " to "
+          << relative << ": " << words(answer);
+      out += answer.converged();
+    }
+  return out;
+}
+
+TEST(Named, EvenStripsAtSingularEnds) {
+  std::vector<Known> all = {{"log(x)", {0, 1}, -1},
+                            {"log(x)^2", {0, 1}, 2},
+                            {"-log(1-x)", {0, 1}, 1},
+                            {"log(x)/sqrt(x)", {0, 1}, -4},
+                            {"x^-0.5*log(1/x)^2", {0, 1}, 16},
+                            {"x*log(x)", {0, 1}, -0.25},
+                            {"sqrt(x)*log(x)", {0, 1}, -4.0 / 9},
+                            {"abs(log(x))^-0.5", {0, 1}, 1.7724538509055160},
+                            {"1/(x*log(x)^2)", {0, 0.5}, 1.4426950408889634},
+                            {"1/sqrt(1-x^2)", {-1, 1}, 3.1415926535897932},
+                            {"1/(sqrt(x)*(1+x))", {0, 1}, 1.5707963267948966},
+                            {"sqrt(tan(x))", {0, 1.5707963267948966}, 2.2214414690791831},
+                            {"1/sqrt(x)+1/sqrt(1-x)", {0, 1}, 4}};
+  for (const double power : {0.1, 0.3, 0.5, 0.8, 0.9, 0.95})
+    all.push_back({"x^-" + std::to_string(power), {0, 1}, 1 / (1 - power)});
+  const auto tolerances = {1e-2, 1e-3, 1e-4, 1e-6, 1e-8};
+  EXPECT_GE(expect_honest("richardson", all, tolerances), 55);
+  EXPECT_GE(expect_honest("simpson", all, tolerances), 20);
+}
+
+TEST(Named, EvenStripsAtPowersWithin) {
+  std::vector<Known> all;
+  for (const double c : {0.1, 0.2, 0.3, 1.0 / 3, 0.41, 0.5, 0.6123, 0.9, 0.99})
+    for (const double power : {-0.3, 0.25, 0.5, 1.5}) {
+      const std::string text = "abs(x-" + std::to_string(c) + ")^" + std::to_string(power);
+      const double at = std::stod(std::to_string(c));
+      all.push_back({text, {0, 1}, (std::pow(at, 1 + power) + std::pow(1 - at, 1 + power)) / (1 + power)});
+    }
+  for (const char* rule : {"richardson", "simpson"})
+    EXPECT_GE(expect_honest(rule, all, {1e-2, 1e-3, 1e-4, 1e-6}), 70) << rule;
+}
+
+TEST(Named, GaussKronrodOverSwingsThatItsFirstCellsMiss) {
+  std::vector<Known> all;
+  for (const double w : {30, 100, 170, 300, 450, 700, 1000, 1500, 3000}) {
+    all.push_back({"exp(-x)*sin(" + std::to_string(w) + "*x)", {0, infinity}, w / (1 + w * w)});
+    all.push_back({"exp(-x)*cos(" + std::to_string(w) + "*x)", {0, infinity}, 1 / (1 + w * w)});
+    all.push_back(
+        {"x*exp(-x)*sin(" + std::to_string(w) + "*x)", {0, infinity}, 2 * w / ((1 + w * w) * (1 + w * w))});
+  }
+  EXPECT_GE(expect_honest("gauss_kronrod", all, {0.3, 0.1, 1e-2, 1e-3}), 60);
+}
+
+// Comparisons of two variables: sums of all points and of every second one may be wrong alike.
+TEST(Named, ProductsOverHalfPlanesAndSteps) {
+  const double e = std::numbers::e, third = 1.0 / 3;
+  const auto below = [](double c) { return c - c * std::log(c); };  // the area of x*y < c
+  const std::vector<Known> all = {{"x+y>1", {}, 0.5},
+                                  {"x+y>0.7", {}, 0.755},
+                                  {"x+y>1 ? 1 : 2", {}, 1.5},
+                                  {"x+y>1 ? x : y", {}, 0.5},
+                                  {"x>y", {}, 0.5},
+                                  {"(x>y)*x", {}, third},
+                                  {"x<y*y", {}, third},
+                                  {"x*y>0.3", {}, 1 - below(0.3)},
+                                  {"floor(3*x*y)", {}, 2 - below(third) - below(2 * third)},
+                                  {"x^2+y^2<1", {}, std::numbers::pi / 4},
+                                  {"(x<0.3)*(y<0.6)", {}, 0.18},
+                                  {"x-y>0.2", {}, 0.32},
+                                  {"x+y<1 ? exp(x+y) : 0", {}, 1},
+                                  {"fmod(x+y,1)", {}, 0.5},
+                                  {"(x>0.5)*exp(x)", {}, e - std::sqrt(e)},
+                                  {"abs(x-y)", {}, third},
+                                  {"sqrt(abs(x+y-1))", {}, 8.0 / 15},
+                                  {"exp(-x-y)", {}, (1 - 1 / e) * (1 - 1 / e)},
+                                  {"1/sqrt(x*y)", {}, 4}};
+  int converged = 0;
+  for (const Known& known : all)
+    for (const double relative : {1e-1, 1e-2, 1e-3, 1e-4, 1e-6}) {
+      const Answer answer =
+          by_name("tanh_sinh", many_values_of(formula::parse(known.text), {"x", "y"}), {{{0, 1}, {0, 1}}},
+                  {.relative = relative}, {.evaluations = 1'000'000}, {}, 2, 1);
+      EXPECT_FALSE(std::fabs(answer.value - known.exact) > answer.error())
+          << known.text << " to " << relative << ": " << answer.value << " +- " << answer.error();
+      converged += answer.converged();
+    }
+  EXPECT_GE(converged, 45);
+}
+
+// Products of steps and others, cut at random places: what lies between a step and the next piece of the grid
+// is seen by few points.
+TEST(Named, QuasiRandomPointsAtSteps) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> places(0.1, 0.95);
+  int wrong = 0, all = 0, converged = 0;
+  for (int trial = 0; trial < 21; ++trial) {
+    const int d = 2 + trial % 7;
+    std::vector<double> cuts;
+    double exact = 1;
+    for (int axis = 0; axis < d; ++axis) {
+      const double at = places(random);
+      cuts.push_back(trial % 3 == 0 && axis % 2 == 1 ? -at : at);
+      exact *= cuts.back() > 0 ? at : 0.5 * (at * at + (1 - at) * (1 - at));
+    }
+    const ManyValues f = [cuts](std::span<const double> points, std::size_t count, std::span<double> y) {
+      std::fill_n(y.begin(), count, 1);
+      for (std::size_t k = 0; k < cuts.size(); ++k)
+        for (std::size_t i = 0; i < count; ++i) {
+          const double x = points[k * count + i];
+          y[i] *= cuts[k] > 0 ? (x < cuts[k] ? 1 : 0) : std::fabs(x + cuts[k]);
+        }
+    };
+    const Box box{std::vector<Range>(cuts.size())};
+    for (const std::uint64_t seed : {1, 2}) {
+      const Answer answer =
+          by_name("quasi_random", f, box, {.relative = 3e-3}, {.evaluations = 2'000'000}, {}, 2, seed);
+      ++all;
+      converged += answer.converged();
+      wrong += std::fabs(answer.value - exact) > answer.error();
+      EXPECT_LT(std::fabs(answer.value - exact), 1.5 * answer.error()) << d << " variables, " << trial;
+    }
+  }
+  EXPECT_LE(wrong, 1) << "one in a thousand is expected";
+  EXPECT_GE(converged, all - 4);
+}
+
+}  // namespace
+}  // namespace tessera::quadrature
