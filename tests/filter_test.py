@@ -4,15 +4,14 @@
 README's pictures made again.   filter_test.py PROGRAM"""
 import os
 import pathlib
-import struct
 import subprocess
 import sys
 import unittest
-import zlib
 
 import numpy as np
 
 import cli_case
+from png_files import chunk, save_png
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PADS = {"constant": {"mode": "constant", "constant_values": 7}, "replicate": {"mode": "edge"}, "reflect": {"mode": "symmetric"},
@@ -28,19 +27,6 @@ def correlate(picture, kernel, border):
     wide = np.pad(picture.astype(np.int64), pads, **PADS[border])
     height, width, _ = picture.shape
     return sum(kernel[i, j] * wide[i:i + height, j:j + width] for i in range(rows) for j in range(cols))
-
-
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def save_png(path, picture, *notes):
-    height, width, channels = picture.shape
-    kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    rows = b"".join(b"\0" + row.tobytes() for row in picture)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)))
-        file.write(b"".join(notes) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Filter(cli_case.Case):

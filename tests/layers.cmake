@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
-             tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
+             tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/numbers_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
              tessera/core/child_test.cpp tessera/core/parallel_test.cpp)
 tessera_test(formula tessera/formula/chain_test.cpp tessera/formula/distance_test.cpp tessera/formula/elementary_test.cpp tessera/formula/emit_test.cpp
              tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp
              tessera/formula/running_error_test.cpp)
 target_link_libraries(test_formula PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_formula PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
-tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp tessera/io/picture_test.cpp)
+tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp tessera/io/picture_test.cpp tessera/io/picture_grid_test.cpp)
 tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
@@ -54,6 +54,7 @@ if(TARGET gsl)
   set_tests_properties(gsl_batch PROPERTIES PASS_REGULAR_EXPRESSION "gsl_native [^\n]* ok\n" FAIL_REGULAR_EXPRESSION "wrong")
 endif()
 tessera_test(filter ops/filter/filter_test.cpp)
+tessera_test(refocus ops/refocus/refocus_test.cpp)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu ops/integrate/call_test.cu)
@@ -77,6 +78,7 @@ tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:
 set_tests_properties(report_page PROPERTIES SKIP_RETURN_CODE 77)
 tessera_script(documents ${TESSERA_PYTHON} tests/docs_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(filter_program ${TESSERA_PYTHON} tests/filter_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(lightfield_program ${TESSERA_PYTHON} tests/lightfield_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(pictures ${TESSERA_PYTHON} tests/pictures_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)

@@ -4,8 +4,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include "border.hpp"
 #include "tessera/core/arguments.hpp"
+#include "tessera/core/border.hpp"
 
 namespace tessera::filter {
 

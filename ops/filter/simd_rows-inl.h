@@ -12,38 +12,13 @@
 #include <vector>
 #include "filter.hpp"
 #include "simd.hpp"
+#include "tessera/core/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::filter {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Products and sums in one rounding need the instruction; elsewhere the C library computes them one by one.
-#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-inline constexpr bool fuses = false;
-#elif defined(HWY_SSE2) && HWY_TARGET == HWY_SSE2
-inline constexpr bool fuses = false;
-#else
-inline constexpr bool fuses = true;
-#endif
-
-template <class D, class V>
-HWY_INLINE V add_products(D d, V weight, V x, V sum) {
-  using A = hn::TFromD<D>;
-  if constexpr (!std::is_same_v<A, float>) {
-    (void)d;
-    return hn::Add(sum, hn::Mul(weight, x));
-  } else if constexpr (fuses) {
-    return hn::MulAdd(weight, x, sum);
-  } else {
-    HWY_ALIGN float w[hn::MaxLanes(D())], v[hn::MaxLanes(D())], s[hn::MaxLanes(D())];
-    hn::Store(weight, d, w);
-    hn::Store(x, d, v);
-    hn::Store(sum, d, s);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) s[i] = std::fma(w[i], v[i], s[i]);
-    return hn::Load(d, s);
-  }
-}
+using tessera::HWY_NAMESPACE::add_products;
 
 // Where a weight meets a row of samples.
 template <class A>

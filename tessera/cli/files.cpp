@@ -9,6 +9,7 @@
 #include <fstream>
 #include "tessera/core/expression.hpp"
 #include "tessera/io/npy.hpp"
+#include "tessera/io/picture_grid.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -86,7 +87,7 @@ bool is_plain_integer(Element element) { return element == Element::u8 || elemen
 
 }  // namespace
 
-Files::Files(const FileOptions& options) : asked_alpha_(options.alpha) {
+Files::Files(const FileOptions& options) : asked_alpha_(options.alpha), tiles_(options.tiles) {
   if (!options.most_pixels.empty()) limits_.pixels = evaluate(options.most_pixels);
   if (!options.quality.empty())
     style_.quality = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.quality), 0, 101));
@@ -118,7 +119,32 @@ Array Files::read_picture(const Parameter& p, const std::string& path, std::opti
   return converted(path, pixels, as);
 }
 
+// What is computed from a grid is written as pictures are.
+Array Files::read_grid(const Parameter& p, const std::string& path, std::optional<Element> as) {
+  if (asked_alpha_ == "aside") throw Error("--alpha of " + p.name + " is channel or drop: each has its own");
+  const bool drop = asked_alpha_ == "drop", named = picture::names_grid(path);
+  if (named && !tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
+  dimensions_ = picture_dimensions;
+  if (!named && !picture::begins_as_picture(path) && !picture::named_as_picture(path)) {
+    if (!tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
+    return npy::read(path, as);
+  }
+  if (!named && tiles_.empty())
+    throw Error(path +
+                ": is one picture; --tiles ROWSxCOLS says how many it holds, and a name with {row} and {col} "
+                "means several files");
+  const picture::Picture grid = named ? picture::read_grid(picture::find_grid(path), drop, limits_)
+                                      : picture::cut_tiles(picture::read(path, limits_), tiles_, path);
+  profile_ = grid.profile;
+  whole_alpha_ = grid.alpha && !drop;
+  if (!grid.alpha || !drop || named) return converted(path, grid.pixels, as);
+  ArrayView colours = grid.pixels.view();
+  --colours.extents.back();
+  return converted(path, packed_copy(colours), as);
+}
+
 Array Files::read(const Parameter& p, const std::string& path, std::optional<Element> as) {
+  if (is_grid(p)) return read_grid(p, path, as);
   const bool picture = picture::begins_as_picture(path);
   if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // says what is wrong
   if (p.picture == Picture::no) {
@@ -189,7 +215,36 @@ ArrayView as_picture(const std::string& path, ArrayView view) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view index_word = "{index}";
+
+// Several pictures that go into a file each.
+bool is_numbered(const Parameter& p, const std::string& path, const ArrayView& view) {
+  return p.picture != Picture::no && view.extents.size() == 4 && path.find(index_word) != std::string::npos;
+}
+
+ArrayView entry_of(const ArrayView& view, std::int64_t index) {
+  ArrayView out = view;
+  out.extents[0] = 1;
+  if (out.data != nullptr)
+    out.data = static_cast<char*>(out.data) +
+               index * view.strides[0] * static_cast<std::int64_t>(size_of(view.element));
+  return out;
+}
+
+// Names of one length, so that they sort.
+std::string numbered(std::string path, std::int64_t index, std::int64_t count) {
+  std::string digits = std::to_string(index);
+  digits.insert(0, std::to_string(count - 1).size() - digits.size(), '0');
+  path.replace(path.find(index_word), index_word.size(), digits);
+  return path;
+}
+
+}  // namespace
+
 void Files::demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const {
+  if (is_numbered(p, path, view) && view.extents[0] > 1) return demand_room(p, path, entry_of(view, 0));
   if (!picture::named_as_picture(path)) return;
   const ArrayView pixels = as_picture(path, as_in_file(p, view));
   Extents extents = pixels.extents;
@@ -201,6 +256,15 @@ void Files::demand_room(const Parameter& p, const std::string& path, const Array
 }
 
 ArrayView Files::write(const Parameter& p, const std::string& path, const ArrayView& view) const {
+  if (!is_numbered(p, path, view)) return write_one(p, path, view);
+  for (std::int64_t i = 0; i < view.extents[0]; ++i)
+    (void)write_one(p, numbered(path, i, view.extents[0]), entry_of(view, i));
+  ArrayView told = view;
+  told.data = nullptr;
+  return told;
+}
+
+ArrayView Files::write_one(const Parameter& p, const std::string& path, const ArrayView& view) const {
   const ArrayView held = as_in_file(p, view);
   if (path == standard_output) {
     npy::write(STDOUT_FILENO, "standard output", held);

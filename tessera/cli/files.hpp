@@ -17,8 +17,12 @@ enum class Alpha {
 };
 
 struct FileOptions {
-  std::string most_pixels, quality, alpha;  // as typed; "": the usual
+  std::string most_pixels, quality, alpha, tiles;  // as typed; "": the usual
 };
+
+// Whether an array is a grid of pictures, [rows,cols,height,width,channels]: files by a pattern with {row}
+// and {col}, or one picture in tiles.
+inline bool is_grid(const Parameter& p) { return p.picture != Picture::no && p.extents.size() == 5; }
 
 // Remembers of the first picture what is no pixel, for the outputs: its colour profile, its alpha, and how
 // many dimensions its file had.
@@ -31,9 +35,12 @@ class Files {
   // Throws Error where the file cannot hold such an output, before it is computed.
   void demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const;
   // What the file was given, for telling; `path` is "-" for standard output.
+  // Where the output is several pictures, {index} in `path` makes a file of each.
   ArrayView write(const Parameter& p, const std::string& path, const ArrayView& view) const;
 
  private:
+  ArrayView write_one(const Parameter& p, const std::string& path, const ArrayView& view) const;
+  Array read_grid(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array read_picture(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array without_alpha(const Parameter& p, const picture::Picture& picture);
   ArrayView as_in_file(const Parameter& p, const ArrayView& view) const;
@@ -42,7 +49,7 @@ class Files {
 
   picture::Limits limits_;
   picture::Style style_;
-  std::string asked_alpha_;
+  std::string asked_alpha_, tiles_;
   std::vector<std::byte> profile_;
   std::optional<std::size_t> dimensions_;  // of the first picture's file
   std::optional<Array> alpha_;             // [height,width,1]

@@ -96,6 +96,9 @@ void declare(Words& words, const Operation& operation, Options& options) {
   if (takes_pictures(operation)) {
     words.value("--alpha", options.files.alpha,
                 "of pictures: aside (given back to pictures of the same size), channel or drop", "WHAT");
+    if (std::ranges::any_of(operation.signature.parameters, is_grid))
+      words.value("--tiles", options.files.tiles, "of one picture that holds all of them: 17x17, rows first",
+                  "ROWSxCOLS");
     words.value("--most-pixels", options.files.most_pixels, "a larger picture is refused [2^29]", "N");
     words.value("--quality", options.files.quality, "of JPEG files, 1 to 100 [95]", "N");
   }
@@ -334,7 +337,7 @@ int operate(const Operation& operation, const Command& command) {
   const Request request = request_of(operation, options);
   const auto places = places_of(operation, options);
   for (const auto& [name, word] : places)
-    if (operation.signature.at(name).picture != Picture::no)
+    if (const Parameter& p = operation.signature.at(name); p.picture != Picture::no && !is_grid(p))
       if (const auto inputs = several(word); !inputs.empty())
         return run_each(operation, options, command, request, places, name, inputs);
   return run_once(operation, options, command, request, places, options.outputs, to);

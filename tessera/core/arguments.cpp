@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include "tessera/core/numbers.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera {
@@ -82,7 +83,11 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
   for (const Parameter* p : signature.of(Kind::output)) {
     ArrayView out;
     out.element = p->element_with(element, words_);
-    for (const auto& extent : p->extents) {
+    for (const auto& extent : p->extents_with(words_)) {
+      if (const std::string list = counted_list(extent); !list.empty()) {
+        out.extents.push_back(count_of_numbers(words_.at(list)));
+        continue;
+      }
       const Parameter* const size = signature.find(extent);
       if (size != nullptr && size->is_flag() && !dims_.contains(extent))
         throw Error("--" + size->flag() + " is missing: " + size->help);

@@ -4,11 +4,15 @@
 //   cd|abcd|ab
 // and is folded as often as it takes, so that pictures smaller than the kernel are no exception.
 #pragma once
+#include <string>
 #include "tessera/core/thread.hpp"
 
-namespace tessera::filter {
+namespace tessera {
 
 enum class Border : int { constant, replicate, reflect, reflect_101, wrap };
+
+// By this name, or by what OpenCV, SciPy, NumPy and NPP call it. Throws Error that names --border.
+Border border_named(const std::string& word);
 
 inline namespace TESSERA_UNIT {
 
@@ -32,4 +36,4 @@ SIMT int border_index(int i, int n, Border border) {
 }
 
 }  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
+}  // namespace tessera

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refocusing as an operation: its arguments, what it costs, how it is checked, what to try.
+#include "refocus.hpp"
+#include <cmath>
+#include "reference.hpp"
+#include "sum.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/core/numbers.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::refocus {
+namespace {
+
+using lightfield::Centre;
+using lightfield::Plan;
+
+constexpr const char* output_name = "refocused";
+
+// Of a view so far from the centre, in 2^-16 of a view.
+std::int64_t weight_of(const std::string& aperture, std::int64_t up, std::int64_t right, double radius) {
+  constexpr double most = 255;
+  if (aperture == "mean") return 1;
+  const std::int64_t square = up * up + right * right, reach = lightfield::in_places(radius);
+  if (aperture == "disc") return square <= reach * reach ? 1 : 0;
+  const double views = std::ldexp(static_cast<double>(square), -2 * lightfield::place_bits);
+  return static_cast<std::int64_t>(std::floor(most * std::exp(-views / (2 * radius * radius)) + 0.5));
+}
+
+double radius_of(const Arguments& arguments) {
+  const double given = arguments.real("radius");
+  if (given != 0) return given;
+  const double most = static_cast<double>(std::max(arguments.dim("rows"), arguments.dim("cols")) - 1) / 2;
+  return std::max(1.0, arguments.text("aperture") == "disc" ? most : most / 2);
+}
+
+std::vector<double> slopes_of(const Arguments& arguments) {
+  const std::vector<double> several = numbers_of(arguments.text("slopes"));
+  if (several.empty()) return {arguments.real("slope")};
+  if (arguments.real("slope") != 0)
+    throw Error("--slope is for one plane, --slopes for several: give one of them");
+  return several;
+}
+
+Signature signature() {
+  using namespace parameter;
+  Parameter views = input(
+      "views", {"rows", "cols", "height", "width", "channels"},
+      "pictures of a grid: files by a name with {row} and {col} in it, one picture with --tiles, or .npy");
+  Parameter refocused =
+      output(output_name, {"count(slopes)", "height", "width", "channels"}, "a picture for each slope");
+  views.picture = refocused.picture = Picture::whole;
+  Signature out;
+  out.parameters = {
+      views,
+      real("slope", 0,
+           "how many pixels a view is shifted for each view that it stands from the centre: the plane in "
+           "focus"),
+      text("slopes", "", "several planes: a list, or a:b:n for n slopes from a to b"),
+      choice("aperture", {"mean", "weighted", "disc"},
+             "what views count: all alike, less with their distance, or those within --radius"),
+      real("radius", 0,
+           "in views: of the disc, or where a weight has fallen to 0.6; 0: half the grid, of weights a "
+           "quarter"),
+      text("at", "0.5,0.5", "the aperture's centre in the grid, row,column"),
+      choice("units", {"grid", "views"},
+             "of --at: from 0, the first view, to 1, the last; or in views, from 0"),
+      choice("interpolation", {"linear", "nearest", "cubic"}, "between pixels"),
+      text("border", "replicate",
+           "what lies around a view: constant (0), replicate, reflect, reflect_101 or wrap"),
+      refocused,
+  };
+  for (Parameter& p : out.parameters)
+    if (p.name == "radius") p.minimum = 0;
+  return out;
+}
+
+Case made(Dims dims, Arguments::Words words = {}) {
+  return {.dims = std::move(dims), .words = std::move(words)};
+}
+
+Dims grid(std::int64_t rows, std::int64_t cols, std::int64_t height, std::int64_t width,
+          std::int64_t channels) {
+  return {{"rows", rows}, {"cols", cols}, {"height", height}, {"width", width}, {"channels", channels}};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out = {
+      made(grid(3, 3, 13, 21, 3), {{"slope", "1"}}),
+      made(grid(3, 2, 9, 40, 3), {{"slope", "-0.7"}}),
+      made(grid(5, 4, 8, 37, 3), {{"slopes", "-1.3:1.9:5"}}),
+      made(grid(2, 3, 11, 70, 1), {{"slope", "2.5"}, {"interpolation", "nearest"}, {"border", "reflect"}}),
+      made(grid(3, 3, 7, 33, 1), {{"slope", "0.4"}, {"interpolation", "cubic"}, {"border", "wrap"}}),
+      made(grid(4, 4, 6, 19, 3),
+           {{"slopes", "0.3,-1.25"}, {"interpolation", "cubic"}, {"border", "constant"}}),
+      made(grid(5, 5, 9, 23, 3), {{"slope", "1.1"}, {"aperture", "weighted"}, {"radius", "1.2"}}),
+      made(grid(5, 5, 10, 48, 3),
+           {{"slope", "0.9"}, {"aperture", "disc"}, {"radius", "1.5"}, {"border", "reflect_101"}}),
+      made(grid(3, 4, 8, 31, 4), {{"slope", "0.5"}, {"at", "0.2,0.9"}}),
+      made(grid(3, 4, 8, 17, 2),
+           {{"slope", "-3"}, {"at", "2,0"}, {"units", "views"}, {"border", "constant"}}),
+      made(grid(1, 1, 5, 9, 1), {{"slope", "7"}}),
+      made(grid(1, 7, 4, 64, 3), {{"slope", "40"}}),
+      made(grid(6, 1, 30, 50, 3), {{"slope", "1.75"}, {"border", "constant"}}),
+      made(grid(2, 2, 1, 1, 3), {{"slope", "0.5"}, {"border", "reflect_101"}}),
+      made(grid(2, 2, 0, 6, 3)),
+      made(grid(3, 5, 12, 100, 3), {{"slopes", "-2:2:9"}}),
+  };
+  Case special = made(grid(3, 3, 7, 30, 3), {{"slope", "0.6"}});
+  special.distribution = Distribution::special;
+  special.elements = {Element::f32};
+  out.push_back(special);
+  return out;
+}
+
+Operation operation() {
+  Operation out;
+  out.name = "refocus";
+  out.summary = "a light field focused on a plane, or on many";
+  out.signature = signature();
+  out.elements = {Element::u8, Element::u16, Element::f32};
+  out.output = output_name;
+  out.row_dimensions = 2;
+  out.flops = [](const Arguments& arguments) {
+    return lightfield::flops(arguments, plan_of(arguments), output_name);
+  };
+  out.fill = lightfield::fill;
+  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
+                     Expected& expected) {
+    lightfield::reference(arguments, plan_of(arguments), rows, expected);
+  };
+  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
+    return lightfield::differing_rows(arguments, output_name, [](const Arguments& again) {
+      lightfield::sum_of<Problem>(again, host_threads());
+    });
+  };
+  out.cases = cases();
+  return out;
+}
+
+[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+
+}  // namespace
+
+Plan plan_of(const Arguments& arguments) {
+  Plan out = lightfield::begin_plan(arguments);
+  const Centre centre = lightfield::centre_of(arguments);
+  out.centre_row = centre.row;
+  out.centre_col = centre.col;
+  lightfield::set_slopes(out, slopes_of(arguments));
+  const std::string& aperture = arguments.text("aperture");
+  const double radius = radius_of(arguments);
+  constexpr std::int64_t view = std::int64_t{1} << lightfield::place_bits;
+  for (std::int64_t row = 0; row < arguments.dim("rows"); ++row)
+    for (std::int64_t col = 0; col < arguments.dim("cols"); ++col)
+      lightfield::add_view(out, row, col,
+                           weight_of(aperture, row * view - centre.row, col * view - centre.col, radius));
+  lightfield::end_plan(out);
+  return out;
+}
+
+}  // namespace tessera::refocus

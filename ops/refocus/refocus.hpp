@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A light field focused afterwards, on one plane or on many: the views' mean, each shifted by its place in
+// the grid times the plane's slope.
+#pragma once
+#include "gather.hpp"
+
+namespace tessera::refocus {
+
+// Throws Error for words that ask for nothing that can be computed.
+lightfield::Plan plan_of(const Arguments& arguments);
+
+inline namespace TESSERA_UNIT {
+
+template <class T>
+struct Problem : lightfield::Gather<T> {
+  using Elements = Types<std::uint8_t, std::uint16_t, float>;
+  static Problem of(const Arguments& arguments) {
+    return Problem::template made<Problem>(arguments, "refocused", plan_of(arguments));
+  }
+};
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::refocus

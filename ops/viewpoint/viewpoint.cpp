@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// New viewpoints as an operation: its arguments, what it costs, how it is checked, what to try.
+#include "viewpoint.hpp"
+#include "ops/refocus/reference.hpp"
+#include "ops/refocus/sum.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::viewpoint {
+namespace {
+
+using lightfield::Plan;
+
+constexpr const char* output_name = "seen";
+constexpr int weight_bits = 7;  // of a view, along each axis of the grid
+
+Signature signature() {
+  using namespace parameter;
+  Parameter views = input(
+      "views", {"rows", "cols", "height", "width", "channels"},
+      "pictures of a grid: files by a name with {row} and {col} in it, one picture with --tiles, or .npy");
+  Parameter seen = output(output_name, {"1", "height", "width", "channels"}, "what a camera there would see");
+  views.picture = seen.picture = Picture::whole;
+  Signature out;
+  out.parameters = {
+      views,
+      text("at", "0.5,0.5", "the place in the grid, row,column"),
+      choice("units", {"grid", "views"},
+             "of --at: from 0, the first view, to 1, the last; or in views, from 0"),
+      real("slope", 0,
+           "how many pixels further the plane on which the views meet lies from one view to the next"),
+      choice("cameras", {"linear", "nearest"}, "between views: the four around, or the one beside"),
+      choice("interpolation", {"linear", "nearest", "cubic"}, "between pixels"),
+      text("border", "replicate",
+           "what lies around a view: constant (0), replicate, reflect, reflect_101 or wrap"),
+      seen,
+  };
+  return out;
+}
+
+Case made(std::int64_t rows, std::int64_t cols, std::int64_t height, std::int64_t width,
+          std::int64_t channels, Arguments::Words words) {
+  return {
+      .dims = {{"rows", rows}, {"cols", cols}, {"height", height}, {"width", width}, {"channels", channels}},
+      .words = std::move(words)};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out = {
+      made(3, 3, 13, 21, 3, {{"at", "0.3,0.7"}}),
+      made(3, 3, 13, 21, 3, {{"at", "0.3,0.7"}, {"slope", "1.3"}}),
+      made(4, 5, 8, 50, 1, {{"at", "1.25,3.5"}, {"units", "views"}, {"slope", "-2"}, {"border", "reflect"}}),
+      made(4, 5, 8, 33, 3,
+           {{"at", "1.6,3.4"},
+            {"units", "views"},
+            {"slope", "0.8"},
+            {"cameras", "nearest"},
+            {"border", "constant"}}),
+      made(2, 2, 9, 37, 4,
+           {{"at", "0.9,0.1"}, {"slope", "3.7"}, {"interpolation", "cubic"}, {"border", "wrap"}}),
+      made(2, 6, 5, 64, 2, {{"at", "1,0"}, {"slope", "9"}, {"interpolation", "nearest"}}),
+      made(1, 1, 6, 7, 3, {{"at", "0,0"}}),
+      made(2, 2, 3, 0, 3, {}),
+  };
+  Case special = made(2, 2, 7, 30, 3, {{"slope", "0.6"}});
+  special.distribution = Distribution::special;
+  special.elements = {Element::f32};
+  out.push_back(special);
+  return out;
+}
+
+struct Between {
+  std::int64_t first = 0, weight[2] = {};
+};
+
+// The views on both sides of a place, in 2^-7 of the way from one to the other.
+Between views_beside(std::int64_t place, bool nearest) {
+  constexpr int spare = lightfield::place_bits - weight_bits;
+  constexpr std::int64_t one = 1 << weight_bits;
+  const std::int64_t rounded = (place + (1 << (spare - 1))) >> spare;
+  if (nearest) return {(rounded + one / 2) >> weight_bits, {one, 0}};
+  return {rounded >> weight_bits, {one - (rounded & (one - 1)), rounded & (one - 1)}};
+}
+
+Operation operation() {
+  Operation out;
+  out.name = "viewpoint";
+  out.summary = "a light field seen from a place between its cameras";
+  out.signature = signature();
+  out.elements = {Element::u8, Element::u16, Element::f32};
+  out.output = output_name;
+  out.row_dimensions = 2;
+  out.flops = [](const Arguments& arguments) {
+    return lightfield::flops(arguments, plan_of(arguments), output_name);
+  };
+  out.fill = lightfield::fill;
+  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
+                     Expected& expected) {
+    lightfield::reference(arguments, plan_of(arguments), rows, expected);
+  };
+  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
+    return lightfield::differing_rows(arguments, output_name, [](const Arguments& again) {
+      lightfield::sum_of<Problem>(again, host_threads());
+    });
+  };
+  out.cases = cases();
+  return out;
+}
+
+[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+
+}  // namespace
+
+Plan plan_of(const Arguments& arguments) {
+  Plan out = lightfield::begin_plan(arguments);
+  const lightfield::Centre centre = lightfield::centre_of(arguments);
+  out.centre_row = centre.row;
+  out.centre_col = centre.col;
+  lightfield::set_slopes(out, {arguments.real("slope")});
+  const bool nearest = arguments.text("cameras") == "nearest";
+  const Between rows = views_beside(centre.row, nearest), cols = views_beside(centre.col, nearest);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j)
+      lightfield::add_view(out, rows.first + i, cols.first + j, rows.weight[i] * cols.weight[j]);
+  lightfield::end_plan(out);
+  return out;
+}
+
+}  // namespace tessera::viewpoint

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A light field seen from a place between its cameras: the nearest views, each shifted by its distance times
+// the slope of the plane on which they shall meet.
+#pragma once
+#include "ops/refocus/gather.hpp"
+
+namespace tessera::viewpoint {
+
+// Throws Error for words that ask for nothing that can be computed.
+lightfield::Plan plan_of(const Arguments& arguments);
+
+inline namespace TESSERA_UNIT {
+
+template <class T>
+struct Problem : lightfield::Gather<T> {
+  using Elements = Types<std::uint8_t, std::uint16_t, float>;
+  static Problem of(const Arguments& arguments) {
+    return Problem::template made<Problem>(arguments, "seen", plan_of(arguments));
+  }
+};
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::viewpoint
