@@ -142,7 +142,27 @@ struct Adaption {
     list.set_top(pieces + which, count + which);
     list.set_link(next_of, count + which, -1);
     list.set_link(previous_of, count + which, -1);
-    write(count + which, pieces + which, 0, sums, safety * (0.5 * apart_of(sums)));
+    const double its_error = safety * (0.5 * apart_of(sums));
+    write(count + which, pieces + which, 0, sums,
+          is_steep(sums) ? larger(its_error, 0.5 * size_of(sums.kronrod)) : its_error);
+  }
+
+  // Whether the function grows towards the cell's lower edge as if it had no limit there.
+  BATCH_FN static bool is_steep(const Sums& sums) {
+    return size_of(sums.low) > size_of(sums.kronrod);  // which is twice the mean
+  }
+
+  // How far the sum is off, in what this halving moved, where it grows towards the end of its piece. What is
+  // left falls by a factor, or as a power p of the logarithm only, that is of the number of halvings; from p
+  // = 1 down nothing bounds it, and near 1 nobody can tell. The rule's outermost point is nine halvings ahead
+  // of its cell: counting four makes p too small.
+  BATCH_FN double ahead_of_end(double left_apart) const {
+    constexpr double least = 1.5, any = 1e6;
+    double halvings = 4;
+    BATCH_ROLLED
+    for (double whole = width; whole < 1; whole *= 2) halvings += 1;
+    const double less = fall(left_apart, parent_apart), p = (1 - less) * halvings;
+    return p < least ? any : less / (1 - less) * (p / (p - 1));
   }
 
   // How far the sum of two halves may be off, whose rules are so far apart, and which moved so far from their
@@ -160,7 +180,9 @@ struct Adaption {
     const double now = radius * left.kronrod + radius * right.kronrod, moved = size_of(parent_value - now);
     const double left_apart = radius * apart_of(left), right_apart = radius * apart_of(right);
     const double apart = left_apart + right_apart, whole = error_of_halves(apart, moved);
-    const double left_error = apart > 0 ? whole * (left_apart / apart) : 0.5 * whole;
+    double left_error = apart > 0 ? whole * (left_apart / apart) : 0.5 * whole;
+    if (from[0] == 0 && is_steep(left) && moved > settled * parent_noise)
+      left_error = larger(left_error, safety * moved * ahead_of_end(left_apart));
     const double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
     // Halving neither moves the sum nor helps, and what is left has no order.
     const bool shapeless = slowest_fall(left_apart > right_apart ? left : right) >= 0.5;

@@ -130,6 +130,36 @@ TEST(Batch, FamiliesMatchTheirClosedForms) {
 }
 
 // A jump that no part of the formula gives away, at many places: it must be found or the claim left out.
+// What falls as a power of the logarithm only leaves more than any one halving moves.
+TEST(Batch, SlowFallsAreNotTakenForTheirEnd) {
+  struct Slow {
+    const char* formula;
+    const char* limits;
+    double exact;  // 0: there is none
+  };
+  const double l = std::log(3), ll = std::log(l);
+  for (const Slow& slow :
+       {Slow{"1/(x*log(x)*log(log(x)))+0*a", "3 inf", 0}, Slow{"1/(x*log(x))+0*a", "3 inf", 0},
+        Slow{"1/(x*log(x)^1.2)+0*a", "3 inf", 5 * std::pow(l, -0.2)},
+        Slow{"1/(x*log(x)^1.5)+0*a", "3 inf", 2 / std::sqrt(l)}, Slow{"1/(x*log(x)^2)+0*a", "3 inf", 1 / l},
+        Slow{"1/(x*log(x)^3)+0*a", "3 inf", 0.5 / (l * l)},
+        Slow{"1/(x*log(x)*log(log(x))^2)+0*a", "3 inf", 1 / ll}, Slow{"1/(x*log(x)^2)+0*a", "0 1/3", 1 / l},
+        Slow{"1/(x*abs(log(x))^1.5)+0*a", "0 1/3", 2 / std::sqrt(l)},
+        Slow{"1/(x*abs(log(x)))+0*a", "0 1/3", 0}})
+    for (const double relative : {0.3, 0.2, 0.1, 0.05, 0.01}) {
+      const Batch batch = ran(
+          arguments_of(slow.formula, slow.limits, "a=0:1", 2, {{"relative", fmt::format("{}", relative)}}));
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (slow.exact == 0) EXPECT_NE(batch.why[i], 0) << slow.formula << " to " << relative;
+        else
+          EXPECT_LE(std::fabs(batch.value[i] - slow.exact), batch.error[i])
+              << slow.formula << " to " << relative;
+      }
+    }
+  const Batch powers = ran(arguments_of("x^a", "0 1", "a=-0.9:-0.1", 9, {{"relative", "1e-9"}}));
+  for (std::size_t i = 0; i < powers.size(); ++i) EXPECT_EQ(powers.why[i], 0) << i;
+}
+
 TEST(Batch, HiddenJumpsAreNeverMissed) {
   constexpr int n = 3000;
   const Batch batch =
