@@ -158,6 +158,14 @@ double told_of(double moved, double before, double earlier, double apart, double
   return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
 }
 
+// Where sums fall like a power of the step, those of all further steps can be told beforehand.
+bool never_meets(double moved, double before, double earlier, double step, double last_step, double allowed) {
+  constexpr double slowest = 1.5, fastest = 12;
+  const double fall = before / moved, fall_before = earlier / before;
+  if (!(slowest < fall && fall < fastest && slowest < fall_before && fall_before < fastest)) return false;
+  return moved * std::pow(std::fmax(fall, fall_before), -std::log2(step / last_step)) > 4 * allowed;
+}
+
 // True: what the ends hide decides, and no smaller step helps.
 bool hidden_at_ends(const Cube& cube, const Tolerance& tolerance, const std::vector<End>& ends, Answer& out) {
   const double hidden = beyond(ends, product_reach);
@@ -215,6 +223,10 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
       out.reason = Reason::converged;
       return out;
     }
+    // Other rules wait where the answer is to be checked; where this rule was named it does what it can.
+    if (told != nullptr &&
+        never_meets(moved, moved_before, moved_earlier, step, 0.25 / 32, tolerance.of(out.value)))
+      break;
     earlier = before;
     before = sums.value;
     moved_earlier = std::exchange(moved_before, moved);
