@@ -12,26 +12,6 @@
 namespace tessera::filter {
 namespace {
 
-int attribute(cudaDeviceAttr which, int device) {
-  int value = 0;
-  cuda::check(cudaDeviceGetAttribute(&value, which, device));
-  return value;
-}
-
-npp::StreamContext context_of(const Run& run) {
-  const int device = run.device->index;
-  npp::StreamContext out = {};
-  out.stream = static_cast<cudaStream_t>(run.stream);
-  out.device = device;
-  out.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
-  out.threads_per_multiprocessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
-  out.threads_per_block = attribute(cudaDevAttrMaxThreadsPerBlock, device);
-  out.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock, device));
-  out.capability_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
-  out.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
-  return out;
-}
-
 bool is_gaussian(const Arguments& arguments) { return arguments.text("kernel") == "gaussian"; }
 
 int mask_of(const Arguments& arguments) {
@@ -59,14 +39,14 @@ int mask_of(const Arguments& arguments) {
 npp::Filter* function_of(const Arguments& arguments) {
   const std::string kind = is_gaussian(arguments) ? "Gauss" : "Laplace";
   const std::string type = arguments.element() == Element::u8 ? "8u" : "32f";
-  return npp::library().function("nppiFilter" + kind + "Border_" + type + "_C" +
-                                 std::to_string(arguments.dim("channels")) + "R_Ctx");
+  return npp::filters().function<npp::Filter>("nppiFilter" + kind + "Border_" + type + "_C" +
+                                              std::to_string(arguments.dim("channels")) + "R_Ctx");
 }
 
 template <class T>
 void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
-  const npp::StreamContext context = context_of(run);
+  const npp::StreamContext context = npp::context_of(run);
   npp::Filter* const function = function_of(arguments);
   const int from_pitch = static_cast<int>(p.image.stride[1] * static_cast<std::int64_t>(sizeof(T))),
             to_pitch = static_cast<int>(p.filtered.stride[1] * static_cast<std::int64_t>(sizeof(T)));
@@ -106,7 +86,7 @@ Variant variant() {
   out.yardstick = true;
   out.compares_time_only = true;
   out.needs = [](const Device&) -> Reason {
-    if (npp::library().found()) return std::nullopt;
+    if (npp::filters().found()) return std::nullopt;
     return "NPP was not found (libnppif.so.13 or .12)";
   };
   out.choices = {choice};

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <cstddef>
 #include <string>
+#include "tessera/core/device.hpp"
+#include "tessera/cuda/check.hpp"
 
 namespace tessera::filter::npp {
 
@@ -32,24 +34,45 @@ using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, St
 
 class Library {
  public:
-  Library() {
+  explicit Library(const std::string& stem) {
     const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
-    for (const char* name : {"libnppif.so.13", "libnppif.so.12"})
+    for (const char* version : {".so.13", ".so.12"})
       for (const std::string& folder : folders)
-        if (file_ == nullptr) file_ = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (file_ == nullptr) file_ = dlopen((folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   bool found() const { return file_ != nullptr; }
-  Filter* function(const std::string& name) const {
-    return file_ == nullptr ? nullptr : reinterpret_cast<Filter*>(dlsym(file_, name.c_str()));
+  template <class F>
+  F* function(const std::string& name) const {
+    return file_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(file_, name.c_str()));
   }
 
  private:
   void* file_ = nullptr;
 };
 
-inline const Library& library() {
-  static const Library loaded;
+inline const Library& filters() {
+  static const Library loaded("libnppif");
   return loaded;
+}
+
+inline int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  cuda::check(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
+inline StreamContext context_of(const Run& run) {
+  const int device = run.device->index;
+  StreamContext out = {};
+  out.stream = static_cast<cudaStream_t>(run.stream);
+  out.device = device;
+  out.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
+  out.threads_per_multiprocessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
+  out.threads_per_block = attribute(cudaDevAttrMaxThreadsPerBlock, device);
+  out.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock, device));
+  out.capability_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
+  out.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+  return out;
 }
 
 }  // namespace tessera::filter::npp

@@ -44,6 +44,11 @@ bool follows_from_dimensions(const Parameter& p) {
   return p.kind == Kind::integer && std::ranges::any_of(p.value, [](unsigned char c) { return std::isalpha(c) != 0; });
 }
 
+std::int64_t millionths(double value) {
+  constexpr double most = 9e18;
+  return static_cast<std::int64_t>(std::nearbyint(std::clamp(value * 1e6, -most, most)));
+}
+
 void check_choice(const Parameter& p, const std::string& word) {
   if (std::ranges::find(p.options, word) != p.options.end()) return;
   const std::string meant = nearest(word, p.options);
@@ -75,9 +80,13 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
       words_[p->shared_by] = "all";
     settle_dims(*p, given->second);
   }
+  Dims named = dims_;  // in an expression, a real counts its millionths
+  for (const Parameter* p : signature.of(Kind::real)) named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
   for (const Parameter& p : signature.parameters)
-    if (follows_from_dimensions(p) && !dims_.contains(p.name))
-      words_[p.name] = std::to_string(dims_[p.name] = parse_integer(p, std::to_string(evaluate(p.value, dims_))));
+    if (follows_from_dimensions(p) && !dims_.contains(p.name)) {
+      named[p.name] = dims_[p.name] = parse_integer(p, std::to_string(evaluate(p.value, named)));
+      words_[p.name] = std::to_string(dims_[p.name]);
+    }
   for (const Parameter& p : signature.parameters)
     if (!p.needs.empty() && !arrays_.contains(p.needs)) check_needs(p, words_.at(p.name), signature.at(p.needs));
   for (const Parameter* p : signature.of(Kind::output)) {

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "axis.hpp"
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tessera::resize {
+namespace {
+
+double sinc(double x) {
+  if (x == 0) return 1;
+  const double angle = x * std::numbers::pi;
+  return std::sin(angle) / angle;
+}
+
+double lanczos(double x, double lobes) { return -lobes <= x && x < lobes ? sinc(x) * sinc(x / lobes) : 0; }
+
+double cubic(double x, double a) {
+  x = std::fabs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+double hamming(double x) {
+  x = std::fabs(x);
+  if (x == 0) return 1;
+  if (x >= 1) return 0;
+  const double angle = x * std::numbers::pi;
+  return std::sin(angle) / angle * (double{0.54F} + double{0.46F} * std::cos(angle));
+}
+
+double support_of(Method method) {
+  switch (method) {
+    case Method::box:
+    case Method::area:
+      return 0.5;
+    case Method::cubic:
+    case Method::lanczos2:
+      return 2;
+    case Method::lanczos3:
+      return 3;
+    case Method::lanczos4:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+double filter(const Wish& wish, double x) {
+  switch (wish.method) {
+    case Method::box:
+      return x > -0.5 && x <= 0.5 ? 1 : 0;
+    case Method::hamming:
+      return hamming(x);
+    case Method::cubic:
+      return cubic(x, wish.cubic_a);
+    case Method::lanczos2:
+      return lanczos(x, 2);
+    case Method::lanczos3:
+      return lanczos(x, 3);
+    case Method::lanczos4:
+      return lanczos(x, 4);
+    default:
+      return std::max(0.0, 1 - std::fabs(x));
+  }
+}
+
+Axis room(int source, int result, std::int64_t most) {
+  Axis out;
+  out.source = source;
+  out.result = result;
+  out.most = static_cast<int>(std::clamp<std::int64_t>(most, 1, source));
+  out.start.resize(static_cast<std::size_t>(result));
+  out.count.assign(static_cast<std::size_t>(result), 1);
+  out.weight.resize(static_cast<std::size_t>(result) * static_cast<std::size_t>(out.most));
+  return out;
+}
+
+// Taps from place `first` on, of which those outside the line are added to its ends.
+void put_clamped(Axis& axis, int i, std::int64_t first, const std::vector<double>& weights) {
+  const std::int64_t last = axis.source - 1;
+  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, last),
+                     end = std::clamp<std::int64_t>(first + static_cast<std::int64_t>(weights.size()) - 1, 0,
+                                                    last);
+  axis.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(begin);
+  axis.count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(end - begin + 1);
+  for (std::size_t k = 0; k < weights.size(); ++k)
+    axis.weights(i)[std::clamp<std::int64_t>(first + static_cast<std::int64_t>(k), 0, last) - begin] +=
+        weights[k];
+}
+
+Axis pillow_axis(const Wish& wish, int source, int result) {
+  const double scale = static_cast<double>(source) / result, wide = std::max(scale, 1.0);
+  const double support = support_of(wish.method) * wide, step = 1.0 / wide;
+  Axis out = room(source, result, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
+  for (int i = 0; i < result; ++i) {
+    const double centre = (i + 0.5) * scale;
+    const int first = std::max(static_cast<int>(centre - support + 0.5), 0),
+              end = std::min(static_cast<int>(centre + support + 0.5), source);
+    double sum = 0;
+    for (int k = 0; k < end - first; ++k)
+      sum += out.weights(i)[k] = filter(wish, (k + first - centre + 0.5) * step);
+    for (int k = 0; k < end - first && sum != 0; ++k) out.weights(i)[k] /= sum;
+    out.start[static_cast<std::size_t>(i)] = first;
+    out.count[static_cast<std::size_t>(i)] = end - first;
+  }
+  return out;
+}
+
+// Each sample weighs what of it lies within [i·s, (i + 1)·s).
+Axis overlap_axis(int source, int result) {
+  const std::int64_t from = source, to = result;
+  Axis out = room(source, result, from / to + 2);
+  for (std::int64_t i = 0; i < to; ++i) {
+    const std::int64_t begin = i * from, end = begin + from;  // in parts of 1/to of a sample
+    const std::int64_t first = begin / to, last = (end - 1) / to;
+    out.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
+    out.count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(last - first + 1);
+    for (std::int64_t k = first; k <= last; ++k)
+      out.weights(static_cast<int>(i))[k - first] =
+          static_cast<double>(std::min(end, (k + 1) * to) - std::max(begin, k * to)) /
+          static_cast<double>(from);
+  }
+  return out;
+}
+
+// OpenCV's shares of the samples that a result covers: slivers below 0.001 are left out.
+Axis opencv_area_axis(int source, int result) {
+  constexpr double sliver = 1e-3;
+  const double scale = 1.0 / (static_cast<double>(result) / source);
+  Axis out = room(source, result, static_cast<std::int64_t>(scale) + 3);
+  for (int i = 0; i < result; ++i) {
+    const double begin = i * scale, end = begin + scale, width = std::min(scale, source - begin);
+    const int last = std::min(static_cast<int>(std::floor(end)), source - 1),
+              first = std::min(static_cast<int>(std::ceil(begin)), last);
+    const bool before = first - begin > sliver, behind = end - last > sliver;
+    int k = 0;
+    if (before) out.weights(i)[k++] = static_cast<float>((first - begin) / width);
+    for (int j = first; j < last; ++j) out.weights(i)[k++] = static_cast<float>(1.0 / width);
+    if (behind) out.weights(i)[k++] = static_cast<float>(std::min(std::min(end - last, 1.0), width) / width);
+    out.start[static_cast<std::size_t>(i)] = before ? first - 1 : first;
+    out.count[static_cast<std::size_t>(i)] = k;
+  }
+  return out;
+}
+
+struct Place {
+  int sample;
+  float fraction;
+};
+
+Place opencv_place(int source, int result, int i, Area area) {
+  const double inverse = static_cast<double>(result) / source, scale = 1.0 / inverse;
+  if (area == Area::enlarging) {
+    const int sample = static_cast<int>(std::floor(i * scale));
+    const auto fraction = static_cast<float>((i + 1) - (sample + 1) * inverse);
+    return {sample, fraction <= 0 ? 0.F : fraction - std::floor(fraction)};
+  }
+  const auto at = static_cast<float>((i + 0.5) * scale - 0.5);
+  const float sample = std::floor(at);
+  return {static_cast<int>(sample), at - sample};
+}
+
+std::vector<double> opencv_cubic(float x, float a) {
+  const float w0 = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a,
+              w1 = ((a + 2) * x - (a + 3)) * x * x + 1,
+              w2 = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
+  return {w0, w1, w2, 1.F - w0 - w1 - w2};
+}
+
+// Lanczos of four lobes with sines of the first tap's angle alone, as OpenCV rounds it.
+std::vector<double> opencv_lanczos4(float x) {
+  constexpr double r = std::numbers::sqrt2 / 2, turn[] = {1, r, 0, -r, -1, -r, 0, r};  // cosines of i · 45°
+  const double angle = -(x + 3) * std::numbers::pi * 0.25, sine = std::sin(angle), cosine = std::cos(angle);
+  float weights[8], sum = 0;
+  for (int i = 0; i < 8; ++i) {
+    const float distance = x + 3 - static_cast<float>(i);
+    const double y = -distance * std::numbers::pi * 0.25, sign = i % 2 == 0 ? 1 : -1;
+    const double above = sign * turn[i] * sine + sign * turn[(i + 6) % 8] * cosine;
+    weights[i] = std::fabs(distance) < 1e-6F ? 1e30F : static_cast<float>(above / (y * y));
+    sum += weights[i];
+  }
+  const float share = 1.F / sum;
+  std::vector<double> out;
+  for (const float w : weights) out.push_back(w * share);
+  return out;
+}
+
+std::vector<double> normalised(std::vector<double> weights) {
+  double sum = 0;
+  for (const double w : weights) sum += w;
+  for (double& w : weights) w = sum == 0 ? w : w / sum;
+  return weights;
+}
+
+// OpenCV never widens its filters.
+Axis opencv_axis(const Wish& wish, int source, int result) {
+  const int half = static_cast<int>(support_of(wish.method));
+  Axis out = room(source, result, 2 * half);
+  for (int i = 0; i < result; ++i) {
+    const Place at = opencv_place(source, result, i, Area::overlap);
+    std::vector<double> weights;
+    if (wish.method == Method::cubic) weights = opencv_cubic(at.fraction, static_cast<float>(wish.cubic_a));
+    else if (wish.method == Method::lanczos4) weights = opencv_lanczos4(at.fraction);
+    else {
+      for (int k = 1 - half; k <= half; ++k)
+        weights.push_back(wish.method == Method::linear
+                              ? std::max(0.F, 1.F - std::fabs(float(k) - at.fraction))
+                              : filter(wish, k - double{at.fraction}));
+      weights = normalised(weights);
+    }
+    for (double& w : weights)
+      if (wish.one != 0) w = std::nearbyint(static_cast<float>(w) * static_cast<float>(wish.one)) / wish.one;
+    put_clamped(out, i, std::int64_t{at.sample} + 1 - half, weights);
+  }
+  return out;
+}
+
+double onnx_place(const Wish& wish, int source, int result, int i) {
+  const double scale = static_cast<double>(source) / result;
+  switch (wish.coordinate) {
+    case Coordinate::asymmetric:
+      return i * scale;
+    case Coordinate::align_corners:
+      return result == 1 ? 0 : static_cast<double>(i) * (source - 1) / (result - 1);
+    case Coordinate::pytorch_half_pixel:
+      if (result == 1) return 0;
+      [[fallthrough]];
+    default:
+      return (i + 0.5) * scale - 0.5;
+  }
+}
+
+Axis onnx_axis(const Wish& wish, int source, int result) {
+  const double shrink = wish.antialias ? std::min(1.0, static_cast<double>(result) / source) : 1;
+  const double half = support_of(wish.method);
+  const int from = static_cast<int>(std::floor(-half / shrink)) + 1, to = 2 - from;  // taps from … to − 1
+  Axis out = room(source, result, to - from);
+  for (int i = 0; i < result; ++i) {
+    const double at = onnx_place(wish, source, result, i), whole = std::floor(at);
+    std::vector<double> weights;
+    for (int k = from; k < to; ++k) {
+      const double place = whole + k;
+      const bool outside = place < 0 || place > source - 1;
+      weights.push_back(wish.exclude_outside && outside ? 0 : filter(wish, (k - (at - whole)) * shrink));
+    }
+    put_clamped(out, i, static_cast<std::int64_t>(whole) + from, normalised(weights));
+  }
+  return out;
+}
+
+double rounded_place(const Wish& wish, double at) {
+  switch (wish.nearest) {
+    case Nearest::round_prefer_ceil:
+      return std::floor(at + 0.5);
+    case Nearest::floor:
+      return std::floor(at);
+    case Nearest::ceil:
+      return std::ceil(at);
+    default:
+      return std::ceil(at - 0.5);
+  }
+}
+
+}  // namespace
+
+Axis nearest_axis(const Wish& wish, int source, int result) {
+  Axis out = room(source, result, 1);
+  out.weight.clear();
+  const double opencv = 1.0 / (static_cast<double>(result) / source),
+               pillow = static_cast<double>(source) / result;
+  // OpenCV's exact one counts in 16 binary places.
+  constexpr int places = 16;
+  const std::int64_t step = ((std::int64_t{source} << places) + result / 2) / result, half = step / 2 - 1;
+  double summed = pillow * 0.5;  // as Pillow has it: a step is added after another
+  for (int i = 0; i < result; ++i, summed += pillow) {
+    double at = summed;
+    if (wish.convention == Convention::onnx) at = rounded_place(wish, onnx_place(wish, source, result, i));
+    else if (wish.method == Method::nearest_exact) at = static_cast<double>((step * i + half) >> places);
+    else if (wish.convention == Convention::opencv) at = std::floor(i * opencv);
+    out.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(std::clamp(at, 0.0, source - 1.0));
+  }
+  return out;
+}
+
+Axis weighted_axis(const Wish& wish, int source, int result, Area area) {
+  if (wish.convention == Convention::onnx) return onnx_axis(wish, source, result);
+  if (wish.convention == Convention::pillow)
+    return wish.method == Method::area ? overlap_axis(source, result) : pillow_axis(wish, source, result);
+  if (wish.method == Method::linear) return opencv_linear_axis(source, result, true, Area::overlap);
+  if (wish.method != Method::area) return opencv_axis(wish, source, result);
+  return area == Area::overlap ? opencv_area_axis(source, result)
+                               : opencv_linear_axis(source, result, true, Area::enlarging);
+}
+
+Axis opencv_linear_axis(int source, int result, bool clamped, Area area) {
+  Axis out = room(source, result, 2);
+  if (out.most < 2) {  // a single sample: a clipped pair still has two weights
+    out.most = 2;
+    out.weight.resize(2 * static_cast<std::size_t>(result));
+  }
+  for (int i = 0; i < result; ++i) {
+    Place at = opencv_place(source, result, i, area);
+    if (clamped && at.sample < 0) at = {0, 0};
+    if (clamped && at.sample >= source - 1) at = {source - 1, 0};
+    const int first = std::clamp(at.sample, 0, source - 1), second = std::clamp(at.sample + 1, 0, source - 1);
+    out.start[static_cast<std::size_t>(i)] = first;
+    out.count[static_cast<std::size_t>(i)] = second - first + 1;
+    out.weights(i)[0] = 1.F - at.fraction;
+    out.weights(i)[1] = at.fraction;
+  }
+  return out;
+}
+
+Axis even_axis(int source, int result) {
+  const int factor = source / result;
+  Axis out = room(source, result, factor);
+  out.weight.clear();
+  for (int i = 0; i < result; ++i) {
+    out.start[static_cast<std::size_t>(i)] = i * factor;
+    out.count[static_cast<std::size_t>(i)] = factor;
+  }
+  return out;
+}
+
+}  // namespace tessera::resize

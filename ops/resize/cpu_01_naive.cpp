@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU rung 1: one pixel of the result after another, on one core.
+//
+// Every sample is summed from end to end: the sum along a row is taken anew for each row of the result that
+// it serves. The next rung takes it once.
+#include "resize.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::resize {
+namespace {
+
+template <class T>
+void run_naive(const Problem<T>& p) {
+  for (std::int64_t n = 0; n < p.images(); ++n)
+    for (int y = 0; y < p.rows(); ++y)
+      for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
+}
+
+const Rung rung{"a pixel after another, every sum anew, on one core",
+                Where::cpu,
+                {choice_of<Problem>([](const auto& p, const Tuning&, Run&) { run_naive(p); })}};
+
+}  // namespace
+}  // namespace tessera::resize

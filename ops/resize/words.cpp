@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "words.hpp"
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include "tessera/core/operation.hpp"
+
+namespace tessera::resize {
+namespace {
+
+template <class T>
+struct Named {
+  const char* name;
+  T value;
+};
+
+constexpr Named<Method> methods[] = {
+    {"nearest", Method::nearest},   {"nearest_exact", Method::nearest_exact},
+    {"linear", Method::linear},     {"linear_exact", Method::linear_exact},
+    {"cubic", Method::cubic},       {"lanczos2", Method::lanczos2},
+    {"lanczos3", Method::lanczos3}, {"lanczos4", Method::lanczos4},
+    {"area", Method::area},         {"box", Method::box},
+    {"hamming", Method::hamming},   {"bilinear", Method::linear},
+    {"bicubic", Method::cubic},
+};
+
+template <class T, std::size_t n>
+T one_of(const Named<T> (&known)[n], const std::string& word) {
+  return std::ranges::find_if(known, [&](const Named<T>& k) { return word == k.name; })->value;
+}
+
+Wish defaults_of(Convention convention) {
+  Wish out;
+  out.convention = convention;
+  out.antialias = convention == Convention::pillow;
+  out.cubic_a = convention == Convention::pillow ? -0.5 : -0.75;
+  return out;
+}
+
+void settle_onnx(const Arguments& arguments, Wish& wish) {
+  constexpr Named<Coordinate> coordinates[] = {{"auto", Coordinate::half_pixel},
+                                               {"half_pixel", Coordinate::half_pixel},
+                                               {"half_pixel_symmetric", Coordinate::half_pixel},
+                                               {"pytorch_half_pixel", Coordinate::pytorch_half_pixel},
+                                               {"align_corners", Coordinate::align_corners},
+                                               {"asymmetric", Coordinate::asymmetric}};
+  constexpr Named<Nearest> roundings[] = {{"auto", Nearest::round_prefer_floor},
+                                          {"round_prefer_floor", Nearest::round_prefer_floor},
+                                          {"round_prefer_ceil", Nearest::round_prefer_ceil},
+                                          {"floor", Nearest::floor},
+                                          {"ceil", Nearest::ceil}};
+  wish.coordinate = one_of(coordinates, arguments.text("coordinate"));
+  wish.nearest = one_of(roundings, arguments.text("nearest-mode"));
+  wish.antialias = arguments.text("antialias") == "yes";
+  wish.exclude_outside = arguments.text("exclude-outside") == "yes";
+}
+
+// What only ONNX leaves open.
+void check_others(const Arguments& arguments, const Wish& wish) {
+  const std::string& convention = arguments.text("convention");
+  for (const char* name : {"coordinate", "nearest-mode"})
+    if (arguments.text(name) != "auto") throw Error("--" + std::string(name) + " is for --convention onnx");
+  if (arguments.text("exclude-outside") == "yes") throw Error("--exclude-outside is for --convention onnx");
+  const std::string& antialias = arguments.text("antialias");
+  if (antialias != "auto" && (antialias == "yes") != wish.antialias)
+    throw Error("--convention " + convention + (wish.antialias ? " always" : " never") +
+                " widens its filters; --convention onnx leaves it open");
+}
+
+void check_method(const Wish& wish, const std::string& word) {
+  const bool box = wish.method == Method::box || wish.method == Method::hamming;
+  if (box && wish.convention != Convention::pillow)
+    throw Error("--method " + word + " is for --convention pillow");
+  const bool exact = wish.method == Method::nearest_exact || wish.method == Method::linear_exact;
+  if (exact && wish.convention != Convention::opencv)
+    throw Error("--method " + word + " is for --convention opencv");
+  if (wish.method == Method::area && wish.convention == Convention::onnx)
+    throw Error("--convention onnx has no area; --antialias yes widens linear and cubic");
+}
+
+}  // namespace
+
+Method method_named(const std::string& word, Convention convention) {
+  std::string name;
+  for (const char c : word) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view prefix : {"cv2.", "cv::", "image.", "pil.image.", "resampling.", "inter_"})
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  if (name == "lanczos") return convention == Convention::opencv ? Method::lanczos4 : Method::lanczos3;
+  std::vector<std::string> names;
+  for (const auto& known : methods) {
+    if (name == known.name) return known.value;
+    names.emplace_back(known.name);
+  }
+  const std::string meant = nearest(name, names);
+  throw Error("--method cannot be '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+}
+
+Wish wish_of(const Arguments& arguments) {
+  constexpr Named<Convention> conventions[] = {
+      {"opencv", Convention::opencv}, {"pillow", Convention::pillow}, {"onnx", Convention::onnx}};
+  Wish out = defaults_of(one_of(conventions, arguments.text("convention")));
+  out.method = method_named(arguments.text("method"), out.convention);
+  check_method(out, arguments.text("method"));
+  if (out.convention == Convention::onnx) settle_onnx(arguments, out);
+  else check_others(arguments, out);
+  const std::string& a = arguments.text("cubic-a");
+  if (a == "auto") return out;
+  const auto [end, failed] = std::from_chars(a.data(), a.data() + a.size(), out.cubic_a);
+  if (failed != std::errc() || end != a.data() + a.size() || !(out.cubic_a >= -1 && out.cubic_a <= 0))
+    throw Error("--cubic-a needs a number from -1 to 0, or auto, not '" + a + "'");
+  return out;
+}
+
+}  // namespace tessera::resize
