@@ -42,19 +42,19 @@ class Resize(cli_case.Case):
     def test_pillows_bytes(self):
         for method, name in PILLOW.items():
             for number, (source, result) in enumerate(SIZES):
-                for channels, mode in ((1, "L"), (3, "RGB"), (4, "RGBA")):
-                    picture = noise((*source, channels), seed=number)
-                    if number % 2 == 0 and channels == 4:
-                        picture[::3, ::2, 3] = 0
-                    wanted = np.asarray(Image.fromarray(picture.squeeze(2) if channels == 1 else picture, mode).resize(
-                        result[::-1], getattr(Image.Resampling, name))).reshape(*result, channels)
-                    got = self.resized(picture, "--method", method, "--convention", "pillow", size=result)
-                    np.testing.assert_array_equal(got, wanted, f"{method} {source} {result} {mode}")
+                channels, mode = ((3, "RGB"), (4, "RGBA"), (1, "L"), (2, "LA"))[number % 4]
+                picture = noise((*source, channels), seed=number)
+                if number == 1:
+                    picture[::3, ::2, 3] = 0
+                wanted = np.asarray(Image.fromarray(picture.squeeze(2) if channels == 1 else picture, mode).resize(
+                    result[::-1], getattr(Image.Resampling, name))).reshape(*result, channels)
+                got = self.resized(picture, "--method", method, "--convention", "pillow", size=result)
+                np.testing.assert_array_equal(got, wanted, f"{method} {source} {result} {mode}")
 
     @unittest.skipUnless(Image, "needs python3-pil")
     def test_pillows_floats(self):
         for method in ("bilinear", "bicubic", "lanczos"):
-            for source, result in SIZES:
+            for source, result in SIZES[:3]:
                 picture = noise((*source, 1), np.float32)
                 wanted = np.asarray(Image.fromarray(picture.squeeze(2), "F").resize(result[::-1], getattr(Image.Resampling, PILLOW[method])))
                 got = self.resized(picture, "--method", method, "--convention", "pillow", size=result)[..., 0]
@@ -71,14 +71,14 @@ class Resize(cli_case.Case):
     def test_opencvs_bytes(self):
         for method, most in (("nearest", 0), ("nearest_exact", 0), ("linear", 0), ("linear_exact", 0), ("area", 0), ("lanczos4", 0), ("cubic", 1)):
             for number, (source, result) in enumerate(SIZES):
-                for channels in (1, 3, 4):
-                    got, wanted = self.opencv(noise((*source, channels), seed=number), result, method)
-                    self.assertLessEqual(np.abs(got - wanted).max(), most, f"{method} {source} {result} {channels}")
+                channels = (3, 1, 4, 2, 3)[(number + len(method)) % 5]
+                got, wanted = self.opencv(noise((*source, channels), seed=number), result, method)
+                self.assertLessEqual(np.abs(got - wanted).max(), most, f"{method} {source} {result} {channels}")
 
     @unittest.skipUnless(OPENCV, "needs libopencv-imgproc-dev")
     def test_opencvs_wider_types(self):
         for method in ("nearest", "linear", "area", "cubic", "lanczos4"):
-            for source, result in SIZES[:4]:
+            for source, result in SIZES[:2]:
                 for dtype, most in ((np.uint16, 1), (np.int16, 1), (np.float32, 2e-5)):
                     got, wanted = self.opencv(noise((*source, 3), dtype), result, method)
                     self.assertLessEqual(np.abs(got - wanted).max(), most, f"{method} {source} {result} {dtype}")
@@ -88,7 +88,7 @@ class Resize(cli_case.Case):
             for method in ("nearest", "linear", "cubic", "lanczos2", "lanczos3", "lanczos4", "area"):
                 if (convention, method) == ("onnx", "area"):
                     continue
-                for source, result in SIZES[:4]:
+                for source, result in SIZES[:2]:
                     flat = np.full((*source, 3), 201, np.uint8)
                     got = self.resized(flat, "--method", method, "--convention", convention, size=result)
                     np.testing.assert_array_equal(got, np.full((*result, 3), 201), f"{convention} {method}")

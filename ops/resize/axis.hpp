@@ -33,7 +33,8 @@ struct Wish {
   Nearest nearest = Nearest::round_prefer_floor;   // onnx
   bool antialias = false;                          // onnx
   bool exclude_outside = false;                    // onnx
-  double one = 0;  // OpenCV's bytes: weights are whole parts of so many, before any are added up; 0: they are not
+  double one =
+      0;  // OpenCV's bytes: weights are whole parts of so many, before any are added up; 0: they are not
 };
 
 // Result i is made from the samples start[i] … start[i] + count[i] − 1.

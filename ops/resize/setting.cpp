@@ -18,6 +18,7 @@ constexpr int pillow_bits = 22;
 struct Making {
   Wish wish;
   Element element;
+  std::int64_t channels;
   Axis along, across;
   Setting out;
 };
@@ -83,7 +84,8 @@ void make_mean(Making& m, int width, int from_width, int height, int from_height
   m.across = even_axis(from_height, height);
   m.out.plan.recipe = Recipe::mean;
   m.out.plan.share = 1.F / static_cast<float>(across * along);
-  m.out.plan.halves_up = across == 2 && along == 2;
+  const bool fast = m.channels == 1 || m.channels == 3 || m.channels == 4;  // where OpenCV has vectors
+  m.out.plan.halves_up = across == 2 && along == 2 && fast;
   put_axes(m, bits);
 }
 
@@ -155,7 +157,7 @@ void check(const Arguments& arguments) {
 
 Setting make(const Arguments& arguments) {
   check(arguments);
-  Making m{wish_of(arguments), arguments.element(), {}, {}, {}};
+  Making m{wish_of(arguments), arguments.element(), arguments.dim("channels"), {}, {}, {}};
   const auto size = [&](const char* name) { return static_cast<int>(arguments.dim(name)); };
   const int width = size("width"), from_width = size("from_width"), height = size("height"),
             from_height = size("from_height");
