@@ -3,12 +3,17 @@
 """Light fields from outside: views in files, in tiles and as an array, stacks as numbered pictures, and what is wrong with
 a grid.   lightfield_test.py PROGRAM"""
 import os
+import pathlib
+import subprocess
+import sys
 import unittest
 
 import numpy as np
 
 import cli_case
 from png_files import save_png
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def refocused(views, slope):
@@ -57,11 +62,42 @@ class LightField(cli_case.Case):
     def test_every_rung_writes_the_same_file(self):
         for name, words in (("refocus", ("--slope", "1.37")), ("viewpoint", ("--at", "0.3,0.7", "--slope", "0.9"))):
             files = set()
-            for device, variant in (("cpu", "naive"), ("cpu", "simd"), ("simt", "global")):
+            for device, variant in (("cpu", "naive"), ("cpu", "simd"), ("simt", "global"), ("simt", "rows")):
                 self.passes(name, "views/*_{row}_{col}.png", *words, "-o", "v.png", "--device", device, "--variant", variant)
                 with open("v.png", "rb") as file:
                     files.add(file.read())
             self.assertEqual(len(files), 1)
+
+    def test_the_sharpest_plane_of_a_stack(self):
+        self.passes("refocus", str(ROOT / "examples/views.png"), "--tiles", "5x5", "--slopes", "-1,1,3", "-o", "stack.npy", "--check")
+        self.passes("sharpest", "stack.npy", "--radius", "3", "-o", "sharp.png", "--check")
+        self.passes("sharpest", "stack.npy", "--radius", "3", "--give", "depth", "-o", "depth.png", "--check")
+        stack, sharp, depth = np.load("stack.npy"), self.read("sharp.png"), self.read("depth.png")[..., 0]
+        # The middle of the cup, of the lamp and of the wall above them.
+        for rows, cols, plane in ((slice(31, 47), slice(21, 35), 1), (slice(18, 30), slice(60, 72), 2), (slice(4, 8), slice(44, 50), 0)):
+            self.assertTrue((depth[rows, cols] == plane * 32767).all(), f"{plane}: {depth[rows, cols]}")
+            np.testing.assert_array_equal(sharp[rows, cols], stack[plane][rows, cols])
+
+    def test_the_views_of_the_examples(self):
+        subprocess.run([sys.executable, ROOT / "examples/make_views.py", "made.png"], check=True)
+        np.testing.assert_array_equal(self.read("made.png"), self.read(str(ROOT / "examples/views.png")))
+
+    def test_views_warped_by_disparities(self):
+        picture = np.random.default_rng(3).integers(0, 256, (20, 30, 3), np.uint8)
+        depth = np.full((20, 30), 10.0)
+        depth[5:9, 6:12] = 20
+        depth[15, 3] = np.inf
+        np.save("left.npy", picture)
+        np.savez("disparity.npz", depth)
+        subprocess.run([sys.executable, ROOT / "examples/warp_stereo.py", "left.npy", "disparity.npz", "warped.npy", "--grid", "3"], check=True)
+        warped = np.load("warped.npy")
+        self.assertEqual(warped.shape, (3, 3, 20, 30, 3))
+        np.testing.assert_array_equal(np.delete(warped[1, 1].reshape(-1, 3), 15 * 30 + 3, 0), np.delete(picture.reshape(-1, 3), 15 * 30 + 3, 0))
+        for t in range(3):
+            for s in range(3):  # what is near lies two pixels further, over what is behind
+                np.testing.assert_array_equal(warped[t, s, 5 + 2 * (t - 1):9 + 2 * (t - 1), 6 + 2 * (s - 1):12 + 2 * (s - 1)], picture[5:9, 6:12])
+        self.passes("refocus", "warped.npy", "--slope", "2", "-o", "near.npy", "--check")
+        np.testing.assert_array_equal(np.load("near.npy")[5:9, 6:12], picture[5:9, 6:12])
 
     def test_a_camera_sees_its_view(self):
         self.passes("viewpoint", "views/*_{row}_{col}.png", "--at", "1,0.25", "--slope", "1.3", "-o", "v.png", "--check")

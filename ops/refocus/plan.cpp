@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan.hpp"
+#include <algorithm>
 #include <cmath>
 #include "tessera/core/numbers.hpp"
 
@@ -46,6 +47,8 @@ void set_slopes(Plan& plan, const std::vector<double>& slopes) {
     if (!(std::fabs(slopes[i]) <= steepest))
       throw Error("a slope of " + std::to_string(slopes[i]) + " pixels per view is beyond ±1024");
     plan.slope[i] = static_cast<std::int32_t>(in_places(slopes[i]));
+    plan.least_slope = i == 0 ? plan.slope[i] : std::min(plan.least_slope, plan.slope[i]);
+    plan.most_slope = i == 0 ? plan.slope[i] : std::max(plan.most_slope, plan.slope[i]);
   }
 }
 
@@ -79,8 +82,11 @@ void end_plan(Plan& plan) {
   if (plan.count == 0)
     throw Error("no view has a weight: the aperture is smaller than the way to the nearest view");
   plan.equal = true;
+  plan.least_col = plan.most_col = plan.view[0].col;
   for (int i = 0; i < plan.count; ++i) {
     plan.all_weights += plan.view[i].weight;
+    plan.least_col = std::min<int>(plan.least_col, plan.view[i].col);
+    plan.most_col = std::max<int>(plan.most_col, plan.view[i].col);
     plan.equal = plan.equal && plan.view[i].weight == 1;
   }
 }

@@ -26,7 +26,9 @@ struct Plan {
   std::int32_t all_weights = 0;
   bool equal = false;                           // every weight is 1
   std::int64_t centre_row = 0, centre_col = 0;  // the place that is not shifted, in 2^-16 of a view
-  std::int32_t slope[most_slopes] = {};         // of each plane, in 2^-16 pixels per view
+  int least_col = 0, most_col = 0;              // of the views
+  std::int32_t least_slope = 0, most_slope = 0;
+  std::int32_t slope[most_slopes] = {};  // of each plane, in 2^-16 pixels per view
   Between between = Between::linear;
   Border border = Border::replicate;
 };

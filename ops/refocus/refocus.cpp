@@ -104,6 +104,9 @@ std::vector<Case> cases() {
       made(grid(2, 2, 1, 1, 3), {{"slope", "0.5"}, {"border", "reflect_101"}}),
       made(grid(2, 2, 0, 6, 3)),
       made(grid(3, 5, 12, 100, 3), {{"slopes", "-2:2:9"}}),
+      made(grid(4, 3, 9, 67, 3), {{"slope", "1.3"}}),
+      made(grid(2, 3, 10, 400, 1), {{"slopes", "-0.6:1.1:5"}}),
+      made(grid(3, 3, 7, 101, 2), {{"slopes", "0.8,-2"}, {"interpolation", "nearest"}, {"border", "wrap"}}),
   };
   Case special = made(grid(3, 3, 7, 30, 3), {{"slope", "0.6"}});
   special.distribution = Distribution::special;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 4: several planes share what is loaded. The summit for a stack.
+//
+// A thread has the same 16 bytes of several planes. A few views of a row of the grid are summed for one plane
+// after another, while the first cache still holds their lines; blocks that have other planes of the same
+// place run at the same time and find them in the second. What limits it now is arithmetic: every plane
+// shifts every line anew.
+#include "packed.hpp"
+#include "refocus.hpp"
+
+namespace tessera::refocus {
+namespace {
+
+struct Config {
+  int rows = 2;    // of the result, in a thread
+  int planes = 2;  // likewise
+  Tuning tuning() const { return {{"rows", rows}, {"planes", planes}}; }
+};
+
+constexpr int views_at_once = 6;  // some 30 KiB of lines for a block
+
+template <class T, Config config>
+struct Planes {
+  static constexpr int threads = lightfield::packed_threads;
+  using Shared = lightfield::Shifts<config.planes>;
+
+  static Launch launch(const Problem<T>& p, const Tuning&) {
+    return lightfield::launch_of_packed<config.rows, config.planes>(p);
+  }
+
+  static Reason refuses(const Problem<T>& p, const Tuning&) {
+    if (p.planes() < 2) return "is for several planes";
+    return lightfield::refuses_packed(p);
+  }
+
+  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    if constexpr (std::is_same_v<T, std::uint8_t>)
+      lightfield::refocus_block<config.rows, config.planes>(thread, shared, p, views_at_once);
+  }
+};
+
+const KernelRung<Problem, Config, Planes, Config{}, Config{1, 4}> rung{
+    "several planes in a thread, over the same few views one after another"};
+
+}  // namespace
+}  // namespace tessera::refocus

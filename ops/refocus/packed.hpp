@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of bytes summed along a row of the grid, four bytes an instruction, by a thread that has 16 bytes of
+// some rows of one or more planes: what rungs 3 and 4 share.
+#pragma once
+#include "rows.hpp"
+
+namespace tessera::lightfield {
+inline namespace TESSERA_UNIT {
+
+inline constexpr int packed_warps = 4, packed_threads = 32 * packed_warps;
+
+// How the result is dealt out. Runs from `first` to before `last` lie within every view, however shifted;
+// lanes have such runs side by side. The others go byte by byte: they have blocks of their own, in which
+// lanes have them one below the other, so that no warp does both.
+struct Deal {
+  int first, last, runs, groups;  // a group: the rows that a thread has
+  int inner_x, inner_y, edge_y;   // blocks
+
+  SIMT int edges() const { return runs - (last - first); }
+  SIMT std::int64_t blocks() const {
+    return std::int64_t{inner_x} * inner_y + std::int64_t{edges()} * edge_y;
+  }
+};
+
+SIMT int divided_up(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
+
+// Bytes at both ends of a line that must not be asked for along with others: within an array whose ends are
+// multiples of 16, a piece of 16 bytes that holds one of its bytes holds no other.
+SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
+  std::int64_t last = 0;
+  for (int d = 0; d < 5; ++d) last += (views.extent[d] - 1) * views.stride[d];
+  const auto begin = reinterpret_cast<std::uintptr_t>(views.data);
+  return ((begin | (begin + static_cast<std::uintptr_t>(last) + 1)) & 15) == 0 ? 0 : 15;
+}
+
+SIMT Deal deal_of(const Gather<std::uint8_t>& p, int rows) {
+  std::int64_t left = 0, right = 0;  // the farthest samples that are read, from one of the result
+  for (int corner = 0; corner < 4; ++corner) {
+    const int col = corner % 2 == 0 ? p.plan.least_col : p.plan.most_col;
+    const std::int32_t slope = corner / 2 == 0 ? p.plan.least_slope : p.plan.most_slope;
+    const Taps taps = taps_of<p.bits>(shift_of<p.bits>(col, p.plan.centre_col, slope), p.plan.between);
+    const std::int64_t at = std::int64_t{taps.first} * p.channels();
+    left = at < left ? at : left;
+    right = at + p.channels() > right ? at + p.channels() : right;
+  }
+  const int beside = bytes_beside(p.views);
+  const std::int64_t room = p.row_samples() - right - beside;
+  Deal out;
+  out.runs = divided_up(p.row_samples(), run_bytes);
+  out.groups = divided_up(p.height(), rows);
+  const std::int64_t first = (beside - left + run_bytes - 1) / run_bytes,
+                     last = room < 0 ? 0 : room / run_bytes;
+  out.first = static_cast<int>(first < out.runs ? first : out.runs);
+  out.last = static_cast<int>(last > out.first ? last : out.first);
+  out.inner_x = divided_up(out.last - out.first, 32);
+  out.inner_y = divided_up(out.groups, packed_warps);
+  out.edge_y = divided_up(out.groups, packed_threads);
+  return out;
+}
+
+// Where a thread stands; run < 0: nowhere.
+struct Standing {
+  int run = -1, group = 0;
+  bool edge = false;
+};
+
+SIMT Standing standing_of(Thread thread, const Deal& deal, std::int64_t block) {
+  Standing out;
+  const std::int64_t inner = std::int64_t{deal.inner_x} * deal.inner_y;
+  if (block < inner) {
+    out.run = deal.first + static_cast<int>(block % deal.inner_x) * 32 + thread.lane();
+    out.group = static_cast<int>(block / deal.inner_x) * packed_warps + thread.warp();
+    if (out.run >= deal.last) out.run = -1;
+  } else {
+    const int edge = static_cast<int>((block - inner) / deal.edge_y);
+    out.run = edge < deal.first ? edge : edge - deal.first + deal.last;
+    out.group = static_cast<int>((block - inner) % deal.edge_y) * packed_threads + thread.rank();
+    out.edge = true;
+  }
+  if (out.group >= deal.groups) out.run = -1;
+  return out;
+}
+
+// A view in a plane as a block keeps it: how many samples further, and the weights of a sample and the one
+// beside it, in the bytes in which they are.
+struct Shift {
+  std::int32_t offset;
+  std::uint32_t weights;
+};
+
+template <int planes>
+struct Shifts {
+  Shift shift[planes][most_views];
+};
+
+template <int planes>
+SIMT void fill_shifts(Thread thread, Shifts<planes>& to, const Gather<std::uint8_t>& p, int plane) {
+  for (int i = thread.rank(); i < planes * p.plan.count; i += packed_threads) {
+    const int k = i / p.plan.count, v = i % p.plan.count;
+    if (plane + k >= p.planes()) continue;
+    const Taps taps = p.col_taps(p.plan.view[v].col, plane + k);
+    to.shift[k][v].offset = taps.first * p.channels();
+    to.shift[k][v].weights = static_cast<std::uint32_t>(taps.weight[0]) |
+                             static_cast<std::uint32_t>(taps.weight[1]) << (8 * p.channels());
+  }
+}
+
+// A line's bytes in pieces of 16, none of them without a byte that is needed.
+struct Pieces {
+  std::uint32_t word[9];
+  int before;
+};
+
+SIMT Pieces load_pieces(Thread thread, const std::uint8_t* from, int more) {
+  const auto address = reinterpret_cast<std::uintptr_t>(from);
+  const auto* const begin = from - (address & 15);
+  Pieces out;
+  out.before = static_cast<int>(address & 15);
+  const Bytes16 one = thread.load16(begin), two = thread.load16(begin + 16);
+  SIMT_UNROLL
+  for (int j = 0; j < 4; ++j) out.word[j] = one.word[j], out.word[4 + j] = two.word[j];
+  out.word[8] = 0;
+  if (out.before + run_bytes + more > 32) out.word[8] = reinterpret_cast<const std::uint32_t*>(begin)[8];
+  return out;
+}
+
+SIMT void add_words(const std::uint32_t (&word)[5], std::uint32_t weights, std::uint32_t (&sum)[run_bytes]) {
+  SIMT_UNROLL
+  for (int e = 0; e < run_bytes; ++e) {
+    const std::uint32_t four = e % 4 == 0 ? word[e / 4] : word_at(word[e / 4], word[e / 4 + 1], 8 * (e % 4));
+    sum[e] = add_four(four, weights, sum[e]);
+  }
+}
+
+template <int skipped>
+SIMT void add_from(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&sum)[run_bytes]) {
+  std::uint32_t word[5];
+  SIMT_UNROLL
+  for (int j = 0; j < 5; ++j)
+    word[j] = word_at(pieces.word[skipped + j], pieces.word[skipped + j + 1], 8 * (pieces.before & 3));
+  add_words(word, weights, sum);
+}
+
+// The threads of a warp are 16 bytes from each other: the branch is the same for all.
+SIMT void add_pieces(const Pieces& pieces, std::uint32_t weights, std::uint32_t (&sum)[run_bytes]) {
+  switch (pieces.before >> 2) {
+    case 0:
+      return add_from<0>(pieces, weights, sum);
+    case 1:
+      return add_from<1>(pieces, weights, sum);
+    case 2:
+      return add_from<2>(pieces, weights, sum);
+    default:
+      return add_from<3>(pieces, weights, sum);
+  }
+}
+
+// Lines of one plane, for `rows` rows of the result: where each begins in a view, and whether it counts. One
+// that does not is read all the same, so that no branch stands between loads.
+template <int rows>
+struct LinesOf {
+  std::int64_t at[rows + 1];
+  bool counts[rows + 1];
+  std::uint32_t weight[2];
+
+  SIMT LinesOf(const Gather<std::uint8_t>& p, int grid_row, int plane, int y) {
+    const Taps up = p.row_taps(grid_row, plane);
+    weight[0] = static_cast<std::uint32_t>(up.weight[0]);
+    weight[1] = static_cast<std::uint32_t>(up.weight[1]);
+    SIMT_UNROLL
+    for (int r = 0; r <= rows; ++r) {
+      const int last = r == rows && up.count == 1 ? r - 1 : r;
+      const int row = border_index(y + up.first + last, p.height(), p.plan.border);
+      counts[r] = row != from_constant;
+      at[r] = counts[r] ? row * p.views.stride[2] : 0;
+    }
+  }
+};
+
+// Views from `begin` to `end`, all of one row of the grid, added to the sums of one plane.
+template <int rows, bool edge>
+SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* shifts,
+                    const LinesOf<rows>& lines, int begin, int end, int first,
+                    std::uint32_t (&sum)[rows][run_bytes]) {
+  std::uint32_t along[rows + 1][run_bytes] = {};
+  SIMT_NO_UNROLL
+  for (int v = begin; v < end; ++v) {
+    const Shift shift = shifts[v];
+    const std::uint8_t* const view =
+        p.views.data + p.plan.view[v].row * p.views.stride[0] + p.plan.view[v].col * p.views.stride[1];
+    if constexpr (edge) {
+      SIMT_UNROLL
+      for (int r = 0; r <= rows; ++r)
+        add_words(gather_bytes(p, view + lines.at[r], first, shift.offset, p.channels()).word, shift.weights,
+                  along[r]);
+    } else {
+      Pieces pieces[rows + 1];
+      SIMT_UNROLL
+      for (int r = 0; r <= rows; ++r)
+        pieces[r] = load_pieces(thread, view + lines.at[r] + first + shift.offset, p.channels());
+      SIMT_UNROLL
+      for (int r = 0; r <= rows; ++r) add_pieces(pieces[r], shift.weights, along[r]);
+    }
+  }
+  SIMT_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    const std::uint32_t upper = lines.counts[r] ? lines.weight[0] : 0,
+                        lower = lines.counts[r + 1] ? lines.weight[1] : 0;
+    SIMT_UNROLL
+    for (int e = 0; e < run_bytes; ++e) sum[r][e] += upper * along[r][e] + lower * along[r + 1][e];
+  }
+}
+
+SIMT void store_sums(Thread thread, const Gather<std::uint8_t>& p, int plane, int y, int first,
+                     const std::uint32_t (&sum)[run_bytes]) {
+  const std::uint32_t whole = static_cast<std::uint32_t>(p.plan.all_weights) << (2 * p.bits);
+  Bytes16 out = {};
+  SIMT_UNROLL
+  for (int e = 0; e < run_bytes; ++e) out.word[e / 4] |= (sum[e] + whole / 2) / whole << (8 * (e % 4));
+  store_run(thread, &p.result(plane, y, 0, 0) + first, out, p.row_samples() - first);
+}
+
+// A thread's part of planes from `plane` on, `views_at_once` views of a row of the grid for one plane after
+// another.
+template <int rows, int planes, bool edge>
+SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shifts<planes>& shifts,
+                         int plane, const Standing& at, int views_at_once) {
+  const int y = at.group * rows, first = at.run * run_bytes;
+  std::uint32_t sum[planes][rows][run_bytes] = {};
+  for (int begin = 0; begin < p.plan.count;) {
+    const int row_end = p.row_end(begin),
+              end = begin + views_at_once < row_end ? begin + views_at_once : row_end;
+    SIMT_UNROLL
+    for (int k = 0; k < planes; ++k) {
+      if (plane + k >= p.planes()) continue;
+      const LinesOf<rows> lines(p, p.plan.view[begin].row, plane + k, y);
+      add_views<rows, edge>(thread, p, shifts.shift[k], lines, begin, end, first, sum[k]);
+    }
+    begin = end;
+  }
+  SIMT_UNROLL
+  for (int k = 0; k < planes; ++k) {
+    SIMT_UNROLL
+    for (int r = 0; r < rows; ++r)
+      if (plane + k < p.planes() && y + r < p.height())
+        store_sums(thread, p, plane + k, y + r, first, sum[k][r]);
+  }
+}
+
+// What rungs of one and of several planes are.
+template <int rows, int planes>
+SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std::uint8_t>& p,
+                        int views_at_once) {
+  const int parts = (p.planes() + planes - 1) / planes, plane = thread.block().x % parts * planes;
+  fill_shifts(thread, shifts, p, plane);
+  thread.sync();
+  const Standing at = standing_of(thread, deal_of(p, rows), thread.block().x / parts);
+  if (at.run < 0) return;
+  if (at.edge) refocus_packed<rows, planes, true>(thread, p, shifts, plane, at, views_at_once);
+  else refocus_packed<rows, planes, false>(thread, p, shifts, plane, at, views_at_once);
+}
+
+template <int rows, int planes, class T>
+Launch launch_of_packed(const Gather<T>& p) {
+  if constexpr (!std::is_same_v<T, std::uint8_t>) return {};
+  else
+    return {.grid = {deal_of(p, rows).blocks() * ((p.planes() + planes - 1) / planes)},
+            .block = {packed_threads}};
+}
+
+template <class T>
+Reason refuses_packed(const Gather<T>& p) {
+  if (const Reason reason = refuses_runs(p)) return reason;
+  if (!p.plan.equal) return "is for apertures in which all views count alike";
+  return std::nullopt;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::lightfield
