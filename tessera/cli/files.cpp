@@ -164,9 +164,9 @@ Array Files::read(const Parameter& p, const std::string& path, std::optional<Ele
 
 ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {
   ArrayView out = view;
-  if (p.picture == Picture::no || dimensions_.value_or(4) > picture_dimensions || out.extents.size() != 4 ||
-      out.extents[0] != 1)
-    return out;
+  if (p.picture == Picture::no || out.extents.size() != 4 || out.extents[0] != 1) return out;
+  // One of several as it came; always one, whatever came.
+  if (dimensions_.value_or(4) > picture_dimensions && p.extents[0] != "1") return out;
   out.extents.erase(out.extents.begin());
   out.strides.erase(out.strides.begin());
   if (dimensions_ == 2 && out.extents[2] == 1) {
