@@ -7,6 +7,7 @@
 #else
 #define TESSERA_RESIZE_ROWS_INL_H
 #endif
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 #include <algorithm>
 #include <cstring>
@@ -122,6 +123,8 @@ class Rows {
     const std::size_t room = static_cast<std::size_t>(pixels) * lanes_of_pixel + 64;
     for (int r = 0; r < together_; ++r)
       spread_pixels(std::min(top + r, p_.from_rows() - 1), spread_.data() + r * room, pixels);
+    for (int r = 0; r < together_; ++r)
+      fetch_ahead(std::min(top + together_ + r, p_.from_rows() - 1), pixels);
     interleave_rows(room, pixels);
     const Ints ints;
     const Floats to_floats;
@@ -133,6 +136,14 @@ class Rows {
       if (with_ == Along::whole) hn::StoreU(wide, ints, line_.data() + i);
       else hn::StoreU(hn::ConvertTo(to_floats, wide), to_floats, floats() + i);
     }
+  }
+
+  // A strip's part of a row is too short for the processor to foresee the next.
+  void fetch_ahead(int row, int pixels) const {
+    constexpr std::int64_t line = 64;
+    const std::int64_t bytes = pixels * p_.image.stride[2];
+    const T* const from = &p_.image(s_.n, row, first_, s_.channel);
+    for (std::int64_t b = 0; b < bytes; b += line) hwy::Prefetch(from + b);
   }
 
   // Four bytes for each pixel of a row.
@@ -187,7 +198,7 @@ class Rows {
   }
 
   template <class V>
-  void keep(const V& sums, int top, int x) {
+  void keep(const V& sums, int x) {
     const hn::FixedTag<std::int32_t, 4> quarter;
     const Ints ints;
     alignas(64) std::int32_t lanes[16];
@@ -195,23 +206,24 @@ class Rows {
       hn::Store(sums, ints, lanes);
       for (int r = 0; r < together_; ++r)
         hn::StoreU(hn::Load(quarter, lanes + 4 * r), quarter,
-                   kept(top + r) + static_cast<std::size_t>(x) * lanes_of_pixel);
+                   to_[r] + static_cast<std::size_t>(x) * lanes_of_pixel);
     } else {
-      hn::StoreU(sums, ints, kept(top) + static_cast<std::size_t>(x) * lanes_of_pixel);
+      hn::StoreU(sums, ints, to_[0] + static_cast<std::size_t>(x) * lanes_of_pixel);
     }
   }
 
   void sum_lines(int top) {
-    if (with_ == Along::exact) return sum_exact(top);
-    if (with_ == Along::real) return sum_real(top);
-    sum_whole(top);
+    for (int r = 0; r < together_; ++r) to_[r] = kept(top + r);
+    if (with_ == Along::exact) return sum_exact();
+    if (with_ == Along::real) return sum_real();
+    sum_whole();
   }
 
   std::size_t place_of(int x) const {
     return static_cast<std::size_t>(p_.start(p_.plan.along, x) - first_) * together_ * lanes_of_pixel;
   }
 
-  void sum_exact(int top) {
+  void sum_exact() {
     const Floats d;
     const std::size_t step = hn::Lanes(d);
     const float* weight = weights_.data();
@@ -220,11 +232,11 @@ class Rows {
       auto sum = hn::Mul(hn::Set(d, weight[0]), hn::LoadU(d, from));
       for (int k = 1, taps = p_.count(p_.plan.along, x); k < taps; ++k)
         sum = hn::MulAdd(hn::Set(d, weight[k]), hn::LoadU(d, from + static_cast<std::size_t>(k) * step), sum);
-      keep(hn::ConvertTo(Ints(), sum), top, x - s_.first);
+      keep(hn::ConvertTo(Ints(), sum), x - s_.first);
     }
   }
 
-  void sum_real(int top) {
+  void sum_real() {
     const Floats d;
     const std::size_t step = hn::Lanes(d);
     for (int x = s_.first; x < s_.last; ++x) {
@@ -234,11 +246,11 @@ class Rows {
       for (int k = 1, taps = p_.count(p_.plan.along, x); k < taps; ++k)
         sum = hn::Add(sum, hn::Mul(hn::Set(d, weight_as<float>(weight[k])),
                                    hn::LoadU(d, from + static_cast<std::size_t>(k) * step)));
-      keep(hn::BitCast(Ints(), sum), top, x - s_.first);
+      keep(hn::BitCast(Ints(), sum), x - s_.first);
     }
   }
 
-  void sum_whole(int top) {
+  void sum_whole() {
     const Ints d;
     const std::size_t step = hn::Lanes(d);
     const bool mean = p_.plan.recipe == Recipe::mean;
@@ -253,7 +265,7 @@ class Rows {
         sum = hn::Add(sum, mean ? value : hn::Mul(hn::Set(d, weight[k]), value));
       }
       if (shift != 0) sum = hn::Min(hn::Max(hn::ShiftRightSame(sum, shift), hn::Zero(d)), hn::Set(d, 255));
-      keep(sum, top, x - s_.first);
+      keep(sum, x - s_.first);
     }
   }
 
@@ -261,24 +273,28 @@ class Rows {
   void sum_rows(int y, int from, int taps) {
     const std::int32_t* const weight = p_.weights(p_.plan.across, y);
     const std::size_t step = hn::Lanes(Ints());
+    from_.clear();
+    for (int k = 0; k < taps; ++k) from_.push_back(kept(from + k));
     for (std::size_t i = 0; i < static_cast<std::size_t>(width_); i += step) {
-      if (with_ == Along::real) sum_real_column(i, weight, from, taps);
-      else sum_whole_column(i, weight, from, taps);
+      if (with_ == Along::real) sum_real_column(i, weight, taps);
+      else sum_whole_column(i, weight, taps);
     }
   }
 
-  void sum_real_column(std::size_t i, const std::int32_t* weight, int from, int taps) {
+  void sum_real_column(std::size_t i, const std::int32_t* weight, int taps) {
     const Floats d;
-    const auto row = [&](int k) { return hn::BitCast(d, hn::LoadU(Ints(), kept(from + k) + i)); };
+    const auto row = [&](int k) {
+      return hn::BitCast(d, hn::LoadU(Ints(), from_[static_cast<std::size_t>(k)] + i));
+    };
     auto sum = hn::Mul(hn::Set(d, weight_as<float>(weight[0])), row(0));
     for (int k = 1; k < taps; ++k)
       sum = hn::Add(sum, hn::Mul(hn::Set(d, weight_as<float>(weight[k])), row(k)));
     hn::StoreU(hn::BitCast(Ints(), sum), Ints(), out_.data() + i);
   }
 
-  void sum_whole_column(std::size_t i, const std::int32_t* weight, int from, int taps) {
+  void sum_whole_column(std::size_t i, const std::int32_t* weight, int taps) {
     const Ints d;
-    const auto row = [&](int k) { return hn::LoadU(d, kept(from + k) + i); };
+    const auto row = [&](int k) { return hn::LoadU(d, from_[static_cast<std::size_t>(k)] + i); };
     auto sum = hn::Zero(d);
     if (p_.plan.recipe == Recipe::mean) {
       for (int k = 0; k < taps; ++k) sum = hn::Add(sum, row(k));
@@ -365,6 +381,8 @@ class Rows {
   const Strip& s_;
   Along with_;
   int together_, first_ = 0, end_ = 0, width_ = 0, kept_rows_ = 0, next_ = 0;
+  std::int32_t* to_[4] = {};               // where the sums of the rows at hand go
+  std::vector<const std::int32_t*> from_;  // the rows that a row of the result is made from
   std::vector<std::int32_t> line_, kept_, out_;
   std::vector<std::uint8_t> bytes_, spread_;
   std::vector<float> weights_;
