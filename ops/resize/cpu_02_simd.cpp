@@ -59,7 +59,7 @@ void copy_rows(const Problem<T>& p, std::int64_t n, int begin, int end) {
 // A part of all rows of all pictures, in strips that the caches hold.
 template <class T>
 void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end) {
-  constexpr int width = 512, most_channels = 4;
+  constexpr int width = 2048, most_channels = 4;
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
     const int first = static_cast<int>(top), last = static_cast<int>(top + count);

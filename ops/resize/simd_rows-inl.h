@@ -36,9 +36,6 @@ constexpr int lanes_of_pixel = 4;  // a pixel's channels, or four of them
 using Floats = hn::CappedTag<float, 16>;
 using Ints = hn::CappedTag<std::int32_t, 16>;
 
-// Sums along rows: whole numbers that floats hold exactly, whole numbers, floats.
-enum class Along { exact, whole, real };
-
 template <class T>
 class Rows {
  public:

@@ -12,4 +12,7 @@ struct Strip {
   int channel, channels;
 };
 
+// Sums along rows: whole numbers that floats hold exactly, whole numbers, floats.
+enum class Along { exact, whole, real };
+
 }  // namespace tessera::resize
