@@ -15,14 +15,15 @@ struct Config {
 
 template <class T, Config config>
 struct Global {
-  static constexpr int tile = config.tile, threads = tile * tile;
   struct Shared {};
 
   static Launch launch(const Problem<T>& p, const Tuning&) {
+    constexpr int tile = config.tile;
     return {.grid = {(p.width() + tile - 1) / tile, (p.height() + tile - 1) / tile}, .block = {tile, tile}};
   }
 
   SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
+    constexpr int tile = config.tile;
     const int x = thread.block().x * tile + thread.index().x, y = thread.block().y * tile + thread.index().y;
     if (x < p.width() && y < p.height()) p.compute(y, x);
   }

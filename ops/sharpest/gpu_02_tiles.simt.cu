@@ -14,16 +14,17 @@ struct Config {
   Tuning tuning() const { return {{"tile", tile}}; }
 };
 
+constexpr int most_fitting = 8;  // radius for which a block has memory
+
 template <class T, Config config>
 struct Tiles {
-  static constexpr int tile = config.tile, threads = tile * tile, most_fitting = 8,
-                       most = tile + 2 * most_fitting;
-
   struct Shared {
-    std::uint32_t edge[most][most], along[most][tile];
+    std::uint32_t edge[config.tile + 2 * most_fitting][config.tile + 2 * most_fitting];
+    std::uint32_t along[config.tile + 2 * most_fitting][config.tile];
   };
 
   static Launch launch(const Problem<T>& p, const Tuning&) {
+    constexpr int tile = config.tile;
     return {.grid = {(p.width() + tile - 1) / tile, (p.height() + tile - 1) / tile}, .block = {tile, tile}};
   }
 
@@ -34,6 +35,7 @@ struct Tiles {
   }
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    constexpr int tile = config.tile;
     const auto [tx, ty, tz] = thread.index();
     const int x0 = thread.block().x * tile, y0 = thread.block().y * tile, side = tile + 2 * p.radius;
     std::uint64_t largest = 0;
