@@ -15,6 +15,7 @@ inline constexpr int packed_warps = 4, packed_threads = 32 * packed_warps;
 struct Deal {
   int first, last, runs, groups;  // a group: the rows that a thread has
   int inner_x, inner_y, edge_y;   // blocks
+  int left, right;                // the farthest samples from where views are read
 
   SIMT int edges() const { return runs - (last - first); }
   SIMT std::int64_t blocks() const {
@@ -43,9 +44,11 @@ SIMT Deal deal_of(const Gather<std::uint8_t>& p, int rows) {
     left = at < left ? at : left;
     right = at + p.channels() > right ? at + p.channels() : right;
   }
+  Deal out;
+  out.left = static_cast<int>(left);
+  out.right = static_cast<int>(right) - p.channels();
   const int beside = bytes_beside(p.views);
   const std::int64_t room = p.row_samples() - right - beside;
-  Deal out;
   out.runs = divided_up(p.row_samples(), run_bytes);
   out.groups = divided_up(p.height(), rows);
   const std::int64_t first = (beside - left + run_bytes - 1) / run_bytes,
@@ -62,10 +65,13 @@ SIMT Deal deal_of(const Gather<std::uint8_t>& p, int rows) {
 struct Standing {
   int run = -1, group = 0;
   bool edge = false;
+  int left = 0, right = 0;
 };
 
 SIMT Standing standing_of(Thread thread, const Deal& deal, std::int64_t block) {
   Standing out;
+  out.left = deal.left;
+  out.right = deal.right;
   const std::int64_t inner = std::int64_t{deal.inner_x} * deal.inner_y;
   if (block < inner) {
     out.run = deal.first + static_cast<int>(block % deal.inner_x) * 32 + thread.lane();
@@ -180,8 +186,9 @@ struct LinesOf {
 // Views from `begin` to `end`, all of one row of the grid, added to the sums of one plane.
 template <int rows, bool edge>
 SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* shifts,
-                    const LinesOf<rows>& lines, int begin, int end, int first,
+                    const LinesOf<rows>& lines, int begin, int end, const Standing& place,
                     std::uint32_t (&sum)[rows][run_bytes]) {
+  const int first = place.run * run_bytes;
   std::uint32_t along[rows + 1][run_bytes] = {};
   SIMT_NO_UNROLL
   for (int v = begin; v < end; ++v) {
@@ -194,10 +201,13 @@ SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* s
         add_words(gather_bytes(p, view + lines.at[r], first, shift.offset, p.channels()).word, shift.weights,
                   along[r]);
     } else {
+      // Whatever the block's table holds, no address lies outside the views.
+      const int above = shift.offset > place.left ? shift.offset : place.left;
+      const int offset = above < place.right ? above : place.right;
       Pieces pieces[rows + 1];
       SIMT_UNROLL
       for (int r = 0; r <= rows; ++r)
-        pieces[r] = load_pieces(thread, view + lines.at[r] + first + shift.offset, p.channels());
+        pieces[r] = load_pieces(thread, view + lines.at[r] + first + offset, p.channels());
       SIMT_UNROLL
       for (int r = 0; r <= rows; ++r) add_pieces(pieces[r], shift.weights, along[r]);
     }
@@ -234,7 +244,7 @@ SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shi
     for (int k = 0; k < planes; ++k) {
       if (plane + k >= p.planes()) continue;
       const LinesOf<rows> lines(p, p.plan.view[begin].row, plane + k, y);
-      add_views<rows, edge>(thread, p, shifts.shift[k], lines, begin, end, first, sum[k]);
+      add_views<rows, edge>(thread, p, shifts.shift[k], lines, begin, end, at, sum[k]);
     }
     begin = end;
   }
