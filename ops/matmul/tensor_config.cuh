@@ -39,6 +39,7 @@ struct TensorArgs {
   std::int32_t tiles, units;  // of work: the order's, and all
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
+  std::int32_t together;            // blocks that share the sums of a tile, if the tile is for that
   std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
   TensorEpilogue epilogue;
   void* out;
@@ -61,6 +62,7 @@ struct TileConfig {
   // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they share
   // the rows of a tile.
   bool in_turn = false;
+  bool joined = false;    // as many blocks as the launch says are a cluster, and share the sums of a tile
   bool promoted = false;  // each stage is summed by itself, then added
   bool turn_a = false, turn_b = false;
 };
@@ -72,8 +74,8 @@ struct Tile {
   static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers, stages = config.stages;
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = cluster_rows * cluster_cols;
-  static constexpr bool in_turn = config.in_turn, promoted = config.promoted, turn_a = config.turn_a,
-                        turn_b = config.turn_b;
+  static constexpr bool in_turn = config.in_turn, joined = config.joined, promoted = config.promoted,
+                        turn_a = config.turn_a, turn_b = config.turn_b;
   static constexpr int element_bytes = Kind::bytes;
   static constexpr int sharers = in_turn ? 1 : consumers;      // consumers of one tile
   static constexpr int row_blocks = rows / sharers / 64;       // of 64 rows, of one consumer
@@ -84,6 +86,7 @@ struct Tile {
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
   static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
+  static_assert(!joined || (cluster == 1 && !in_turn && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
 

@@ -68,15 +68,15 @@ enum class Blocks { stay, one_for_each_tile };
 template <class Args>
 using TensorKernel = void (*)(Args);
 
-// How many clusters of C's kernel are at work at the same time, asked of each device once.
+// How many clusters of C's kernel are at work at the same time, asked of each device and size once.
 template <class C, class Args>
-int clusters_at_work(TensorKernel<Args> kernel, int device, const cudaLaunchConfig_t& config) {
+int clusters_at_work(TensorKernel<Args> kernel, int device, int together, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag asked;
     int clusters = 0;
   };
-  static Known known[most_devices];
-  Known& here = known[device % most_devices];
+  static Known known[most_devices][most_together];
+  Known& here = known[device % most_devices][together - 1];
   std::call_once(here.asked, [&] {
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, C::shared_bytes));
     cuda::check(cudaOccupancyMaxActiveClusters(&here.clusters, kernel, &config));
@@ -106,18 +106,19 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
 // `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may note it.
 template <class C, class Args, class Meets>
 void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, std::int32_t units, Blocks blocks,
-                     const Run& run, const Meets& meets) {
+                     int together, const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {C::cluster, 1, 1};
+  const int cluster = C::cluster * together;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = C::cluster;
+  config.gridDim = static_cast<unsigned>(cluster);
   config.blockDim = static_cast<unsigned>(threads);
   config.dynamicSmemBytes = C::shared_bytes;
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C>(kernel, run.device->index, config);
+  const int at_work = clusters_at_work<C>(kernel, run.device->index, together, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
   // before is at its end.
   if (meets(at_work)) {
@@ -129,7 +130,7 @@ void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, s
   }
   config.numAttrs = 2;
   const int clusters = blocks == Blocks::stay ? std::min(at_work, units) : units;
-  config.gridDim = static_cast<unsigned>(clusters * C::cluster);
+  config.gridDim = static_cast<unsigned>(clusters * cluster);
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
@@ -137,7 +138,9 @@ template <class C>
 void launch_tiles(TensorKernel<TensorArgs> kernel, int threads, TensorArgs& args, const Readable& a, const Readable& b,
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
-  launch_clusters<C, TensorArgs>(kernel, threads, args, args.units, blocks, run, [&](int at_work) {
+  // Where blocks leave their parts, stages of another tile cannot come.
+  if (args.together > 1) blocks = Blocks::one_for_each_tile;
+  launch_clusters<C, TensorArgs>(kernel, threads, args, args.units, blocks, args.together, run, [&](int at_work) {
     return args.all_at_work = args.order.splits > 1 && args.units <= at_work;
   });
 }

@@ -35,6 +35,7 @@ inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
   args.units = static_cast<std::int32_t>(plan.units);
   args.depth = plan.depth;
   args.split_depth = plan.split_depth;
+  args.together = plan.together;
   args.arrived = static_cast<std::uint32_t*>(run.workspace);
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
 }
@@ -48,8 +49,8 @@ inline double results_of(const TensorArgs& args) {
 template <bool promoted>
 inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 256, .consumers = 2, .stages = 4, .cluster_rows = 2},
-    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .promoted = promoted},
-    {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .cluster_cols = 2, .promoted = promoted},
+    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .joined = true, .promoted = promoted},
+    {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .joined = true, .promoted = promoted},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true}};
 // The sums of a stage need registers of their own: half the columns, twice the rows.

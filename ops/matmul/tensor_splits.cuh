@@ -122,4 +122,48 @@ __device__ __forceinline__ void join_splits(const TensorArgs& args, const TileSh
   if (together) meeting.depart();
 }
 
+// The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were; then each adds
+// and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
+template <class C>
+__device__ __forceinline__ void join_parts(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank,
+                                           int consumer, const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
+                                           int col) {
+  using Sum = typename C::Sum;
+  constexpr int sums = 32, loads = sums / 4, piece_bytes = sums * 128 * 4, pieces = C::consumers * C::cols / 64;
+  static_assert(pieces * piece_bytes <= C::stages * C::stage_bytes);
+  const int me = fresh_thread() % 128;
+  ptx::synchronize(1 + C::consumers, C::workers);  // others may still multiply what lies there
+#pragma unroll
+  for (int i = 0; i < C::sums / 4; ++i) {
+    const int piece = i / loads * C::consumers + consumer;
+    struct alignas(16) Four {
+      Sum of[4];
+    };
+    *reinterpret_cast<Four*>(shared.base + piece * piece_bytes + (i % loads * 128 + me) * 16) = {
+        {sum[0][4 * i], sum[0][4 * i + 1], sum[0][4 * i + 2], sum[0][4 * i + 3]}};
+  }
+  ptx::synchronize_cluster();
+#pragma unroll 1
+  for (int piece = consumer * args.together + static_cast<int>(rank); piece < pieces;
+       piece += args.together * C::consumers) {
+    Sum all[1][sums];
+    const std::uint32_t here =
+        ptx::shared_address(shared.base) + static_cast<std::uint32_t>(piece * piece_bytes + me * 16);
+#pragma unroll 1
+    for (int part = 0; part < args.together; ++part) {
+      uint4 of[loads];
+#pragma unroll
+      for (int i = 0; i < loads; ++i)
+        of[i] = ptx::load_from_block(here + static_cast<std::uint32_t>(i * 2048), static_cast<std::uint32_t>(part));
+#pragma unroll
+      for (int i = 0; i < sums; ++i) {
+        const std::uint32_t bits = i % 4 == 0 ? of[i / 4].x : i % 4 == 1 ? of[i / 4].y : i % 4 == 2 ? of[i / 4].z : of[i / 4].w;
+        const Sum more = reinterpret_cast<const Sum&>(bits);
+        all[0][i] = part == 0 ? more : all[0][i] + more;
+      }
+    }
+    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64, col + piece / C::consumers * 64);
+  }
+}
+
 }  // namespace tessera::matmul

@@ -88,9 +88,17 @@ __device__ __forceinline__ void each_piece(const TensorArgs& args, std::int32_t 
   }
 }
 
+// The units of work of this block's cluster of `blocks`.
+__device__ __forceinline__ std::int32_t first_unit(int blocks) { return static_cast<std::int32_t>(blockIdx.x) / blocks; }
+__device__ __forceinline__ std::int32_t unit_step(int blocks) { return static_cast<std::int32_t>(gridDim.x) / blocks; }
 template <class C>
-__device__ __forceinline__ std::int32_t first_unit() {
-  return static_cast<std::int32_t>(blockIdx.x / C::cluster);
+__device__ __forceinline__ int cluster_blocks(const TensorArgs& args) {
+  return C::joined ? args.together : C::cluster;
+}
+// Which part of a tile's sums this block makes.
+template <class C>
+__device__ __forceinline__ int part_of(TileOrder::Tile tile, std::uint32_t rank) {
+  return C::joined ? static_cast<int>(rank) : tile.split;
 }
 
 inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
@@ -204,11 +212,11 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
 
 template <class C>
 __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
-  const Sharing<C> sharing(rank);
+  const Sharing<C> sharing(C::joined ? 0 : rank);
   Ring<C::stages> ring;
   constexpr int k_of_stage = 128 / C::element_bytes;
-  for (std::int32_t unit = first_unit<C>(); unit < args.units;
-       unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+  const int blocks = cluster_blocks<C>(args);
+  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::strips) {
       if (unit >= args.tiles) {
         each_piece<C>(args, unit, rank, [&](int row, int col) {
@@ -224,7 +232,7 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
     const TileOrder::Tile tile = args.order.at(unit);
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
               col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    const int first = first_stage(args, tile.split), count = stages_of(args, tile.split);
+    const int part = part_of<C>(tile, rank), first = first_stage(args, part), count = stages_of(args, part);
     for (int i = 0; i < count; ++i) {
       ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
       copy_stage<C>(args, shared, ring.stage, row, col, (first + i) * k_of_stage, sharing);
@@ -248,14 +256,14 @@ __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C::stag
 
 template <class C>
 __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
-  const Sharing<C> sharing(rank);
+  const Sharing<C> sharing(C::joined ? 0 : rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();  // who copies to this block
   const int first_row = C::in_turn ? 0 : consumer * C::row_blocks * 64;
   Ring<C::stages> ring;
   Turns<C> turns{shared, consumer};
   int turn = 0;
-  for (std::int32_t unit = first_unit<C>(); unit < args.units;
-       unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+  const int blocks = cluster_blocks<C>(args);
+  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::strips) {
       if (unit >= args.tiles) {
         each_piece<C>(args, unit, rank, [&](int row, int col) {
@@ -266,7 +274,7 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
         continue;
       }
     }
-    const int count = stages_of(args, args.order.at(unit).split);
+    const int count = stages_of(args, part_of<C>(args.order.at(unit), rank));
     if constexpr (C::in_turn) {
       if (turn++ % C::consumers != consumer) {
         ring.skip(count);
@@ -280,20 +288,25 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
     const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
               col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    if constexpr (C::joined) {
+      if (args.together == 1) store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
+      else join_parts<C>(args, shared, rank, consumer, sum, row - first_row, col);
+      continue;
+    }
     if (args.order.splits > 1) join_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
     else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
   }
   if (args.boxed && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
-// A block's life. `begin` is called by one thread, before anything that the kernel before wrote may be read;
+// A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is called by one thread, before anything that the kernel before wrote may be read;
 // `copies(shared, rank)` by one, `multiplies(shared, consumer, rank)` by warpgroups.
 template <class C, class Begin, class Copies, class Multiplies>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
-                                              const Multiplies& multiplies) {
+                                              const Multiplies& multiplies, bool meets = false) {
   const TileShared<C> shared(raw);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
-  const std::uint32_t rank = C::cluster == 1 ? 0 : ptx::rank_in_cluster();
+  const std::uint32_t rank = C::cluster == 1 && !C::joined ? 0 : ptx::rank_in_cluster();
   if (threadIdx.x == 0) {
     begin();
     for (int stage = 0; stage < C::stages; ++stage) {
@@ -313,12 +326,13 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
     if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
     __syncwarp();
+    if (C::joined && meets) ptx::synchronize_cluster();  // as those who multiply do it once
   } else {
     ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
     multiplies(shared, group - 1, rank);
   }
   // A block stays while the other one of its cluster may still tell it something.
-  if constexpr (C::cluster > 1) ptx::synchronize_cluster();
+  if (C::cluster > 1 || (C::joined && meets)) ptx::synchronize_cluster();
 }
 
 template <class C>
@@ -332,7 +346,8 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
         ptx::prefetch(args.b);
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
-      [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) { consume<C>(args, shared, consumer, rank); });
+      [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) { consume<C>(args, shared, consumer, rank); },
+      args.together > 1);
 }
 
 }  // namespace tessera::matmul

@@ -6,7 +6,10 @@ namespace tessera::matmul {
 namespace {
 
 constexpr double meeting_us = 5, split_us = 0.7;  // parts that wait for each other; each part's sums on their way through memory
-constexpr std::int64_t least_stages = 8;
+constexpr double joined_us = 1.2, again_us = 4;    // the same of a cluster's blocks, for 128 × 128 sums each; blocks that come later
+// Bytes of operands that reach all multiprocessors in a microsecond: for one block each, or for all who need them.
+constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
+constexpr std::int64_t least_stages = 8, least_joined = 4;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
 
@@ -22,13 +25,20 @@ double longest(std::int64_t tiles, double tile_us, std::int64_t units, double un
   return out;
 }
 
+// What a stage takes where so many blocks are at work: they share the ways from the L2.
+double stage_us(const TileShape& shape, std::int64_t blocks, int processors) {
+  const int cluster = shape.cluster_rows * shape.cluster_cols;
+  const double bytes = 128.0 * (shape.rows + shape.cols) * static_cast<double>(std::min<std::int64_t>(blocks, processors));
+  return std::max(shape.stage_us, bytes / (cluster > 1 ? arriving_for_all : arriving));
+}
+
 // The same with columns that fill no tile in strips; as it was where there are none, or too many.
 TilePlan in_strips(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t clusters) {
   constexpr std::int64_t most_strips = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols, strips = parts(n % wide, StripOrder::cols);
-  if (shape.strip_us == 0 || n < wide || strips == 0 || strips > most_strips || whole.order.splits > 1) return whole;
+  if (shape.strip_us == 0 || n < wide || strips == 0 || strips > most_strips || whole.order.splits > 1 || whole.together > 1) return whole;
   const int cluster = shape.cluster_rows * shape.cluster_cols;
-  const double tile_us = whole.depth * shape.stage_us + shape.tile_us, piece_us = whole.depth * shape.strip_us + shape.tile_us;
+  const double tile_us = whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster) + shape.tile_us, piece_us = whole.depth * shape.strip_us + shape.tile_us;
   TilePlan best = whole;
   for (std::int32_t tall = 1; tall <= 8; ++tall) {
     TilePlan out = whole;
@@ -48,15 +58,21 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
   out.order.rows = static_cast<std::int32_t>(parts(m, std::int64_t{shape.rows} * shape.cluster_rows));
   out.order.cols = static_cast<std::int32_t>(parts(n, std::int64_t{shape.cols} * shape.cluster_cols));
-  out.order.splits = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
+  const auto sums = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
+  out.together = shape.joins ? sums : 1;
+  out.order.splits = shape.joins ? 1 : sums;
   out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
-  const int cluster = shape.cluster_rows * shape.cluster_cols;
+  const int cluster = shape.cluster_rows * shape.cluster_cols * out.together;
   out.units = out.order.count();
   out.blocks = out.units * cluster;
-  const std::int64_t rounds = parts(out.units, std::max(1, processors / cluster));
-  out.microseconds = static_cast<double>(rounds) * (out.split_depth * shape.stage_us + shape.tile_us) +
+  // Large clusters do not fill a device: its multiprocessors come in groups of some 16.
+  const int placed = cluster > 2 ? processors * 9 / 10 : processors;
+  const std::int64_t rounds = parts(out.units, std::max(1, placed / cluster));
+  const double joining = joined_us * out.together * (shape.rows * shape.cols / 16384.0) + again_us * static_cast<double>(rounds - 1);
+  out.microseconds = static_cast<double>(rounds) * (out.split_depth * stage_us(shape, out.blocks, processors) + shape.tile_us) +
                      shape.last_us +
-                     (out.order.splits > 1 ? meeting_us + split_us * out.order.splits : 0);
+                     (out.order.splits > 1 ? meeting_us + split_us * out.order.splits : 0) +
+                     (out.together > 1 ? joining : 0);
   return out;
 }
 
@@ -77,8 +93,10 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     TileShape shape = shapes[static_cast<std::size_t>(tile)];
     shape.tile_us *= results;
     shape.last_us *= results;
-    for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
-      if (wish.splits != 0 ? splits != wish.splits : splits > 1 && stages / splits < least_stages) continue;
+    // More than two blocks in a cluster have not been worth it: fewer clusters find room.
+    const std::int64_t most = !shape.joins ? most_splits : wish.splits == 0 ? 2 : most_together, wished = std::min<std::int64_t>(wish.splits, most);
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
+      if (wished != 0 ? splits != wished : splits > 1 && stages / splits < (shape.joins ? least_joined : least_stages)) continue;
       TilePlan plan = planned(shape, m, n, stages, splits, processors);
       if (!has_room(shape, plan)) {
         if (wish.splits == 0) continue;

@@ -13,21 +13,22 @@ struct TileShape {
   double tile_us;   // a tile's first copies and its results, as far as nobody multiplies beside them
   double last_us;   // what is hidden so but for a block's last tile
   double strip_us = 0;  // as stage_us, of a strip of few columns; 0: the kernel has no strips
+  bool joins = false;   // parts of a sum are made by the blocks of one cluster
 };
 using TileShapes = std::span<const TileShape>;
 
 // The tiles that kernels were made for, the largest first; the last one's results are stored beside the next tile's
 // products. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
-inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 1.8, 0, 0.2},
-                                            {128, 128, 2, 1, 0.333, 1.2, 0, 0.2},
-                                            {128, 64, 1, 2, 0.205, 1.0, 0},
+inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2},
+                                            {128, 128, 1, 1, 0.333, 1.2, 0, 0.2, true},
+                                            {128, 64, 1, 1, 0.205, 1.0, 0, 0, true},
                                             {64, 64, 1, 1, 0.165, 0.6, 0},
                                             {128, 128, 2, 1, 0.335, 0.65, 0.7}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted.
 inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0.35},
-                                                          {128, 128, 2, 1, 0.36, 1.2, 0, 0.2},
-                                                          {128, 64, 1, 2, 0.23, 1.0, 0},
+                                                          {128, 128, 1, 1, 0.36, 1.2, 0, 0.2, true},
+                                                          {128, 64, 1, 1, 0.23, 1.0, 0, 0, true},
                                                           {64, 64, 1, 1, 0.185, 0.6, 0}};
 
 // Sums of splits wait in spare memory of this size, beside a counter for each tile.
@@ -38,13 +39,18 @@ struct TilePlan {
   TileOrder order;
   StripOrder strips;  // for columns beyond the order's
   std::int64_t units = 0;  // of work, of a cluster each
-  std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each split
+  std::int32_t together = 1;  // blocks of a cluster, each of which makes a part of a tile's sums
+  std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each part
   double microseconds = 0;                  // what the model tells
 
   std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
 
-// What the caller would have; 0: the model's choice. More splits than spare memory holds are none.
+// Blocks of a cluster of a tile that joins: as many as every device can place.
+inline constexpr int most_together = 8;
+
+// What the caller would have; 0: the model's choice. More splits than spare memory holds are none; a tile that joins has
+// no more than its cluster.
 struct TileWish {
   int tile = 0;  // counted from 1
   int splits = 0, group = 0;

@@ -81,16 +81,18 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     if (plan.strips.strips > 0) {
       ASSERT_TRUE(left > (plan.strips.strips - 1) * StripOrder::cols && left <= plan.strips.strips * StripOrder::cols);
       ASSERT_TRUE(plan.strips.lines * shape.rows >= m && (plan.strips.lines - 1) * shape.rows < m);
-      ASSERT_EQ(plan.order.splits, 1);
+      ASSERT_EQ(plan.order.splits * plan.together, 1);
     } else {
       ASSERT_TRUE(left <= 0 && left > -width);
     }
     ASSERT_EQ(plan.units, plan.order.count() + plan.strips.units(shape.cluster_rows * shape.cluster_cols));
     // Each split has something to add, and together they have all.
     ASSERT_EQ(plan.depth, (k + 63) / 64);
-    ASSERT_GE(std::int64_t{plan.split_depth} * plan.order.splits, plan.depth);
+    const std::int32_t sums = plan.order.splits * plan.together;
+    ASSERT_TRUE(shape.joins ? plan.order.splits == 1 && plan.together <= most_together : plan.together == 1);
+    ASSERT_GE(std::int64_t{plan.split_depth} * sums, plan.depth);
+    ASSERT_TRUE(sums == 1 || std::int64_t{plan.split_depth} * (sums - 1) < plan.depth);
     if (plan.order.splits > 1) {
-      ASSERT_LT(std::int64_t{plan.split_depth} * (plan.order.splits - 1), plan.depth);
       ASSERT_LE(plan.blocks * shape.rows * shape.cols * 4, most_split_bytes);
       ASSERT_LE(plan.blocks, most_split_tiles);
     }
@@ -106,7 +108,8 @@ TEST(TilePlan, KnownShapes) {
   EXPECT_EQ(tile_of(1024, 1024, 1024), 2);  // 128 × 64: 128 tiles for 132 multiprocessors
   EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
   EXPECT_EQ(tile_of(64, 7168, 2112), 3);
-  EXPECT_GT(plan_tiles(tile_shapes, 1024, 1024, 16384, 64, 132, 0b1111).order.splits, 1);
+  const TilePlan deep = plan_tiles(tile_shapes, 1024, 1024, 16384, 64, 132, 0b1111);
+  EXPECT_GT(deep.order.splits * deep.together, 1);
   EXPECT_EQ(plan_tiles(tile_shapes, 8192, 8192, 8192, 64, 132, 0b1111).order.splits, 1);
   // 2048 tiles, two in a cluster, on 66 clusters: 16 rounds.
   const TilePlan large = plan_tiles(tile_shapes, 8192, 8192, 512, 64, 132, 0b0001);
@@ -123,8 +126,10 @@ TEST(TilePlan, KnownShapes) {
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.splits = 4}).order.splits, 4);
-  EXPECT_EQ(plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.splits = 8}).order.splits, 1);  // no room
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).together, 4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).together, most_together);
+  EXPECT_EQ(plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits, 1);  // no room
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
 }
 

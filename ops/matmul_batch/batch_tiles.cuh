@@ -55,12 +55,12 @@ __device__ __forceinline__ Work work_at(const BatchArgs& batch, std::int32_t uni
 template <class C>
 __device__ __forceinline__ void produce(const BatchArgs& batch, const TileShared<C>& shared,
                                         std::uint32_t rank) {
-  const Sharing<C> sharing(rank);
+  const Sharing<C> sharing(C::joined ? 0 : rank);
   Ring<C::stages> ring;
   constexpr int k_of_stage = 128 / C::element_bytes;
   const bool group = batch.table != nullptr;
-  for (std::int32_t unit = matmul::first_unit<C>(); unit < batch.units;
-       unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+  for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
+       unit += matmul::unit_step(C::cluster)) {
     const Work work = work_at(batch, unit);
     const TensorArgs& args = work.args;
     const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
@@ -114,7 +114,7 @@ __device__ __forceinline__ void write_own(TensorArgs& own, const BatchArgs& batc
 template <class C>
 __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared<C>& shared, int consumer,
                                         std::uint32_t rank) {
-  const Sharing<C> sharing(rank);
+  const Sharing<C> sharing(C::joined ? 0 : rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();
   const int first_row = consumer * C::row_blocks * 64;
   static_assert(C::shared_bytes + C::consumers * sizeof(TensorArgs) <= 227 * 1024);
@@ -122,8 +122,8 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
   TensorArgs& own = *reinterpret_cast<TensorArgs*>(room[consumer]);
   Ring<C::stages> ring;
   const matmul::Turns<C> turns{shared, consumer};
-  for (std::int32_t unit = matmul::first_unit<C>(); unit < batch.units;
-       unit += static_cast<std::int32_t>(gridDim.x / C::cluster)) {
+  for (std::int32_t unit = matmul::first_unit(C::cluster); unit < batch.units;
+       unit += matmul::unit_step(C::cluster)) {
     const int count = work_at(batch, unit).args.depth;
     typename C::Sum sum[C::row_blocks][C::sums];
     matmul::sum_up<C, C::cols>(shared, ring, count, first_row, givers, turns, sum);

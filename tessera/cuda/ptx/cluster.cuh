@@ -21,6 +21,19 @@ __device__ __forceinline__ void synchronize_cluster() {
   wait_for_cluster();
 }
 
+// 16 bytes of what lies at this address in the shared memory of a block of the cluster.
+__device__ __forceinline__ uint4 load_from_block(std::uint32_t address, std::uint32_t block) {
+  uint4 out;
+  asm volatile(
+      "{\n .reg .b32 there;\n"
+      " mapa.shared::cluster.u32 there, %4, %5;\n"
+      " ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [there];\n}"
+      : "=r"(out.x), "=r"(out.y), "=r"(out.z), "=r"(out.w)
+      : "r"(address), "r"(block)
+      : "memory");
+  return out;
+}
+
 // Registers that a warpgroup gives back, or takes.
 template <int registers>
 __device__ __forceinline__ void keep_registers() {
