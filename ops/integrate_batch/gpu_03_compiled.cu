@@ -87,7 +87,7 @@ void integrate_compiled(const Arguments& arguments, const Tuning& tuning, Run& r
 Choice choice() {
   Choice out;
   out.run[Element::f64] = integrate_compiled;
-  out.ranges = {{.name = "cells", .first = 0, .last = 64, .value = 16},
+  out.ranges = {{.name = "cells", .first = 0, .last = 64, .value = 48},
                 {.name = "thread", .first = 32, .last = 256, .value = 128},
                 {.name = "resident", .first = 1, .last = 8, .value = 1},
                 {.name = "block", .first = 1, .last = 1 << 16, .value = 1056},
