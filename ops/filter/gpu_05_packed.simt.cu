@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: bytes two at a time. The summit of small kernels of bytes.
+// GPU rung 5: bytes two at a time, floats from the lanes beside. The summit of small kernels.
 //
-// A picture of bytes at the speed of memory leaves eight integer instructions for a sample, fewer than
-// unpacking, nine products and packing take. Here an instruction works on two samples as halves, of which a
-// multiprocessor has twice as many a clock; a byte is a half without any conversion (pairs.hpp), and where
-// the pixel beside is one sample away, the odd bytes are the right neighbours of the even ones. The window
-// slides as one rung below. What limits it now is memory.
-#include "lines.hpp"
+// A picture of bytes at the speed of memory leaves some ten instructions for a sample, fewer than unpacking,
+// nine products and packing take. Here an instruction works on two samples as halves, of which a
+// multiprocessor has twice as many a clock; a byte is a half without any conversion (pairs.hpp), and what
+// lies beside two bytes are two others, or halves of two. Floats are four to a run: there the samples beside
+// a run, which other lanes have, are most of what is loaded, so lanes ask each other (warp_lines.hpp). The
+// window slides as one rung below. What limits it now is memory, and for bytes how many lines can be on their
+// way beside the registers that sums take.
 #include "pairs.hpp"
+#include "warp_lines.hpp"
 
 namespace tessera::filter {
 namespace {
@@ -19,29 +21,35 @@ struct Config {
 
 constexpr int pairs = run_samples<std::uint8_t> / 2;
 
+// The high half of one word and the low half of the next.
+SIMT std::uint32_t across(std::uint32_t word, std::uint32_t next) { return next << 16 | word >> 16; }
+
 // Every pair of a line, as it stands to the left, in the middle and to the right.
 template <int channels>
 SIMT void pairs_of(const RawRun<std::uint8_t, channels>& raw, std::uint32_t (&to)[3][pairs]) {
-  constexpr int shift = 8 * channels;
+  static_assert(channels == 1 || channels == 3);
   std::uint32_t before = 0, behind = 0;
   SIMT_UNROLL
   for (int c = 0; c < channels; ++c) {
-    before |= std::uint32_t{raw.left[c]} << (32 - shift + 8 * c);
+    before |= std::uint32_t{raw.left[c]} << (32 - 8 * channels + 8 * c);
     behind |= std::uint32_t{raw.right[c]} << (8 * c);
   }
+  std::uint32_t even[6], odd[6];
   SIMT_UNROLL
-  for (int k = 0; k < 4; ++k) {
-    const std::uint32_t word = raw.bytes.word[k];
-    const std::uint32_t left =
-        word << shift | (k == 0 ? before : raw.bytes.word[k == 0 ? 0 : k - 1]) >> (32 - shift);
-    const std::uint32_t right = word >> shift | (k == 3 ? behind : raw.bytes.word[k == 3 ? 3 : k + 1])
-                                                    << (32 - shift);
-    to[1][2 * k] = even_bytes(word);
-    to[1][2 * k + 1] = odd_bytes(word);
-    to[0][2 * k] = even_bytes(left);
-    to[2][2 * k + 1] = odd_bytes(right);
-    to[0][2 * k + 1] = channels == 1 ? to[1][2 * k] : odd_bytes(left);
-    to[2][2 * k] = channels == 1 ? to[1][2 * k + 1] : even_bytes(right);
+  for (int k = 0; k < 6; ++k) {
+    const std::uint32_t word = k == 0 ? before : k == 5 ? behind : raw.bytes.word[(k + 3) % 4];
+    even[k] = even_bytes(word);
+    odd[k] = odd_bytes(word);
+  }
+  SIMT_UNROLL
+  for (int k = 1; k < 5; ++k) {
+    const int at = 2 * (k - 1);
+    to[1][at] = even[k];
+    to[1][at + 1] = odd[k];
+    to[0][at] = channels == 1 ? across(odd[k - 1], odd[k]) : odd[k - 1];
+    to[0][at + 1] = channels == 1 ? even[k] : across(even[k - 1], even[k]);
+    to[2][at] = channels == 1 ? odd[k] : across(odd[k], odd[k + 1]);
+    to[2][at + 1] = channels == 1 ? across(even[k], even[k + 1]) : even[k + 1];
   }
 }
 
@@ -97,6 +105,8 @@ inline bool sums_fit(const Taps& taps) {
 template <class T, Config config>
 struct Packed {
   static constexpr int threads = config.threads;
+  // Registers for so many: who waits for memory does so the better the more there are.
+  static constexpr int blocks_per_processor = 6;
   struct Shared {};
 
   static std::vector<Range> ranges() { return ranges_of_runs(); }
@@ -106,29 +116,37 @@ struct Packed {
   }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) {
-    if (!std::is_same_v<T, std::uint8_t>) return "is for bytes";
+    if (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, float>) return "is for bytes and floats";
     if (const Reason reason = refuses_runs(p)) return reason;
+    if (std::is_same_v<T, float>) return std::nullopt;
     const Finish& f = p.finish;
-    if (!f.whole || f.shift != 0 || f.whole_offset != 0) return "is for sums without a factor or an offset";
-    if (!sums_fit(p.taps)) return "is for weights whose positive and negative sums are at most 8";
+    if (!f.whole || f.shift != 0 || f.whole_offset != 0)
+      return "is for sums of bytes without a factor or an offset";
+    if (!sums_fit(p.taps)) return "is for weights of bytes whose positive and negative sums are at most 8";
     return std::nullopt;
   }
 
   SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
+    const int run = thread.block().x * threads + thread.index().x, first = run * run_samples<T>;
+    const int bands = thread.grid().y, rows = (p.rows() + bands - 1) / bands;
+    const int begin = thread.block().y * rows, end = begin + rows < p.rows() ? begin + rows : p.rows();
+    if (begin >= end) return;
+    const bool one = p.channels() == 1;
     if constexpr (std::is_same_v<T, std::uint8_t>) {
-      const int first = (thread.block().x * threads + thread.index().x) * run_samples<T>;
-      const int bands = thread.grid().y, rows = (p.rows() + bands - 1) / bands;
-      const int begin = thread.block().y * rows, end = begin + rows < p.rows() ? begin + rows : p.rows();
-      if (begin >= end || first >= p.row_samples()) return;
+      if (first >= p.row_samples()) return;
       if (first + run_samples < T >> p.row_samples()) rest_of_row(p, thread.block().z, first, begin, end);
-      else if (p.channels() == 1) slide_pairs<1>(thread, p, thread.block().z, first, begin, end);
+      else if (one) slide_pairs<1>(thread, p, thread.block().z, first, begin, end);
       else slide_pairs<3>(thread, p, thread.block().z, first, begin, end);
+    } else if constexpr (std::is_same_v<T, float>) {
+      if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // whole warps
+      if (one) slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
+      else slide_warp<NumberSums<T, T, 3>, T, 3>(thread, p, thread.block().z, first, begin, end);
     }
   }
 };
 
 const KernelRung<Problem, Config, Packed, Config{}> rung{
-    "two bytes an instruction, as halves; 16 bytes an access"};
+    "bytes two an instruction, as halves; floats beside a run from the lanes beside; 16 bytes an access"};
 
 }  // namespace
 }  // namespace tessera::filter

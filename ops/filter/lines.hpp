@@ -3,6 +3,7 @@
 // the pixel to the right lies `channels` samples further, whatever their number. The samples beside a run are
 // loaded one by one, from places found once for all lines; there alone the border shows.
 #pragma once
+#include <algorithm>
 #include "filter.hpp"
 #include "tessera/kernel.hpp"
 
@@ -95,27 +96,53 @@ class Lines {
     whole_ = (bits & 15) == 0;
   }
 
+  // Where this run begins in the line of a row of the result; nullptr: the line is of what lies outside.
+  SIMT const T* line(int y) const {
+    const int row = border_index(y + p_.roi_y, p_.height(), p_.border);
+    return row == from_constant ? nullptr : base_ + row * p_.image.stride[1];
+  }
+
+  SIMT Bytes16 run(Thread thread, const T* line) const {
+    if (whole_) return thread.load16(line);
+    Bytes16 out;
+    SIMT_UNROLL
+    for (int v = 0; v < count; ++v) put_sample(out, v, line[v]);
+    return out;
+  }
+
+  SIMT Bytes16 outside() const {
+    Bytes16 out;
+    SIMT_UNROLL
+    for (int v = 0; v < count; ++v) put_sample(out, v, p_.outside);
+    return out;
+  }
+
+  // So many samples where a row, of which sample `first` is this run's, ends within it or behind; then zeros.
+  SIMT Bytes16 edge_of_row(const T* line, int first, int samples) const {
+    const int pixel = p_.roi_x + first / channels, from = first % channels;
+    Bytes16 out;
+    SIMT_UNROLL
+    for (int v = 0; v < count; ++v) {
+      const int at = place(pixel, from + v, first);
+      put_sample(out, v, v >= samples ? T{} : at == nowhere ? p_.outside : line[at]);
+    }
+    return out;
+  }
+
+  // Sample c of the pixel to the left, or to the right.
+  SIMT T beside(const T* line, int c, bool left) const {
+    const int at = left ? left_[c] : right_[c];
+    return line == nullptr || at == nowhere ? p_.outside : line[at];
+  }
+
   SIMT RawRun<T, channels> load(Thread thread, int y) const {
     RawRun<T, channels> out;
-    const int row = border_index(y + p_.roi_y, p_.height(), p_.border);
-    if (row == from_constant) {
-      SIMT_UNROLL
-      for (int v = 0; v < count; ++v) put_sample(out.bytes, v, p_.outside);
-      SIMT_UNROLL
-      for (int c = 0; c < channels; ++c) out.left[c] = out.right[c] = p_.outside;
-      return out;
-    }
-    const T* const line = base_ + row * p_.image.stride[1];
-    if (whole_) {
-      out.bytes = thread.load16(line);
-    } else {
-      SIMT_UNROLL
-      for (int v = 0; v < count; ++v) put_sample(out.bytes, v, line[v]);
-    }
+    const T* const here = line(y);
+    out.bytes = here == nullptr ? outside() : run(thread, here);
     SIMT_UNROLL
     for (int c = 0; c < channels; ++c) {
-      out.left[c] = left_[c] == nowhere ? p_.outside : line[left_[c]];
-      out.right[c] = right_[c] == nowhere ? p_.outside : line[right_[c]];
+      out.left[c] = beside(here, c, true);
+      out.right[c] = beside(here, c, false);
     }
     return out;
   }
@@ -231,7 +258,11 @@ SIMT void filter_run(Thread thread, const Problem<T>& p, std::int64_t n, int fir
 template <class T>
 Launch launch_of_runs(const Problem<T>& p, std::int64_t rows, int threads) {
   const std::int64_t runs = (p.row_samples() + run_samples<T> - 1) / run_samples<T>;
-  return {.grid = {(runs + threads - 1) / threads, (p.rows() + rows - 1) / rows, p.images()}, .block = {threads}};
+  // Of a small picture every thread has few rows, lest most of the device be idle.
+  constexpr std::int64_t enough_threads = 65536;
+  rows = std::clamp<std::int64_t>(runs * p.rows() * p.images() / enough_threads, 2, rows);
+  return {.grid = {(runs + threads - 1) / threads, (p.rows() + rows - 1) / rows, p.images()},
+          .block = {threads}};
 }
 
 // "rows": at most so many of the result, for a thread.
