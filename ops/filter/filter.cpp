@@ -120,11 +120,24 @@ std::vector<Case> cases() {
       made(1, 6, 128, 3, {{"kernel", "sobel_y"}, {"abs", "yes"}, {"roi_x", "16"}}),
       made(1, 0, 5, 1, {}),
       made(1, 6, 40, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"output-element", "u8"}}),
+      // Strips beside and steps below one another, for sums along rows before those along columns.
+      made(1, 46, 300, 1, {{"kernel", "gaussian"}, {"size", "9"}, {"border", "replicate"}}),
+      made(1, 70, 164, 1, {{"kernel", "gaussian"}, {"size", "31"}, {"roi_x", "3"}, {"roi_y", "2"}}),
+      made(2, 19, 149, 1, {{"kernel", "box"}, {"size", "6"}, {"border", "constant"}, {"border-value", "9"}}),
+      made(1, 18, 288, 1,
+           {{"kernel", "1 2 3 4 5 4 3 2 1; 2 4 6 8 10 8 6 4 2; 1 2 3 4 5 4 3 2 1"}, {"border", "wrap"}}),
+      made(1, 40, 33, 1, {{"kernel", "1 0; 2 0; 0 0; 3 0; 1 0"}, {"offset", "-5"}}),
   };
   Case special = made(1, 14, 37, 1, {{"kernel", "laplacian8"}});
   special.distribution = Distribution::special;
   special.elements = {Element::f32, Element::f16};
   out.push_back(special);
+  for (const char* kernel : {"gaussian", "1 0 2 0; 0 0 0 0; 3 0 6 0"}) {
+    special = made(1, 14, 141, 1, {{"kernel", kernel}, {"size", "11"}});
+    special.distribution = Distribution::special;
+    special.elements = {Element::f32, Element::f16};
+    out.push_back(special);
+  }
   return out;
 }
 

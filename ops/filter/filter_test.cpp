@@ -61,11 +61,11 @@ Case random_case(Random& random) {
 }
 
 // The result's bytes by one rung.
-std::vector<char> computed(const Variant& v, const Choice& choice, const Case& chosen, Element element,
+std::vector<char> computed(const Variant& v, const Tuning& tuning, const Case& chosen, Element element,
                            std::uint64_t seed) {
   Inputs inputs(filtering(), element, chosen, seed);
   Request request{
-      .device = std::string(name_of(v.where)), .variant = v.name, .tuning = choice.tuning, .cached = false};
+      .device = std::string(name_of(v.where)), .variant = v.name, .tuning = tuning, .cached = false};
   run(filtering(), inputs.arguments(), request);
   const ArrayView& out = inputs.arguments().array("filtered");
   const auto* bytes = static_cast<const char*>(out.data);
@@ -85,7 +85,8 @@ TEST(Filter, EveryRungGivesTheSameBits) {
       const Inputs inputs(filtering(), element, chosen, 1);
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v->where)->devices().at(0)))
         continue;
-      const std::vector<char> got = computed(*v, choice, chosen, element, static_cast<std::uint64_t>(i));
+      const std::vector<char> got =
+          computed(*v, choice.tuning, chosen, element, static_cast<std::uint64_t>(i));
       if (wanted.empty()) wanted = got;
       ASSERT_EQ(got.size(), wanted.size());
       EXPECT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
@@ -94,6 +95,52 @@ TEST(Filter, EveryRungGivesTheSameBits) {
     }
   }
   EXPECT_GT(compared, 300);
+}
+
+const Variant& named(Where where, const std::string& name) {
+  for (const Variant* v : ladder_of("filter"))
+    if (v->where == where && v->name.ends_with(name)) return *v;
+  throw Error("no " + name);
+}
+
+// Several strips and steps, rows that begin anywhere, every number of taps.
+Case wide_case(Random& random) {
+  const auto pick = [&](std::vector<std::string> words) { return words[random.below(words.size())]; };
+  const std::int64_t width = random.below(2) == 0 ? 16 * (1 + random.below(36)) : 1 + random.below(560);
+  return {.dims = {{"images", 1},
+                   {"height", 1 + random.below(90)},
+                   {"width", width},
+                   {"channels", 1 + random.below(4) / 3}},
+          .words = {{"kernel", pick({"gaussian", "gaussian", "box", "1 2 1 3 9; 2 4 2 6 18", "scharr_x"})},
+                    {"size", std::to_string(1 + 2 * random.below(16))},
+                    {"sigma", pick({"0", "0", "1.2"})},
+                    {"border", pick({"constant", "replicate", "reflect", "reflect_101", "wrap"})},
+                    {"border-value", "7"},
+                    {"roi_x", std::to_string(random.below(std::min<std::uint64_t>(width, 20)))},
+                    {"output-element", pick({"same", "same", "same", "f32"})}}};
+}
+
+TEST(Filter, StripsOfAnyWidthAndHeightGiveTheSameBits) {
+  Random random(11);
+  const Variant &strips = named(Where::simt, "separable"), &rows = named(Where::cpu, "simd");
+  int compared = 0;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const Case chosen = wide_case(random);
+    const Element element = i % 2 == 0 ? Element::u8 : filtering().elements[random.below(5)];
+    Tuning tuning = strips.choices[0].defaults();
+    tuning.set("rows", static_cast<int>(1 + random.below(80)));
+    const Inputs inputs(filtering(), element, chosen, 1);
+    if (strips.refuses(strips.choices[0], inputs.arguments(), tuning,
+                       find_backend(Where::simt)->devices().at(0)))
+      continue;
+    const std::vector<char> got = computed(strips, tuning, chosen, element, i),
+                            wanted = computed(rows, rows.choices[0].tuning, chosen, element, i);
+    ASSERT_EQ(got.size(), wanted.size());
+    EXPECT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
+        << name_of(element) << " rows=" << tuning["rows"] << " " << to_string(chosen);
+    ++compared;
+  }
+  EXPECT_GT(compared, 50);
 }
 
 TEST(Kernel, FactorsAreFoundWhereTheyAreExact) {

@@ -1,63 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 5 for kernels that are a column times a row: the summit of large ones.
 //
-// A block fetches a tile and what surrounds it, sums along the rows into a second tile, and then along the
-// columns: as many products for a sample as the kernel has rows and columns, not as it has taps. A thread
-// sums eight neighbours at once: of the samples that it loads for one tap, seven serve the next. Along rows
-// the lanes of a warp lie below one another, along columns side by side, and rows have an odd length: every
-// lane has a bank to itself. What limits it now is the rim: a tile sums rows for its neighbours' sake.
-#include "tessera/kernel.hpp"
-#include "filter.hpp"
+// A block slides down a strip of the picture: it fetches some rows, 16 bytes at once and before it needs
+// them, sums along them into a ring of such sums in shared memory, and then along the columns: as many
+// products for a sample as the kernel has rows and columns, not as it has taps, and every sum along a row is
+// made once. Bytes with weights of a byte are summed four and two an instruction. What limits it now is
+// arithmetic: of bytes always, of floats where the kernel is large.
+#include "separable_bytes.hpp"
 
 namespace tessera::filter {
 namespace {
 
 struct Config {
-  int rows = 64;  // of a tile
-  Tuning tuning() const { return {{"rows", rows}}; }
+  int threads = 128;
+  Tuning tuning() const { return {{"threads", threads}}; }
 };
-
-constexpr int together = 8;  // results of a thread, side by side
-
-// sum ← Σ weight·from[k·step …], tap after tap, for `together` results that begin one `step` apart. Behind
-// the last tap's samples more may be read, in vain.
-template <class A, class K>
-SIMT void sum_together(const std::int32_t* weights, int taps, const K* from, int step, A (&sum)[together]) {
-  A here[2 * together];
-  SIMT_UNROLL
-  for (int v = 0; v < together; ++v) here[together + v] = number<A>(from[v * step]);
-  SIMT_NO_UNROLL
-  for (int k = 0; k < taps; k += together) {
-    SIMT_UNROLL
-    for (int v = 0; v < together; ++v) {
-      here[v] = here[together + v];
-      here[together + v] = number<A>(from[(k + together + v) * step]);
-    }
-    SIMT_UNROLL
-    for (int j = 0; j < together; ++j) {
-      if (k + j >= taps || weights[k + j] == 0) continue;
-      const A weight = weight_as<A>(weights[k + j]);
-      SIMT_UNROLL
-      for (int v = 0; v < together; ++v) sum[v] = add_product(weight, here[v + j], sum[v]);
-    }
-  }
-}
 
 template <class T, Config config>
 struct Separable {
-  static constexpr int rows = config.rows, cols = 32, threads = 256;
-  static constexpr int lines = rows + most_taps - 1, spare = 2 * together;
-  static constexpr int wide = (cols + most_taps - 1 + spare) | 1;
-
-  using A = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
+  static constexpr int threads = config.threads, blocks_per_processor = sizeof(T) == 4 ? 4 : 5;
+  static constexpr bool has_bytes = std::is_same_v<T, std::uint8_t>;
 
   struct Shared {
-    Kept<T> sample[lines][wide];
-    A along[lines + spare][cols + 1];
+    alignas(16) std::uint32_t source[16 * 48 * 4];
+    alignas(16) std::uint32_t ring[(has_bytes ? BytePasses::ring_slots : NumberPasses<T>::ring_slots) * 4];
+    alignas(16) std::uint32_t row[48], column[32];
   };
 
-  static Launch launch(const Problem<T>& p, const Tuning&) {
-    return {.grid = {(p.cols() + cols - 1) / cols, (p.rows() + rows - 1) / rows, p.images() * p.channels()},
+  // "rows": about so many of the result, for a block.
+  static std::vector<Range> ranges() { return {{"rows", 1, 4096, 128}}; }
+
+  SIMT static bool in_bytes(const Problem<T>& p) { return has_bytes && p.taps.bytes && p.to == Element::u8; }
+
+  // Chunks of eight rows that are summed along before the first results are complete.
+  SIMT static int lag(const Problem<T>& p) { return (p.taps.rows + 6) / 8; }
+
+  static Launch launch(const Problem<T>& p, const Tuning& tuning) {
+    const int cols = in_bytes(p) ? BytePasses::cols : NumberPasses<T>::cols, step = 16;
+    const int before = 8 * lag(p), rows = (tuning["rows"] + before + step - 1) / step * step - before;
+    const int most_misplaced = run_samples<T> - 4;
+    return {.grid = {p.cols() == 0 ? 0 : (p.cols() + most_misplaced + cols - 1) / cols,
+                     (p.rows() + rows - 1) / rows, p.images() * p.channels()},
             .block = {threads}};
   }
 
@@ -67,48 +50,58 @@ struct Separable {
     return std::nullopt;
   }
 
-  SIMT static void fetch(Thread thread, Shared& shared, const Problem<T>& p, int n, int c, int x0, int y0) {
-    const int high = rows + p.taps.rows - 1, length = cols + p.taps.cols - 1;
-    const int lane = thread.lane(), warp = thread.warp();
-    for (int i = warp; i < high; i += threads / 32) {
-      const int row = border_index(y0 + p.roi_y - p.taps.above + i, p.height(), p.border);
-      const T* const line = row == from_constant ? nullptr : &p.image(n, row, 0, c);
-      for (int j = lane; j < wide; j += 32) {
-        const int col =
-            j < length ? border_index(x0 + p.roi_x - p.taps.left + j, p.width(), p.border) : from_constant;
-        shared.sample[i][j] =
-            kept(line == nullptr || col == from_constant ? p.outside : line[col * p.image.stride[2]]);
-      }
+  template <class Passes>
+  SIMT static void fetch(Thread thread, const Strip<T>& strip, int first, const int (&row)[Passes::fetches],
+                         const int (&run)[Passes::fetches], int runs, Bytes16 (&to)[Passes::fetches]) {
+    const std::int64_t stride = strip.p.image.stride[1];
+    const bool plain = strip.plain(first, Passes::rows, runs * run_samples<T>);
+    const T* const corner = strip.plane + (plain ? (strip.top + first) * stride + strip.left : 0);
+    SIMT_UNROLL
+    for (int f = 0; f < Passes::fetches; ++f) {
+      if (row[f] >= Passes::rows) break;
+      const int j = run[f] * run_samples<T>;
+      to[f] = plain ? thread.load16(corner + row[f] * stride + j) : strip.fetch(thread, first + row[f], j);
+    }
+  }
+
+  template <class Passes>
+  SIMT static void slide(Thread thread, Shared& shared, const Problem<T>& p) {
+    const Strip<T> strip(thread, p, Passes::cols);
+    if (strip.empty()) return;
+    Passes::put_weights(thread, shared, p.taps, strip.shift);
+    const int runs = Passes::runs(p.taps, strip.shift), before = lag(p);
+    const int steps = (strip.end - strip.begin + 8 * before + Passes::rows - 1) / Passes::rows;
+    int row[Passes::fetches], run[Passes::fetches];
+    SIMT_UNROLL
+    for (int f = 0; f < Passes::fetches; ++f) {
+      row[f] = (thread.rank() + f * threads) / runs;
+      run[f] = (thread.rank() + f * threads) % runs;
+    }
+    SIMT_NO_UNROLL
+    for (int step = 0; step <= steps; ++step) {
+      Bytes16 next[Passes::fetches] = {};
+      if (step < steps) fetch<Passes>(thread, strip, step * Passes::rows, row, run, runs, next);
+      if (step > 0) Passes::down(thread, shared, strip, step - 1, before);
+      if (step == steps) return;
+      SIMT_UNROLL
+      for (int f = 0; f < Passes::fetches; ++f)
+        if (row[f] < Passes::rows) Passes::keep(thread, shared, row[f], run[f], next[f]);
+      thread.sync();
+      Passes::along(thread, shared, strip, step);
+      thread.sync();
     }
   }
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
-    const int x0 = thread.block().x * cols, y0 = thread.block().y * rows;
-    const int n = thread.block().z / p.channels(), c = thread.block().z % p.channels();
-    fetch(thread, shared, p, n, c, x0, y0);
-    thread.sync();
-    const int high = rows + p.taps.rows - 1;
-    for (int task = thread.rank(); task < (lines + spare) * (cols / together); task += threads) {
-      const int i = task % (lines + spare), j = task / (lines + spare) * together;
-      A sum[together] = {};
-      if (i < high) sum_together<A>(p.taps.row, p.taps.cols, &shared.sample[i][j], 1, sum);
-      SIMT_UNROLL
-      for (int v = 0; v < together; ++v) shared.along[i][j + v] = sum[v];
+    if constexpr (has_bytes) {
+      if (in_bytes(p)) return slide<BytePasses>(thread, shared, p);
     }
-    thread.sync();
-    for (int task = thread.rank(); task < rows / together * cols; task += threads) {
-      const int x = task % cols, y = task / cols * together;
-      A sum[together] = {};
-      sum_together<A>(p.taps.column, p.taps.rows, &shared.along[y][x], cols + 1, sum);
-      SIMT_UNROLL
-      for (int v = 0; v < together; ++v)
-        if (x0 + x < p.cols() && y0 + y + v < p.rows()) p.store(n, y0 + y + v, x0 + x, c, sum[v]);
-    }
+    slide<NumberPasses<T>>(thread, shared, p);
   }
 };
 
-const KernelRung<Problem, Config, Separable, Config{64}, Config{32}> rung{
-    "a column times a row: sums along rows, then along columns, eight results in a thread"};
+const KernelRung<Problem, Config, Separable, Config{}> rung{
+    "a column times a row: a strip slides down, sums along rows wait in a ring for those along columns"};
 
 }  // namespace
 }  // namespace tessera::filter

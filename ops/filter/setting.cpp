@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <numeric>
 #include "kernel.hpp"
 #include "tessera/core/operation.hpp"
 
@@ -53,6 +54,14 @@ void put_weights(const Kernel& kernel, Taps& taps) {
   put(kernel.row, taps.row);
 }
 
+bool sums_fit_bytes(const Kernel& kernel) {
+  constexpr double most_byte = 255, most_sum = 65535;
+  const auto is_byte = [](double w) { return w >= 0 && w <= most_byte; };
+  const double along = std::accumulate(kernel.row.begin(), kernel.row.end(), 0.0);
+  return std::ranges::all_of(kernel.row, is_byte) && std::ranges::all_of(kernel.column, is_byte) &&
+         along * most_byte <= most_sum;
+}
+
 // Which arithmetic the words ask for, and what follows the sum.
 void settle(const Arguments& arguments, const Kernel& kernel, Setting& out) {
   const Element element = arguments.element();
@@ -62,6 +71,8 @@ void settle(const Arguments& arguments, const Kernel& kernel, Setting& out) {
   const double half = kernel.shift == 0 ? 0 : std::ldexp(1.0, kernel.shift - 1);
   const double largest = weights * most_magnitude(element) + half;
   out.taps.whole = is_integer(element) && std::ranges::all_of(kernel.weights, is_whole) && largest < 0x1p31;
+  out.taps.bytes =
+      out.taps.whole && element == Element::u8 && !kernel.column.empty() && sums_fit_bytes(kernel);
   Finish& f = out.finish;
   f.absolute = arguments.text("abs") == "yes";
   f.whole = out.taps.whole && scale == 1 && is_whole(offset) && largest + std::fabs(offset) < 0x1p31;

@@ -18,6 +18,7 @@ struct Taps {
   bool whole = false;       // integers are summed
   bool separable = false;   // weight = column × row: sums along rows come first
   bool narrow = false;      // 16 bits hold every sum, of a part of the taps too, with the offset
+  bool bytes = false;       // separable: bytes hold the weights, 16 bits every sum of bytes along a row
   std::int32_t weight[most_taps * most_taps] = {};  // row after row, `cols` in each
   std::int32_t column[most_taps] = {}, row[most_taps] = {};
 };
