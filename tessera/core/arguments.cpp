@@ -6,6 +6,7 @@
 #include <cmath>
 #include "tessera/core/numbers.hpp"
 #include "tessera/core/operation.hpp"
+#include "tessera/core/told_size.hpp"
 
 namespace tessera {
 namespace {
@@ -82,11 +83,13 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
   }
   Dims named = dims_;  // in an expression, a real counts its millionths
   for (const Parameter* p : signature.of(Kind::real)) named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
-  for (const Parameter& p : signature.parameters)
-    if (follows_from_dimensions(p) && !dims_.contains(p.name)) {
-      named[p.name] = dims_[p.name] = parse_integer(p, std::to_string(evaluate(p.value, named)));
-      words_[p.name] = std::to_string(dims_[p.name]);
-    }
+  for (const Parameter& p : signature.parameters) {
+    if (!follows_from_dimensions(p) || dims_.contains(p.name)) continue;
+    const ToldSize* const told = find_size(p.value);
+    const std::int64_t size = told != nullptr ? (*told)(arrays_, dims_, words_) : evaluate(p.value, named);
+    named[p.name] = dims_[p.name] = parse_integer(p, std::to_string(size));
+    words_[p.name] = std::to_string(dims_[p.name]);
+  }
   for (const Parameter& p : signature.parameters)
     if (!p.needs.empty() && !arrays_.contains(p.needs)) check_needs(p, words_.at(p.name), signature.at(p.needs));
   for (const Parameter* p : signature.of(Kind::output)) {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 2: many rows in a launch, in tiles of shared memory.
+//
+// A block takes a strip of columns down a number of rows and computes as many columns more on either side, as
+// what is wrong at a strip's edge creeps inwards by one column a row: the neighbours compute those too, and
+// nobody waits for anybody within a launch. A row costs one barrier of the block. Each pixel leaves a byte
+// that says where its way came from, by which one thread goes back up. What limits it is that barrier, once
+// for each row, and the way back.
+#include "tessera/kernel.hpp"
+#include "pass.hpp"
+
+namespace tessera::seamcarve {
+namespace {
+
+struct Config {
+  int block = 256;  // columns, those of the edges among them
+  int rows = 32;    // in a launch
+  Tuning tuning() const { return {{"block", block}, {"rows", rows}}; }
+};
+
+// Costs of the row above the launch's first and of its last take turns; then a byte for each pixel.
+struct Rows {
+  Field field;
+  std::int32_t width, first, last, turn;
+
+  SIMT std::int32_t* costs(std::int32_t which) const {
+    return reinterpret_cast<std::int32_t*>(field.own) + which * field.stride;
+  }
+  SIMT signed char* steps(std::int32_t y) const {
+    return reinterpret_cast<signed char*>(costs(2)) + y * field.stride;
+  }
+};
+
+template <int block, int rows>
+struct Strips {
+  static constexpr int threads = block, useful = block - 2 * rows;
+  static_assert(useful > 0);
+
+  struct Shared {
+    std::int32_t cost[2][block], grey[2][block];
+  };
+
+  SIMT void operator()(Thread thread, Shared& shared, const Rows& r) const {
+    const int me = thread.rank();
+    const std::int32_t x = thread.block().x * useful - rows + me;
+    const bool inside = x >= 0 && x < r.width, mine = inside && me >= rows && me < rows + useful;
+    const auto grey = [&](std::int32_t y) { return inside ? r.field.grey(y, x) : 0; };
+    const int left = me > 0 && x > 0 ? me - 1 : me, right = me + 1 < block && x + 1 < r.width ? me + 1 : me;
+    std::int32_t cost = !inside ? beyond : r.first == 0 ? 0 : r.costs(r.turn)[x];
+    std::int32_t above = grey(r.first > 0 ? r.first - 1 : 0), here = grey(r.first);
+    for (std::int32_t y = r.first, turn = 0; y < r.last; ++y, turn ^= 1) {
+      const std::int32_t below = y + 1 < r.field.length() ? grey(y + 1) : here;
+      shared.cost[turn][me] = cost;
+      shared.grey[turn][me] = here;
+      thread.sync();
+      const auto& costs = shared.cost[turn];
+      const Around a{shared.grey[turn][left], here, shared.grey[turn][right], above, below};
+      const Way way = cheapest_into(r.field.energy, a, left == me ? beyond : costs[left], cost,
+                                    right == me ? beyond : costs[right]);
+      if (inside)
+        cost = own_energy(r.field.energy, a) +
+               bias_of(r.field.plane[y * r.field.stride + x], r.field.direction.bias) +
+               (y == 0 ? 0 : way.cost);
+      if (mine) r.steps(y)[x] = static_cast<signed char>(way.step);
+      above = here;
+      here = below;
+    }
+    if (mine) r.costs(r.turn ^ 1)[x] = cost;
+  }
+};
+
+struct Up {
+  static constexpr int threads = 256, warps = threads / 32;
+  using Shared = Leasts<warps>;
+  SIMT void operator()(Thread thread, Shared& shared, const Rows& r) const {
+    std::int32_t x = leftmost_least(thread, shared, r.costs(r.turn), r.width);
+    if (thread.rank() != 0) return;
+    std::int32_t* const seam = r.field.seam(r.field.direction.across - r.width);
+    for (std::int32_t y = r.last - 1; y >= 0; --y) {
+      seam[y] = x;
+      if (y > 0) x += r.steps(y)[x];
+    }
+  }
+};
+
+template <class T, Config config>
+struct SharedTiles {
+  using Strip = Strips<config.block, config.rows>;
+  struct Shared {};
+
+  static Launch launch(const Problem<T>& p, const Tuning&) { return first_launch(p); }
+  static std::size_t workspace_bytes(const Problem<T>& p, const Tuning&) {
+    return workspace_for(
+        p, [](const Direction& d) { return (2 * sizeof(std::int32_t) + d.length) * stride_for(d.across); });
+  }
+  SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
+    prepare(thread, pass_of(p, 0, 0));
+  }
+
+  static void search(const Field& field, std::int32_t found, Run& run) {
+    Rows rows{field, field.width(found), 0, 0, 0};
+    const Launch strips{.grid = {(rows.width + Strip::useful - 1) / Strip::useful}, .block = {config.block}};
+    for (; rows.last < field.length(); rows.first = rows.last, rows.turn ^= 1) {
+      rows.last = std::min(rows.first + config.rows, field.length());
+      launch_kernel<Strip>(strips, rows, run);
+    }
+    launch_kernel<Up>({.grid = {1}, .block = {Up::threads}}, rows, run);
+  }
+  static void finish(const Problem<T>& p, const Tuning&, Run& run) { carve(p, run, search); }
+};
+
+const KernelRung<Problem, Config, SharedTiles, Config{256, 32}, Config{128, 16}, Config{512, 64}> rung{
+    "strips of columns down many rows in a launch, in shared memory, with edges computed twice"};
+
+}  // namespace
+}  // namespace tessera::seamcarve
