@@ -118,7 +118,10 @@ struct Packed {
   static Reason refuses(const Problem<T>& p, const Tuning&) {
     if (!std::is_same_v<T, std::uint8_t> && !std::is_same_v<T, float>) return "is for bytes and floats";
     if (const Reason reason = refuses_runs(p)) return reason;
-    if (std::is_same_v<T, float>) return std::nullopt;
+    if (std::is_same_v<T, float>)
+      return p.channels() == 1
+                 ? Reason{}
+                 : Reason{"is for floats of one channel: of three the lanes beside have more to give"};
     const Finish& f = p.finish;
     if (!f.whole || f.shift != 0 || f.whole_offset != 0)
       return "is for sums of bytes without a factor or an offset";
@@ -131,16 +134,14 @@ struct Packed {
     const int bands = thread.grid().y, rows = (p.rows() + bands - 1) / bands;
     const int begin = thread.block().y * rows, end = begin + rows < p.rows() ? begin + rows : p.rows();
     if (begin >= end) return;
-    const bool one = p.channels() == 1;
     if constexpr (std::is_same_v<T, std::uint8_t>) {
       if (first >= p.row_samples()) return;
       if (first + run_samples < T >> p.row_samples()) rest_of_row(p, thread.block().z, first, begin, end);
-      else if (one) slide_pairs<1>(thread, p, thread.block().z, first, begin, end);
+      else if (p.channels() == 1) slide_pairs<1>(thread, p, thread.block().z, first, begin, end);
       else slide_pairs<3>(thread, p, thread.block().z, first, begin, end);
     } else if constexpr (std::is_same_v<T, float>) {
       if ((run - thread.lane()) * run_samples<T> >= p.row_samples()) return;  // whole warps
-      if (one) slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
-      else slide_warp<NumberSums<T, T, 3>, T, 3>(thread, p, thread.block().z, first, begin, end);
+      slide_warp<NumberSums<T, T, 1>, T, 1>(thread, p, thread.block().z, first, begin, end);
     }
   }
 };

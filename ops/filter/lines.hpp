@@ -138,11 +138,17 @@ class Lines {
   SIMT RawRun<T, channels> load(Thread thread, int y) const {
     RawRun<T, channels> out;
     const T* const here = line(y);
-    out.bytes = here == nullptr ? outside() : run(thread, here);
+    if (here == nullptr) {
+      out.bytes = outside();
+      SIMT_UNROLL
+      for (int c = 0; c < channels; ++c) out.left[c] = out.right[c] = p_.outside;
+      return out;
+    }
+    out.bytes = run(thread, here);
     SIMT_UNROLL
     for (int c = 0; c < channels; ++c) {
-      out.left[c] = beside(here, c, true);
-      out.right[c] = beside(here, c, false);
+      out.left[c] = left_[c] == nowhere ? p_.outside : here[left_[c]];
+      out.right[c] = right_[c] == nowhere ? p_.outside : here[right_[c]];
     }
     return out;
   }

@@ -3,7 +3,7 @@
 //
 // All views of a row of the grid move up and down alike, so a thread sums their lines first, each sample and
 // the one beside it in one product of four bytes, and weighs only the sums between two lines. It has 16 bytes
-// of several rows, so that most lines serve twice; loads of 16 bytes fetch them, whatever their address. What
+// of a row or two; loads of 16 bytes fetch lines, whatever their address, while those before are summed. What
 // limits it now is memory.
 #include "packed.hpp"
 #include "refocus.hpp"
@@ -12,7 +12,7 @@ namespace tessera::refocus {
 namespace {
 
 struct Config {
-  int rows = 2;  // of the result, in a thread
+  int rows = 1;  // of the result, in a thread
   Tuning tuning() const { return {{"rows", rows}}; }
 };
 
@@ -33,8 +33,8 @@ struct Packed {
   }
 };
 
-const KernelRung<Problem, Config, Packed, Config{}, Config{1}> rung{
-    "four bytes an instruction, lines summed along a row of the grid, each for two rows"};
+const KernelRung<Problem, Config, Packed, Config{}, Config{2}> rung{
+    "four bytes an instruction, lines summed along a row of the grid, fetched while those before are summed"};
 
 }  // namespace
 }  // namespace tessera::refocus

@@ -10,17 +10,16 @@ inline namespace TESSERA_UNIT {
 inline constexpr int packed_warps = 4, packed_threads = 32 * packed_warps;
 
 // How the result is dealt out. Runs from `first` to before `last` lie within every view, however shifted;
-// lanes have such runs side by side. The others go byte by byte: they have blocks of their own, in which
-// lanes have them one below the other, so that no warp does both.
+// lanes have such runs side by side. The others have blocks of their own, in which a thread has a sample: few
+// as they are, what counts is how long one takes.
 struct Deal {
   int first, last, runs, groups;  // a group: the rows that a thread has
-  int inner_x, inner_y, edge_y;   // blocks
-  int left, right;                // the farthest samples from where views are read
+  int inner_x, inner_y;           // blocks
+  std::int64_t edge_samples;      // of a row
+  std::int64_t edge_blocks;
+  int left, right;  // the farthest samples from where views are read
 
-  SIMT int edges() const { return runs - (last - first); }
-  SIMT std::int64_t blocks() const {
-    return std::int64_t{inner_x} * inner_y + std::int64_t{edges()} * edge_y;
-  }
+  SIMT std::int64_t blocks() const { return std::int64_t{inner_x} * inner_y + edge_blocks; }
 };
 
 SIMT int divided_up(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
@@ -34,7 +33,7 @@ SIMT int bytes_beside(const View<const std::uint8_t, 5>& views) {
   return ((begin | (begin + static_cast<std::uintptr_t>(last) + 1)) & 15) == 0 ? 0 : 15;
 }
 
-SIMT Deal deal_of(const Gather<std::uint8_t>& p, int rows) {
+SIMT Deal deal_of(const Gather<std::uint8_t>& p, int rows, int planes) {
   std::int64_t left = 0, right = 0;  // the farthest samples that are read, from one of the result
   for (int corner = 0; corner < 4; ++corner) {
     const int col = corner % 2 == 0 ? p.plan.least_col : p.plan.most_col;
@@ -57,40 +56,47 @@ SIMT Deal deal_of(const Gather<std::uint8_t>& p, int rows) {
   out.last = static_cast<int>(last > out.first ? last : out.first);
   out.inner_x = divided_up(out.last - out.first, 32);
   out.inner_y = divided_up(out.groups, packed_warps);
-  out.edge_y = divided_up(out.groups, packed_threads);
+  const std::int64_t row = p.row_samples(), begin = std::int64_t{out.first} * run_bytes,
+                     end = std::int64_t{out.last} * run_bytes;
+  out.edge_samples = (begin < row ? begin : row) + (row > end ? row - end : 0);
+  out.edge_blocks = divided_up(out.edge_samples * p.height() * planes, packed_threads);
   return out;
 }
 
-// Where a thread stands; run < 0: nowhere.
+// Where a thread stands; run < 0: not in a run. Else a sample at the edge; below 0: nowhere.
 struct Standing {
   int run = -1, group = 0;
-  bool edge = false;
+  int sample = -1, row = 0, plane = 0;
   int left = 0, right = 0;
 };
 
-SIMT Standing standing_of(Thread thread, const Deal& deal, std::int64_t block) {
+SIMT Standing standing_of(Thread thread, const Gather<std::uint8_t>& p, const Deal& deal, std::int64_t block,
+                          int planes) {
   Standing out;
   out.left = deal.left;
   out.right = deal.right;
-  const std::int64_t inner = std::int64_t{deal.inner_x} * deal.inner_y;
-  if (block < inner) {
+  // Those at the edge come first: each takes long.
+  block -= deal.edge_blocks;
+  if (block >= 0) {
     out.run = deal.first + static_cast<int>(block % deal.inner_x) * 32 + thread.lane();
     out.group = static_cast<int>(block / deal.inner_x) * packed_warps + thread.warp();
-    if (out.run >= deal.last) out.run = -1;
+    if (out.run >= deal.last || out.group >= deal.groups) out.run = -1;
   } else {
-    const int edge = static_cast<int>((block - inner) / deal.edge_y);
-    out.run = edge < deal.first ? edge : edge - deal.first + deal.last;
-    out.group = static_cast<int>((block - inner) % deal.edge_y) * packed_threads + thread.rank();
-    out.edge = true;
+    const std::int64_t at = (block + deal.edge_blocks) * packed_threads + thread.rank(),
+                       row = at / deal.edge_samples;
+    if (row >= std::int64_t{p.height()} * planes) return out;
+    const int edge = static_cast<int>(at % deal.edge_samples);
+    out.sample = edge < deal.first * run_bytes ? edge : edge + (deal.last - deal.first) * run_bytes;
+    out.row = static_cast<int>(row / planes);
+    out.plane = static_cast<int>(row % planes);
   }
-  if (out.group >= deal.groups) out.run = -1;
   return out;
 }
 
-// A view in a plane as a block keeps it: how many samples further, and the weights of a sample and the one
-// beside it, in the bytes in which they are.
+// A view in a plane as a block keeps it: how many samples and pixels further, and the weights of a sample and
+// the one beside it, in the bytes in which they are.
 struct Shift {
-  std::int32_t offset;
+  std::int32_t offset, pixels;
   std::uint32_t weights;
 };
 
@@ -106,6 +112,7 @@ SIMT void fill_shifts(Thread thread, Shifts<planes>& to, const Gather<std::uint8
     if (plane + k >= p.planes()) continue;
     const Taps taps = p.col_taps(p.plan.view[v].col, plane + k);
     to.shift[k][v].offset = taps.first * p.channels();
+    to.shift[k][v].pixels = taps.first;
     to.shift[k][v].weights = static_cast<std::uint32_t>(taps.weight[0]) |
                              static_cast<std::uint32_t>(taps.weight[1]) << (8 * p.channels());
   }
@@ -184,33 +191,33 @@ struct LinesOf {
 };
 
 // Views from `begin` to `end`, all of one row of the grid, added to the sums of one plane.
-template <int rows, bool edge>
+template <int rows>
 SIMT void add_views(Thread thread, const Gather<std::uint8_t>& p, const Shift* shifts,
                     const LinesOf<rows>& lines, int begin, int end, const Standing& place,
                     std::uint32_t (&sum)[rows][run_bytes]) {
   const int first = place.run * run_bytes;
   std::uint32_t along[rows + 1][run_bytes] = {};
-  SIMT_NO_UNROLL
-  for (int v = begin; v < end; ++v) {
-    const Shift shift = shifts[v];
+  const auto load = [&](int v, Pieces(&pieces)[rows + 1]) {
     const std::uint8_t* const view =
         p.views.data + p.plan.view[v].row * p.views.stride[0] + p.plan.view[v].col * p.views.stride[1];
-    if constexpr (edge) {
-      SIMT_UNROLL
-      for (int r = 0; r <= rows; ++r)
-        add_words(gather_bytes(p, view + lines.at[r], first, shift.offset, p.channels()).word, shift.weights,
-                  along[r]);
-    } else {
-      // Whatever the block's table holds, no address lies outside the views.
-      const int above = shift.offset > place.left ? shift.offset : place.left;
-      const int offset = above < place.right ? above : place.right;
-      Pieces pieces[rows + 1];
-      SIMT_UNROLL
-      for (int r = 0; r <= rows; ++r)
-        pieces[r] = load_pieces(thread, view + lines.at[r] + first + offset, p.channels());
-      SIMT_UNROLL
-      for (int r = 0; r <= rows; ++r) add_pieces(pieces[r], shift.weights, along[r]);
-    }
+    // Whatever the block's table holds, no address lies outside the views.
+    const int offset = shifts[v].offset, above = offset > place.left ? offset : place.left;
+    const int within = above < place.right ? above : place.right;
+    SIMT_UNROLL
+    for (int r = 0; r <= rows; ++r)
+      pieces[r] = load_pieces(thread, view + lines.at[r] + first + within, p.channels());
+  };
+  // The next view's lines are under way while this one's are summed.
+  Pieces next[rows + 1];
+  load(begin, next);
+  SIMT_NO_UNROLL
+  for (int v = begin; v < end; ++v) {
+    Pieces here[rows + 1];
+    SIMT_UNROLL
+    for (int r = 0; r <= rows; ++r) here[r] = next[r];
+    if (v + 1 < end) load(v + 1, next);
+    SIMT_UNROLL
+    for (int r = 0; r <= rows; ++r) add_pieces(here[r], shifts[v].weights, along[r]);
   }
   SIMT_UNROLL
   for (int r = 0; r < rows; ++r) {
@@ -232,7 +239,7 @@ SIMT void store_sums(Thread thread, const Gather<std::uint8_t>& p, int plane, in
 
 // A thread's part of planes from `plane` on, `views_at_once` views of a row of the grid for one plane after
 // another.
-template <int rows, int planes, bool edge>
+template <int rows, int planes>
 SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shifts<planes>& shifts,
                          int plane, const Standing& at, int views_at_once) {
   const int y = at.group * rows, first = at.run * run_bytes;
@@ -244,7 +251,7 @@ SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shi
     for (int k = 0; k < planes; ++k) {
       if (plane + k >= p.planes()) continue;
       const LinesOf<rows> lines(p, p.plan.view[begin].row, plane + k, y);
-      add_views<rows, edge>(thread, p, shifts.shift[k], lines, begin, end, at, sum[k]);
+      add_views<rows>(thread, p, shifts.shift[k], lines, begin, end, at, sum[k]);
     }
     begin = end;
   }
@@ -257,6 +264,50 @@ SIMT void refocus_packed(Thread thread, const Gather<std::uint8_t>& p, const Shi
   }
 }
 
+// One sample where views end: the same sum, whose loads of one view after another are all under way.
+SIMT void refocus_sample(const Gather<std::uint8_t>& p, const Shift* shifts, int plane, int y, int sample) {
+  constexpr int together = 4;
+  const int channels = p.channels(), x = sample / channels, c = sample % channels;
+  std::uint32_t sum = 0;
+  for (int begin = 0; begin < p.plan.count;) {
+    const int end = p.row_end(begin);
+    const LinesOf<1> lines(p, p.plan.view[begin].row, plane, y);
+    std::uint32_t along[2] = {};
+    SIMT_NO_UNROLL
+    for (int v = begin; v < end; v += together) {
+      std::uint32_t weight[together][2], byte[together][2][2];
+      SIMT_UNROLL
+      for (int i = 0; i < together; ++i) {
+        const int at = v + i < end ? v + i : begin;
+        const Shift shift = shifts[at];
+        const std::uint8_t* const view = p.views.data + p.plan.view[at].row * p.views.stride[0] +
+                                         p.plan.view[at].col * p.views.stride[1] + c;
+        SIMT_UNROLL
+        for (int j = 0; j < 2; ++j) {
+          const int col = border_index(x + shift.pixels + j, p.width(), p.plan.border);
+          weight[i][j] = v + i < end && col != from_constant ? shift.weights >> (8 * j * channels) & 255 : 0;
+          const int there = col == from_constant ? 0 : col * channels;
+          byte[i][j][0] = view[lines.at[0] + there];
+          byte[i][j][1] = view[lines.at[1] + there];
+        }
+      }
+      SIMT_UNROLL
+      for (int i = 0; i < together; ++i) {
+        SIMT_UNROLL
+        for (int j = 0; j < 2; ++j) {
+          along[0] += weight[i][j] * byte[i][j][0];
+          along[1] += weight[i][j] * byte[i][j][1];
+        }
+      }
+    }
+    sum += (lines.counts[0] ? lines.weight[0] * along[0] : 0) +
+           (lines.counts[1] ? lines.weight[1] * along[1] : 0);
+    begin = end;
+  }
+  const std::uint32_t whole = static_cast<std::uint32_t>(p.plan.all_weights) << (2 * p.bits);
+  (&p.result(plane, y, 0, 0))[sample] = static_cast<std::uint8_t>((sum + whole / 2) / whole);
+}
+
 // What rungs of one and of several planes are.
 template <int rows, int planes>
 SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std::uint8_t>& p,
@@ -264,17 +315,17 @@ SIMT void refocus_block(Thread thread, Shifts<planes>& shifts, const Gather<std:
   const int parts = (p.planes() + planes - 1) / planes, plane = thread.block().x % parts * planes;
   fill_shifts(thread, shifts, p, plane);
   thread.sync();
-  const Standing at = standing_of(thread, deal_of(p, rows), thread.block().x / parts);
-  if (at.run < 0) return;
-  if (at.edge) refocus_packed<rows, planes, true>(thread, p, shifts, plane, at, views_at_once);
-  else refocus_packed<rows, planes, false>(thread, p, shifts, plane, at, views_at_once);
+  const Standing at = standing_of(thread, p, deal_of(p, rows, planes), thread.block().x / parts, planes);
+  if (at.run >= 0) refocus_packed<rows, planes>(thread, p, shifts, plane, at, views_at_once);
+  else if (at.sample >= 0 && plane + at.plane < p.planes())
+    refocus_sample(p, shifts.shift[at.plane], plane + at.plane, at.row, at.sample);
 }
 
 template <int rows, int planes, class T>
 Launch launch_of_packed(const Gather<T>& p) {
   if constexpr (!std::is_same_v<T, std::uint8_t>) return {};
   else
-    return {.grid = {deal_of(p, rows).blocks() * ((p.planes() + planes - 1) / planes)},
+    return {.grid = {deal_of(p, rows, planes).blocks() * ((p.planes() + planes - 1) / planes)},
             .block = {packed_threads}};
 }
 
