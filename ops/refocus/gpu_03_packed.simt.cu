@@ -12,7 +12,7 @@ namespace tessera::refocus {
 namespace {
 
 struct Config {
-  int rows = 1;  // of the result, in a thread
+  int rows = 2;  // of the result, in a thread
   Tuning tuning() const { return {{"rows", rows}}; }
 };
 
@@ -33,7 +33,7 @@ struct Packed {
   }
 };
 
-const KernelRung<Problem, Config, Packed, Config{}, Config{2}> rung{
+const KernelRung<Problem, Config, Packed, Config{}, Config{1}> rung{
     "four bytes an instruction, lines summed along a row of the grid, fetched while those before are summed"};
 
 }  // namespace
