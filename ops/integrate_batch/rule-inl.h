@@ -63,6 +63,7 @@ struct Heights {
 struct Sums {
   double kronrod, apart[nulls], low, high;
   double noise;  // how far rounding of values and of abscissae may reach, in last_bit
+  double edge;   // the outermost of the lower terms
 };
 
 // `inner`: the slot before, towards the middle.
@@ -83,6 +84,7 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
   to.low += nodes.near[slot] * low + nodes.far[slot] * high;
   to.high += nodes.near[slot] * high + nodes.far[slot] * low;
   to.noise += noise;
+  to.edge = low;
 }
 
 // The middle is one point: computed twice it gives the same, and where a branch would keep the compiler from
@@ -108,7 +110,7 @@ BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
 template <class F>
 BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
   const double radius = 0.5 * width, middle = from + radius;
-  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0};
+  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0};
   Heights inner = {0, 0, 0, 0, 0, 0};
   BATCH_ROLLED
   for (int slot = 0; slot < slots; ++slot) {
