@@ -68,7 +68,7 @@ struct Adaption {
       sign = -1;
     }
     stretches = {a, b, breaks};
-    if (demand.measured) narrowest = ends(2 + breaks);
+    if (may_be_narrow && demand.measured) narrowest = ends(2 + breaks);
     return begin_stretch(ends);
   }
 
@@ -85,7 +85,7 @@ struct Adaption {
     append(0, first);
     append(1, second);
     count += 2;
-    if (deeper-- > 0) return begin_cells(outer / 16);
+    if (may_be_narrow && deeper-- > 0) return begin_cells(outer / 16);
     if (pieces > 0) add(noise, size_of(height_at_end(0, first) - before_cut) * size_of(piece[0].base));
     before_cut = piece[1].tail != 0 ? height_at_end(0, first) : height_at_end(1, second);
     pieces += 2;
@@ -128,7 +128,7 @@ struct Adaption {
   template <class Ends>
   BATCH_FN bool begin_stretch(Ends& ends) {
     more = stretches.next(ends, piece[0], piece[1]);
-    deeper = demand.measured ? larger_of(depth_of(piece[0]), depth_of(piece[1])) : 0;
+    deeper = may_be_narrow && demand.measured ? larger_of(depth_of(piece[0]), depth_of(piece[1])) : 0;
     return begin_cells(1);
   }
 
@@ -152,7 +152,7 @@ struct Adaption {
 
   BATCH_FN bool begin_cells(double to) {
     outer = to;
-    from[0] = from[1] = deeper > 0 ? to / 16 : 0;
+    from[0] = from[1] = may_be_narrow && deeper > 0 ? to / 16 : 0;
     width = to - from[0];
     return can_afford(2);
   }

@@ -2,7 +2,7 @@
 // The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
 // error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
 // executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
-// Included inside a namespace by its users, with BATCH_FN and middle_twice defined.
+// Included inside a namespace by its users, with BATCH_FN, middle_twice and may_be_narrow defined.
 //
 // A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
 // variable t from 0 to 1 whose square (or, towards infinity, one over it) is the distance from its end:

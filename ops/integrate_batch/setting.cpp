@@ -122,7 +122,7 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
 
 // Whether some integral may have what its first cells would not see. Parameters from an array are not looked
 // at.
-bool may_be_narrow(const Setting& setting, const formula::Program<double>& end) {
+bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
   constexpr int tries = 1025;
   constexpr double plain = 0x1p-8;  // of a range: seen without more cells
   std::vector<Column> columns;
@@ -153,7 +153,7 @@ void measure(Setting& setting, const std::vector<std::string>& limits) {
   std::vector<formula::Tree> ends = setting.ends;
   ends.push_back(formula::parse(text));
   const auto end = one_program(ends, setting.names());
-  if (!may_be_narrow(setting, end)) return;
+  if (!holds_narrow(setting, end)) return;
   setting.end = end;
   setting.measured = true;
 }
