@@ -114,8 +114,9 @@ class Follower {
 
   Part raised(std::int32_t base, std::int32_t exponent) const {
     if (varies(exponent)) {
-      const std::string moves = varies(base) ? larger(speed(at(base)), speed(at(exponent)))
-                                             : "(" + speed(at(exponent)) + "*abs(log" + constant(base) + "))";
+      const std::string moves = varies(base)
+                                    ? larger(speed(at(base)), speed(at(exponent)))
+                                    : "(" + speed(at(exponent)) + "*abs(log(" + constant(base) + ")))";
       const std::string inside =
           varies(base) ? larger(at(base).sharp, at(exponent).sharp) : at(exponent).sharp;
       return {moves, larger(inside, moves), 0};

@@ -19,6 +19,10 @@ TEST(Batch, NarrowStructuresBesideCutsAndEndsAreSeen) {
       {"exp(-k*x)", "0 inf", "k=1:1e12:log", [](double k) { return 1 / k; }, 1, 1e12},
       {"1+exp(-x/k)/k", "0 1", "k=1e-12:1e-3:log", one(2), 1e-12, 1e-3},
       {"1+exp((x-1)/k)/k", "0 1", "k=1e-5:1e-3:log", one(2), 1e-5, 1e-3, 0.8},
+      {"1+k^(-1)*2^(-x/k)*log(2)", "0 1", "k=1e-12:1e-3:log", one(2), 1e-12, 1e-3},
+      {"1+exp(-sqrt(x)/k)/k^2/2", "0 1", "k=1e-5:1e-3:log", one(2), 1e-5, 1e-3},
+      {"1+1/(k*(exp(x/k)+1))/log(2)", "0 1", "k=1e-12:1e-3:log", one(2), 1e-12, 1e-3},
+      {"1+19*x^(-20)", "1 k", "k=1e6:1e9:log", [](double k) { return k; }, 1e6, 1e9},
       {"1+exp(-x/k)*x/k^2", "0 1", "k=1e-100:1e-3:log", one(2), 1e-100, 1e-3},
       {"1+2*k^2/(x+k)^3", "0 1", "k=1e-12:1e-9:log", one(2), 1e-12, 1e-9},
       {"1+exp(-k*(x-0.3)^2)*sqrt(k)", "0 1", "k=1e6:1e14:log", one(1 + root), 1e6, 1e14, 0.3},
@@ -58,6 +62,29 @@ TEST(Batch, NarrownessIsThatOfEachIntegral) {
   const Batch wide = ran(arguments_of("1+exp(-x/d)/d", "0 1", "d=0.5:0.25", 2));
   EXPECT_EQ(batch.spent[0], wide.spent[0]);
   EXPECT_EQ(batch.spent[2], wide.spent[1]);
+}
+
+// Whatever a formula holds, following it neither refuses it nor takes long.
+TEST(Batch, AnyFormulaCanBeFollowed) {
+  std::vector<std::string> formulas = {
+      "2^(-k*x)",  "x^x+k",       "k^x",           "(k+x)^(k*x)", "if(x<k,sin(x),x*x)",
+      "1/(k/x+x)", "fmod(k*x,1)", "(x<k)*(x*x<k)", "-(x+k)^-2",   "0*k*x",
+      "k"};
+  for (const std::string& name : formula::function_names()) {
+    const int most = formula::find_function(name)->least;
+    formulas.push_back(name + (most == 1 ? "(k*x+2)" : most == 2 ? "(k*x+2,x)" : "(k*x,x,k)"));
+    formulas.push_back("exp(-" + formulas.back() + "/(k+" + formulas.back() + "))");
+  }
+  for (const char* around : {"exp(-k*", "1/(k+", "sqrt(k+", "abs(k-", "max(k,"}) {
+    std::string deep = "x";
+    for (int i = 0; i < 40; ++i) deep = around + deep + ")";
+    formulas.push_back(deep);
+  }
+  for (const std::string& formula : formulas)
+    for (const char* limits : {"0 1", "1 1e9", "-inf inf", "k k"}) {
+      const Batch batch = ran(arguments_of(formula, limits, "k=1:1e6:log", 2, {{"most-evaluations", "210"}}));
+      EXPECT_EQ(batch.size(), 2u) << formula;
+    }
 }
 
 // A range without width has the integral 0, where its one height is a number.

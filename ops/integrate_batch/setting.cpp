@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include "ops/integrate/evaluate.hpp"
 #include "ops/integrate/setting.hpp"
 #include "tessera/core/error.hpp"
@@ -146,15 +147,25 @@ bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
   return false;
 }
 
+// With how narrow the formula may be behind the ends; none where its text grew too long or too deep to be
+// followed.
+std::optional<formula::Program<double>> measuring_program(const Setting& setting, const std::string& text) {
+  try {
+    std::vector<formula::Tree> ends = setting.ends;
+    ends.push_back(formula::parse(text));
+    return one_program(ends, setting.names());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // Integrals without anything narrow keep the shorter program.
 void measure(Setting& setting, const std::vector<std::string>& limits) {
   const std::string text = narrowest(setting, limits);
   if (text.empty()) return;
-  std::vector<formula::Tree> ends = setting.ends;
-  ends.push_back(formula::parse(text));
-  const auto end = one_program(ends, setting.names());
-  if (!holds_narrow(setting, end)) return;
-  setting.end = end;
+  const auto end = measuring_program(setting, text);
+  if (!end || !holds_narrow(setting, *end)) return;
+  setting.end = *end;
   setting.measured = true;
 }
 
