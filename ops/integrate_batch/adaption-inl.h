@@ -21,7 +21,7 @@ struct Worst {
 struct Demand {
   double relative, absolute;
   int most;       // evaluations
-  bool measured;  // behind the breaks, ends() tells how narrow the formula's text lets a peak be
+  bool measured;  // behind the breaks, ends() tells how narrow and how wide things may be
 
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
@@ -42,7 +42,7 @@ struct Adaption {
   int count = 0, pieces = 0, spent = 0, why = converged, stubborn = 0, rough = 0;
   bool starting = true, more = false, single = false;
   // Cells that a piece begins with: from t = outer / 16 to outer, and so on; the last one from 0.
-  double outer = 1, narrowest = 0;
+  double outer = 1, narrowest = 0, widest = 0;
   int deeper = 0;
   double before_cut = 0;  // the height before it
   // What is split.
@@ -68,7 +68,10 @@ struct Adaption {
       sign = -1;
     }
     stretches = {a, b, breaks};
-    if (may_be_narrow && demand.measured) narrowest = ends(2 + breaks);
+    if (may_be_narrow && demand.measured) {
+      narrowest = ends(2 + breaks);
+      widest = ends(3 + breaks);
+    }
     return begin_stretch(ends);
   }
 
@@ -137,8 +140,13 @@ struct Adaption {
   // How many more cells towards an end see what is so narrow there: each is 256 times as near. A thousandth
   // of a cell's range is seen without.
   BATCH_FN int depth_of(const Piece& of) const {
-    const double least = larger(narrowest, last_bit * size_of(of.base));
     int out = 0;
+    if (of.tail != 0) {
+      BATCH_ROLLED
+      for (double seen = 0x1p10; seen < widest && out < deepest; seen *= 0x1p8) ++out;
+      return out;
+    }
+    const double least = larger(narrowest, last_bit * size_of(of.base));
     BATCH_ROLLED
     for (double seen = 0x1p-10 * size_of(of.reach); seen > least && out < deepest; seen *= 0x1p-8) ++out;
     return out;

@@ -29,6 +29,20 @@ class Follower {
     return sharp.empty() || sharp.size() > longest ? "" : "1/" + sharp;
   }
 
+  // Over what distance the slowest function changes; what does not change at all does not count.
+  std::string widest() const {
+    std::string least = "inf";
+    for (const Node& node : tree_.nodes()) {
+      if (node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::neg) continue;
+      for (const std::int32_t child : node.child)
+        if (varies(child) && !at(child).steep.empty() && least.size() < longest) {
+          const std::string rate = speed(at(child));
+          least = "min(" + least + ",if(" + rate + ">0," + rate + ",inf))";
+        }
+    }
+    return "1/" + least;
+  }
+
  private:
   // A part that changes by about steep·distance^order; order 0: by steep·distance, and no more than 1. In it
   // is something 1/sharp wide. Empty: nothing.
@@ -194,8 +208,10 @@ class Follower {
 
 }  // namespace
 
-std::string narrowest(const Setting& setting, const std::vector<std::string>& limits) {
-  return Follower(setting, limits).run();
+std::vector<std::string> lengths(const Setting& setting, const std::vector<std::string>& limits) {
+  const Follower follower(setting, limits);
+  const std::string narrowest = follower.run();
+  return narrowest.empty() ? std::vector<std::string>{} : std::vector{narrowest, follower.widest()};
 }
 
 }  // namespace tessera::integrate_batch

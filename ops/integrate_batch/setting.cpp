@@ -141,6 +141,8 @@ bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
     double low = INFINITY, high = -INFINITY;
     for (std::size_t k = 0; k < setting.ends.size(); ++k)
       if (const double at = value(k); std::isfinite(at)) low = std::min(low, at), high = std::max(high, at);
+    const bool open = !std::isfinite(value(0)) || !std::isfinite(value(1));
+    if (open && !(value(setting.ends.size() + 1) < 1 / plain)) return true;
     const double reach = high > low ? std::max(high - low, 1.0) / 2 : 1;
     if (!(value(setting.ends.size()) > plain * reach)) return true;
   }
@@ -149,10 +151,11 @@ bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
 
 // With how narrow the formula may be behind the ends; none where its text grew too long or too deep to be
 // followed.
-std::optional<formula::Program<double>> measuring_program(const Setting& setting, const std::string& text) {
+std::optional<formula::Program<double>> measuring_program(const Setting& setting,
+                                                          const std::vector<std::string>& texts) {
   try {
     std::vector<formula::Tree> ends = setting.ends;
-    ends.push_back(formula::parse(text));
+    for (const std::string& text : texts) ends.push_back(formula::parse(text));
     return one_program(ends, setting.names());
   } catch (const Error&) {
     return std::nullopt;
@@ -161,9 +164,9 @@ std::optional<formula::Program<double>> measuring_program(const Setting& setting
 
 // Integrals without anything narrow keep the shorter program.
 void measure(Setting& setting, const std::vector<std::string>& limits) {
-  const std::string text = narrowest(setting, limits);
-  if (text.empty()) return;
-  const auto end = measuring_program(setting, text);
+  const auto texts = lengths(setting, limits);
+  if (texts.empty()) return;
+  const auto end = measuring_program(setting, texts);
   if (!end || !holds_narrow(setting, *end)) return;
   setting.end = *end;
   setting.measured = true;

@@ -37,8 +37,8 @@ const Setting& setting_of(const Arguments& arguments);
 // min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
 std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
 
-// How narrow the narrowest may be that functions make of parts that change: a formula of the parameters.
-// Empty: the text names nothing narrow.
-std::string narrowest(const Setting& setting, const std::vector<std::string>& limits);
+// How narrow the narrowest may be that functions make of parts that change, and over what the slowest
+// changes: two formulas of the parameters. Empty: the text names nothing narrow.
+std::vector<std::string> lengths(const Setting& setting, const std::vector<std::string>& limits);
 
 }  // namespace tessera::integrate_batch
