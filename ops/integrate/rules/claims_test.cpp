@@ -161,6 +161,12 @@ TEST(Claims, SingleIsSingle) {
     EXPECT_GT(answer.error(), 1e-9) << one.text;
     EXPECT_TRUE(answer.converged()) << one.text << ": " << words(answer) << " " << answer.error();
   }
+  // Where f32 has no numbers any more.
+  const Range far{0, infinity, 0x1p-24};
+  const Answer swings =
+      by_name("auto", integrand_of(formula::parse("sin(x)/x"), "x", far), far, {.relative = 1e-5}, {}, {});
+  EXPECT_NE(swings.reason, Reason::non_finite);
+  EXPECT_TRUE(!swings.converged() || std::fabs(swings.value - std::numbers::pi / 2) <= 2e-5);
 }
 
 }  // namespace

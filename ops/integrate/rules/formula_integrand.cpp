@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include "tessera/formula/distance.hpp"
@@ -103,6 +104,12 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
   return out;
 }
 
+// Far out on an infinite range f32 has no number any more: its last one stands for those.
+float single_of(double x) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return static_cast<float>(std::isinf(x) ? x : std::clamp(x, -most, most));
+}
+
 void evaluate_single(const Program<float>& program, std::span<const std::span<const double>> inputs,
                      std::span<double> y) {
   constexpr std::size_t chunk = 256;
@@ -112,8 +119,7 @@ void evaluate_single(const Program<float>& program, std::span<const std::span<co
   for (std::size_t done = 0; done < y.size(); done += chunk) {
     const std::size_t count = std::min(chunk, y.size() - done);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      for (std::size_t i = 0; i < count; ++i)
-        rounded[k * chunk + i] = static_cast<float>(inputs[k][done + i]);
+      for (std::size_t i = 0; i < count; ++i) rounded[k * chunk + i] = single_of(inputs[k][done + i]);
       taken[k] = {&rounded[k * chunk]};
     }
     formula::evaluate_many<float>(program, {taken, inputs.size()}, count, out);
