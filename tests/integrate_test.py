@@ -104,11 +104,42 @@ class Integrals(unittest.TestCase):
         self.assertIn("narrow", self.told("1/(1+(1e6*(x-0.3))^2)", "0", "1")["why"])
 
     def test_doubt_has_no_error_of_zero(self):
-        done = run("integrate", "exp(-x^2)", "-1e300", "1e300", "--json", "-")
-        told = json.loads(done.stdout)["values"]
-        self.assertEqual(done.returncode, 7)
-        error = math.inf if told["error"] is None else told["error"]
-        self.assertGreaterEqual(float(error), math.sqrt(math.pi))
+        told = self.told("0*x", "0", "1", code=7)
+        self.assertEqual(told["integral"], 0)
+        self.assertIn(told["error"], (None, "inf", math.inf))
+        self.assertAlmostEqual(self.told("exp(-x^2)", "-1e300", "1e300")["integral"], math.sqrt(math.pi), delta=1e-9)
+
+    def test_what_is_too_large_is_no_number_that_converged(self):
+        for words in (("1e10*x", "0", "1", "--scale", "1e300"), ("1e300+x", "x=[0,1e5]", "y=[0,1e5]"), ("1e307*cos(x/1e3)", "0", "100"),
+                      ("1e37*x", "0", "1", "--element", "f32", "--scale", "1e3")):
+            self.assertTrue(self.told(*words, code=7)["reason"].startswith("too large"), words)
+        for words in (("1e38*x", "0", "10"), ("x*1e30*1e30", "0", "1"), ("exp(100*x)", "0", "1")):
+            self.assertTrue(self.told(*words, "--element", "f32", code=7)["reason"].startswith("non-finite"), words)
+        self.assertAlmostEqual(self.told("1e308", "x=[0,1]", "y=[0,1]", "z=[0,1]", "w=[0,1]")["integral"] / 1e308, 1, delta=1e-6)
+
+    def test_floats_are_floats_in_rules_too(self):
+        short = self.told(*CIRCLE[1:], "--scale", "4", "--element", "f32", "--relative", "1e-12", code=7)
+        self.assertTrue(short["reason"].startswith("roundoff"))
+        for words, right in ((("sin(x+1e8)", "0", "1"), math.cos(1e8) - math.cos(1e8 + 1)), (("(x+1e8)-1e8+y", "x=[0,1]", "y=[0,1]"), 1)):
+            told = self.told(*words, "--element", "f32", code=7)
+            self.assertTrue(told["reason"].startswith("roundoff"), words)
+            self.assertLessEqual(abs(told["integral"] - right), told["error"] + 1e-4, words)
+        told = self.told(*CIRCLE[1:], "--scale", "4", "--element", "f32")
+        self.assertLessEqual(abs(told["integral"] - math.pi), told["error"])
+        self.assertEqual(told["reason"], "converged")
+
+    def test_the_cap_that_was_reached_is_named(self):
+        for rule in ("auto", "quasi_random", "vegas", "genz_malik"):
+            for most in (10, 1000, 5000):
+                told = self.told("sin(40*x*y)", "x=[0,1]", "y=[0,1]", "--rule", rule, "--most-evaluations", str(most), code=7)
+                self.assertEqual(told["reason"], "cap reached: evaluations", (rule, most))
+                self.assertLessEqual(told["evaluations"], most, rule)
+        self.assertEqual(self.told("x*y>0.3", "x=[0,1]", "y=[0,1]", "--most-seconds", "0.001", code=7)["reason"], "cap reached: time")
+
+    def test_no_width_needs_a_finite_height_of_several_variables_too(self):
+        for formula, y in (("1/y", "[0,0]"), ("x/y", "[0,0]"), ("log(y)*x", "[-1,-1]"), ("x*y", "[inf,inf]")):
+            self.assertIn("non-finite", self.told(formula, "x=[0,1]", "y=" + y, code=7)["reason"], formula)
+        self.assertEqual(self.told("x*y", "x=[0,1]", "y=[2,2]")["integral"], 0)
 
     def test_help_says_what_is_a_number(self):
         text = self.passes("integrate", "--help").stdout

@@ -55,6 +55,8 @@ std::string advice(const Answer& answer, double scale) {
       return "another --rule may serve" + breaks;
     case Reason::doubtful:
       return "a larger --relative may be met" + breaks + "; --rule shows what each rule has to say";
+    case Reason::too_large:
+      return "--element f64, or a smaller --scale, may hold it";
     case Reason::converged:
     case Reason::as_asked:
       break;

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/hidden_regions.hpp"
 #include "tessera/core/error.hpp"
 
@@ -53,6 +55,21 @@ void check_points(const std::vector<double>& points, const quadrature::Range& ra
       throw Error(fmt::format("--points: {:g} lies outside of the range", x));
 }
 
+double rounded(double limit, Element element) {
+  return element == Element::f32 ? static_cast<double>(static_cast<float>(limit)) : limit;
+}
+
+constexpr double usual_single = 1e-5;  // of a formula that is computed in f32
+// Below it rules would follow the steps between its numbers.
+constexpr double least_single = 2e-6;
+
+// What was asked for is more than f32 has, though what rules see of it has converged.
+Answer judged(Answer answer, const quadrature::Tolerance& asked) {
+  if (answer.converged() && !(answer.error() <= asked.of(answer.value)))
+    answer.reason = quadrature::Reason::roundoff;
+  return answer;
+}
+
 }  // namespace
 
 bool asks_for_rule(const Arguments& arguments) {
@@ -66,6 +83,7 @@ quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable
   out.absolute = number_or(arguments, "absolute", out.absolute);
   // It is the scaled integral's.
   if (const double scale = arguments.real("scale"); scale != 0) out.absolute /= std::fabs(scale);
+  if (arguments.element() == Element::f32) out.relative = usual_single;
   out.relative = number_or(arguments, "relative", out.relative);
   return out;
 }
@@ -74,10 +92,12 @@ Asked asked_of(const Arguments& arguments) {
   Asked out;
   const Limits limits = read_limits(arguments.text("LIMITS"));
   out.rule = arguments.text("rule");
+  out.element = arguments.element();
   out.formula = formula_with(arguments.text("FORMULA"), limits.fixed);
   for (const Range1& range : limits.ranges) {
     out.variables.push_back(range.variable);
-    out.box.axes.push_back({range.from, range.to});
+    out.box.axes.push_back({rounded(range.from, out.element), rounded(range.to, out.element)});
+    if (out.element == Element::f32) out.box.axes.back().rounding = 0x1p-24;
   }
   const bool one = out.variables.size() == 1 && out.rule != "vegas";
   out.limits = one ? quadrature::Limits{} : quadrature::usual_cubature_limits;
@@ -92,30 +112,51 @@ Asked asked_of(const Arguments& arguments) {
   return out;
 }
 
+namespace {
+
+Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& tolerance, int threads,
+                       const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine) {
+  const bool single = asked.element == Element::f32;
+  quadrature::Box box = asked.box;
+  if (asked.rule == "auto") box.features = quadrature::features_of(asked.formula, asked.variables, box);
+  box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box);
+  Answer out = quadrature::by_name(asked.rule,
+                                   single ? quadrature::many_single_values_of(asked.formula, asked.variables)
+                                          : quadrature::many_values_of(asked.formula, asked.variables),
+                                   box, tolerance, asked.limits, asked.points, threads, asked.seed,
+                                   by_regions, engine);
+  out.names = asked.variables;
+  if (single && std::isfinite(out.value) && out.evaluations > 0)
+    out.rounding += quadrature::scattered_error(
+        quadrature::many_single_errors_of(asked.formula, asked.variables), asked.box);
+  return out;
+}
+
+}  // namespace
+
 Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions,
                  const quadrature::VegasEngineFor& engine) {
-  if (asked.variables.size() != 1 || asked.rule == "vegas") {
-    quadrature::Box box = asked.box;
-    if (asked.rule == "auto") box.features = quadrature::features_of(asked.formula, asked.variables, box);
-    box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box);
-    Answer out = quadrature::by_name(asked.rule, quadrature::many_values_of(asked.formula, asked.variables),
-                                     box, asked.tolerance, asked.limits, asked.points, threads, asked.seed,
-                                     by_regions, engine);
-    out.names = asked.variables;
-    return out;
-  }
+  quadrature::check(asked.tolerance);
+  quadrature::Tolerance tolerance = asked.tolerance;
+  if (asked.element == Element::f32 && (tolerance.relative > 0 || tolerance.absolute > 0))
+    tolerance.relative = std::fmax(tolerance.relative, least_single);
+  if (asked.variables.size() != 1 || asked.rule == "vegas")
+    return judged(answer_over_box(asked, tolerance, threads, by_regions, engine), asked.tolerance);
   quadrature::Range range = asked.box.axes[0];
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
   const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);
-  return quadrature::by_name(asked.rule, f, asked.box.axes[0], asked.tolerance, asked.limits, asked.points);
+  return judged(quadrature::by_name(asked.rule, f, asked.box.axes[0], tolerance, asked.limits, asked.points),
+                asked.tolerance);
 }
 
 Values told_of(const Answer& answer, double scale) {
   const double factor = std::fabs(scale);
   Values out;
-  out["error"] = answer.error() * factor;
-  out["truncation"] = answer.truncation * factor;
-  out["rounding"] = answer.rounding * factor;
+  // What may be off by anything is not made certain by a factor of 0.
+  const auto scaled = [factor](double error) { return std::isinf(error) ? error : error * factor; };
+  out["error"] = scaled(answer.error());
+  out["truncation"] = scaled(answer.truncation);
+  out["rounding"] = scaled(answer.rounding);
   out["condition"] = answer.condition();
   out["evaluations"] = answer.evaluations;
   out["reason"] = quadrature::words(answer);

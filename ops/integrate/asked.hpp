@@ -16,7 +16,8 @@ bool asks_for_rule(const Arguments& arguments);
 
 struct Asked {
   std::string rule;
-  formula::Tree formula;  // parameters have become numbers
+  Element element = Element::f64;  // in which the formula is computed
+  formula::Tree formula;           // parameters have become numbers
   std::vector<std::string> variables;
   quadrature::Box box;
   double scale = 1;
@@ -42,10 +43,16 @@ quadrature::Answer answer_to(const Asked& asked, int threads, const quadrature::
 // The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
 quadrature::Answer answer_from_samples(const Arguments& arguments);
 
-// The answer, scaled and rounded to the element given back, which is one rounding more: rules compute in f64.
+// The answer, scaled and rounded to the element given back, which is one rounding more: rules add in f64.
 template <class T>
 T rounded_value(quadrature::Answer& answer, double scale) {
   const T given = static_cast<T>(answer.value * scale);
+  if (std::isinf(given)) {
+    const double value = std::exchange(answer.value, quadrature::infinity);
+    quadrature::judge_size(answer);
+    answer.value = value;
+    return given;
+  }
   const double lost = std::fabs(static_cast<double>(given) - answer.value * scale);
   if (scale != 0 && lost > 0) answer.rounding += lost / std::fabs(scale);
   return given;

@@ -38,7 +38,7 @@ void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
   } else {
     const Asked asked = asked_of(arguments);
     answer = answer_to(asked, run.device->threads);
-    const bool short_of_it = asked.variables.size() == 1 && !answer.converged();
+    const bool short_of_it = asked.variables.size() == 1 && asked.rule != "vegas" && !answer.converged();
     const std::string more = short_of_it ? advice(answer, scale) : of_device(asked, answer);
     answer.why += (answer.why.empty() || more.empty() ? "" : "; ") + more;
   }

@@ -47,9 +47,6 @@ Choice choice_by_regions(const Make& make, int place, std::vector<Range> ranges 
   out.run[Element::f64] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
     integrate_by_regions<double>(a, tuning, run, make);
   };
-  out.run[Element::f32] = [make](const Arguments& a, const Tuning& tuning, Run& run) {
-    integrate_by_regions<float>(a, tuning, run, make);
-  };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_by_regions(a); };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     constexpr int threads = 128;  // of the kernels that estimate; for the first regions a block is enough

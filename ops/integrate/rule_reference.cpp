@@ -106,7 +106,7 @@ Bounded bounded_by(const Asked& asked, Element element, Real value, Real apart, 
     throw Error(
         "this integral is too hard for the check: the rule's answer carries its own error and reason");
   const Real u = element == Element::f32 ? 0x1p-24L : 0x1p-53L, scale = std::fabs(asked.scale);
-  const Real bound = (apart + allowed + 64 * 0x1p-53L * sizes + u * std::fabs(value)) * scale * 1.001L;
+  const Real bound = (apart + allowed + 64 * u * sizes + u * std::fabs(value)) * scale * 1.001L;
   return {value * asked.scale, bound};
 }
 

@@ -180,9 +180,6 @@ Choice choice_by_vegas(const Make& make) {
   out.run[Element::f64] = [make](const Arguments& a, const Tuning&, Run& run) {
     integrate_by_vegas<double>(a, run, make);
   };
-  out.run[Element::f32] = [make](const Arguments& a, const Tuning&, Run& run) {
-    integrate_by_vegas<float>(a, run, make);
-  };
   out.workspace_bytes = [](const Arguments& a, const Tuning&) {
     const Asked asked = asked_of(a);
     return VegasMemory::of(asked.box.dimensions(), asked.limits).bytes();

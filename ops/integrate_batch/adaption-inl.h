@@ -11,6 +11,7 @@ enum Link { next_of, previous_of, piece_of, links };  // neighbours of the same 
 
 constexpr int most_breaks = 12;
 constexpr int most_pieces = 2 * (most_breaks + 2);
+constexpr int deepest = 128;  // the smallest of all numbers
 
 struct Worst {
   int index;
@@ -19,7 +20,8 @@ struct Worst {
 
 struct Demand {
   double relative, absolute;
-  int most;  // evaluations
+  int most;       // evaluations
+  bool measured;  // behind the breaks, ends() tells how narrow and how wide things may be
 
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
@@ -38,7 +40,11 @@ struct Adaption {
   double sign = 1;
   Exactly value{}, error{}, noise{};
   int count = 0, pieces = 0, spent = 0, why = converged, stubborn = 0, rough = 0;
-  bool starting = true, more = false;
+  bool starting = true, more = false, single = false;
+  // Cells that a piece begins with: from t = outer / 16 to outer, and so on; the last one from 0.
+  double outer = 1, narrowest = 0, widest = 0;
+  int deeper = 0;
+  double before_cut = 0;  // the height before it
   // What is split.
   int parent = 0, parent_next = -1, parent_piece = 0;
   double parent_value = 0, parent_apart = 0, parent_error = 0, parent_noise = 0;
@@ -54,7 +60,7 @@ struct Adaption {
   BATCH_FN bool begin(Ends& ends, int breaks) {
     double a = ends(0), b = ends(1);
     if (a != a || b != b) return stop(non_finite);
-    if (a == b) return false;
+    if (a == b) return look_at(a);
     if (a > b) {
       const double other = a;
       a = b;
@@ -62,6 +68,10 @@ struct Adaption {
       sign = -1;
     }
     stretches = {a, b, breaks};
+    if (may_be_narrow && demand.measured) {
+      narrowest = ends(2 + breaks);
+      widest = ends(3 + breaks);
+    }
     return begin_stretch(ends);
   }
 
@@ -69,6 +79,7 @@ struct Adaption {
   template <class Ends>
   BATCH_FN bool take(Ends& ends, const Sums& first, const Sums& second) {
     spent += pair_cost;
+    if (single) return stop(is_finite(first.kronrod) ? converged : non_finite);
     if (!is_finite(all_of(first) + all_of(second))) return stop(non_finite);
     if (!starting) {
       split(first, second);
@@ -77,6 +88,9 @@ struct Adaption {
     append(0, first);
     append(1, second);
     count += 2;
+    if (may_be_narrow && deeper-- > 0) return begin_cells(outer / 16);
+    if (pieces > 0) add(noise, size_of(height_at_end(0, first) - before_cut) * size_of(piece[0].base));
+    before_cut = piece[1].tail != 0 ? height_at_end(0, first) : height_at_end(1, second);
     pieces += 2;
     if (more) return begin_stretch(ends);
     starting = false;
@@ -107,11 +121,47 @@ struct Adaption {
     return false;
   }
 
+  // A range without width: its one height must be a number.
+  BATCH_FN bool look_at(double x) {
+    piece[0] = piece[1] = {x, 0, 0};
+    single = true;
+    return can_afford(2);
+  }
+
   template <class Ends>
   BATCH_FN bool begin_stretch(Ends& ends) {
     more = stretches.next(ends, piece[0], piece[1]);
-    from[0] = from[1] = 0;
-    width = 1;
+    deeper = may_be_narrow && demand.measured ? larger_of(depth_of(piece[0]), depth_of(piece[1])) : 0;
+    return begin_cells(1);
+  }
+
+  BATCH_FN static int larger_of(int a, int b) { return a < b ? b : a; }
+
+  // How many more cells towards an end see what is so narrow there: each is 256 times as near. A thousandth
+  // of a cell's range is seen without.
+  BATCH_FN int depth_of(const Piece& of) const {
+    int out = 0;
+    if (of.tail != 0) {
+      BATCH_ROLLED
+      for (double seen = 0x1p10; seen < widest && out < deepest; seen *= 0x1p8) ++out;
+      return out;
+    }
+    const double least = larger(narrowest, last_bit * size_of(of.base));
+    BATCH_ROLLED
+    for (double seen = 0x1p-10 * size_of(of.reach); seen > least && out < deepest; seen *= 0x1p-8) ++out;
+    return out;
+  }
+
+  // A cut is rounded, and with it where a jump is.
+  BATCH_FN double height_at_end(int which, const Sums& sums) const {
+    const double weight = place(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
+    return weight > 0 ? sums.edge / weight : 0;
+  }
+
+  BATCH_FN bool begin_cells(double to) {
+    outer = to;
+    from[0] = from[1] = may_be_narrow && deeper > 0 ? to / 16 : 0;
+    width = to - from[0];
     return can_afford(2);
   }
 
@@ -138,13 +188,19 @@ struct Adaption {
   }
 
   BATCH_FN void append(int which, const Sums& sums) {
-    list.set_piece(pieces + which, piece[which]);
-    list.set_top(pieces + which, count + which);
-    list.set_link(next_of, count + which, -1);
-    list.set_link(previous_of, count + which, -1);
-    const double its_error = safety * (0.5 * apart_of(sums));
-    write(count + which, pieces + which, 0, sums,
-          is_steep(sums) ? larger(its_error, 0.5 * size_of(sums.kronrod)) : its_error);
+    const int mine = count + which, its_piece = pieces + which;
+    if (outer == 1) {
+      list.set_piece(its_piece, piece[which]);
+      list.set_top(its_piece, mine);
+    } else {
+      list.set_link(previous_of, mine - 2, mine);
+    }
+    list.set_link(next_of, mine, outer == 1 ? -1 : mine - 2);
+    list.set_link(previous_of, mine, -1);
+    const double radius = 0.5 * width, its_error = safety * (radius * apart_of(sums));
+    const bool steep = from[which] == 0 && is_steep(sums);
+    write(mine, its_piece, from[which], sums,
+          steep ? larger(its_error, radius * size_of(sums.kronrod)) : its_error);
   }
 
   // Whether the function grows towards the cell's lower edge as if it had no limit there.

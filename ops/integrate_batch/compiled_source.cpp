@@ -45,8 +45,10 @@ std::string source_of(const Setting& setting, const Compiled& how) {
   out +=
       "\n#define BATCH_FN __device__ __forceinline__\n#define BATCH_ROLLED _Pragma(\"unroll 1\")\nnamespace "
       "batch {\n"
-      "constexpr bool middle_twice = true;\n"
-      "BATCH_FN double power(double a, double b) { return formula::pow(a, b); }\n";
+      "constexpr bool middle_twice = true;\n";
+  out +=
+      setting.measured ? "constexpr bool may_be_narrow = true;\n" : "constexpr bool may_be_narrow = false;\n";
+  out += "BATCH_FN double power(double a, double b) { return formula::pow(a, b); }\n";
   for (const std::string_view text : rule) out += text;
   out += formula::source_of(setting.integrand, "integrand");
   out += formula::source_of(setting.end, "end_of_range");

@@ -39,7 +39,8 @@ Point point(Real a, Real b, Real t) {
 
 // The points of one step, from -reach to reach, that a coarser step has not had.
 void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, Sum& sum) {
-  constexpr int reach = 5;
+  const Real range = std::isinf(b - a) ? 1 : b - a;
+  const int reach = range > 1e40L ? 7 : 5;
   for (int j = -reach * steps; j <= reach * steps; ++j) {
     if (odd_only && j % 2 == 0) continue;
     const Point p = point(a, b, Real(j) / Real(steps));

@@ -2,7 +2,7 @@
 // The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
 // error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
 // executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
-// Included inside a namespace by its users, with BATCH_FN and middle_twice defined.
+// Included inside a namespace by its users, with BATCH_FN, middle_twice and may_be_narrow defined.
 //
 // A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
 // variable t from 0 to 1 whose square (or, towards infinity, one over it) is the distance from its end:
@@ -63,6 +63,7 @@ struct Heights {
 struct Sums {
   double kronrod, apart[nulls], low, high;
   double noise;  // how far rounding of values and of abscissae may reach, in last_bit
+  double edge;   // the outermost of the lower terms
 };
 
 // `inner`: the slot before, towards the middle.
@@ -83,6 +84,7 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
   to.low += nodes.near[slot] * low + nodes.far[slot] * high;
   to.high += nodes.near[slot] * high + nodes.far[slot] * low;
   to.noise += noise;
+  to.edge = low;
 }
 
 // The middle is one point: computed twice it gives the same, and where a branch would keep the compiler from
@@ -108,7 +110,7 @@ BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
 template <class F>
 BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
   const double radius = 0.5 * width, middle = from + radius;
-  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0};
+  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0};
   Heights inner = {0, 0, 0, 0, 0, 0};
   BATCH_ROLLED
   for (int slot = 0; slot < slots; ++slot) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include "ops/integrate/evaluate.hpp"
 #include "ops/integrate/setting.hpp"
 #include "tessera/core/error.hpp"
 
@@ -119,6 +121,57 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
   return formula::compile<double>(all, inputs);
 }
 
+// Whether some integral may have what its first cells would not see. Parameters from an array are not looked
+// at.
+bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
+  constexpr int tries = 1025;
+  constexpr double plain = 0x1p-8;  // of a range: seen without more cells
+  std::vector<Column> columns;
+  for (const Parameter1& p : setting.parameters) {
+    if (p.spread == given) return true;
+    columns.push_back({nullptr, 0, p.from, p.to, p.spread});
+  }
+  std::vector<double> inputs(1 + columns.size());
+  const auto value = [&](std::size_t which) {
+    inputs[0] = static_cast<double>(which);
+    return integration::evaluate(end, static_cast<const double*>(inputs.data()));
+  };
+  for (int i = 0; i < tries; ++i) {
+    for (std::size_t k = 0; k < columns.size(); ++k) inputs[1 + k] = parameter_of(columns[k], i, tries);
+    double low = INFINITY, high = -INFINITY;
+    for (std::size_t k = 0; k < setting.ends.size(); ++k)
+      if (const double at = value(k); std::isfinite(at)) low = std::min(low, at), high = std::max(high, at);
+    const bool open = !std::isfinite(value(0)) || !std::isfinite(value(1));
+    if (open && !(value(setting.ends.size() + 1) < 1 / plain)) return true;
+    const double reach = high > low ? std::max(high - low, 1.0) / 2 : 1;
+    if (!(value(setting.ends.size()) > plain * reach)) return true;
+  }
+  return false;
+}
+
+// With how narrow the formula may be behind the ends; none where its text grew too long or too deep to be
+// followed.
+std::optional<formula::Program<double>> measuring_program(const Setting& setting,
+                                                          const std::vector<std::string>& texts) {
+  try {
+    std::vector<formula::Tree> ends = setting.ends;
+    for (const std::string& text : texts) ends.push_back(formula::parse(text));
+    return one_program(ends, setting.names());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Integrals without anything narrow keep the shorter program.
+void measure(Setting& setting, const std::vector<std::string>& limits) {
+  const auto texts = lengths(setting, limits);
+  if (texts.empty()) return;
+  const auto end = measuring_program(setting, texts);
+  if (!end || !holds_narrow(setting, *end)) return;
+  setting.end = *end;
+  setting.measured = true;
+}
+
 double positive(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
   const double out = text.empty() ? otherwise : number_of(text, "--" + name);
@@ -154,6 +207,7 @@ Setting read(const Arguments& arguments) {
       throw Error("--parameters: neither the formula nor a limit or break holds " + name);
   }
   out.end = one_program(out.ends, out.names());
+  measure(out, limits);
   out.relative = positive(arguments, "relative", out.relative);
   out.absolute = positive(arguments, "absolute", out.absolute);
   out.most = static_cast<int>(arguments.integer("most-evaluations"));

@@ -23,6 +23,7 @@ struct Setting {
   std::vector<formula::Tree> ends;     // of the parameters: both limits, and known breaks behind them
   formula::Program<double> integrand;  // of the variable, then the parameters
   formula::Program<double> end;        // of an index of `ends`, then the parameters
+  bool measured = false;               // behind the ends `end` has how narrow the formula may be
   double relative = 1e-10, absolute = 0;
   int most = 20'000;
 
@@ -35,5 +36,9 @@ const Setting& setting_of(const Arguments& arguments);
 // Where parts of a formula that are linear in the variable are 0, and where linear sides of a comparison, of
 // min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
 std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
+
+// How narrow the narrowest may be that functions make of parts that change, and over what the slowest
+// changes: two formulas of the parameters. Empty: the text names nothing narrow.
+std::vector<std::string> lengths(const Setting& setting, const std::vector<std::string>& limits);
 
 }  // namespace tessera::integrate_batch

@@ -46,7 +46,8 @@ BATCH_FN void measure_together(const Thread& thread, Meeting& meeting, const Nod
 
 BATCH_FN Sums sums_of(const Meeting& meeting, int cell) {
   const double* const sums = meeting.sums[cell];
-  return {sums[0], {sums[1], sums[2], sums[3], sums[4]}, sums[5], sums[6], sums[7]};
+  return {sums[0], {sums[1], sums[2], sums[3], sums[4]}, sums[5], sums[6],
+          sums[7], meeting.seen[cell][1][slots - 1]};
 }
 
 template <class Thread, class F, class Ends>

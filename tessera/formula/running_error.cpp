@@ -163,27 +163,134 @@ double of_three(Op op, Running a, Running b, Running c, double value) {
   return a.value != 0 ? b.error : c.error;
 }
 
-}  // namespace
+// Of a value too large for the type: what its absolute value is at least. 0: nothing is known.
+struct Beyond {
+  Running running;
+  double least = 0;
 
-Running running_error(const Program<double>& program, std::span<const double> inputs) {
-  Running registers[most_registers];
-  const auto operand = [&](std::uint8_t code) -> Running {
+  bool too_large() const { return std::isinf(running.value); }
+  // The nearest that it may be, and the farthest from 0.
+  double near() const { return too_large() ? std::copysign(least, running.value) : running.value; }
+  double slack() const { return too_large() ? 0 : running.error; }
+};
+
+// What an operator that grows with its operands' size leaves at least.
+double least_of(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double most) {
+  const double x = std::fabs(a.near()) - a.slack(), y = std::fabs(b.near()) - b.slack();
+  const auto grown = [most](double value) {
+    return std::isnan(value) ? 0 : std::fmin(std::fabs(value), most);
+  };
+  switch (op) {
+    case Op::select:
+      return a.running.value != 0 ? b.least : c.least;
+    case Op::add:
+    case Op::sub:
+      return a.too_large() && b.too_large() ? std::fmax(x, y)
+             : a.too_large()                ? x - std::fabs(b.running.value) - b.slack()
+                                            : y - std::fabs(a.running.value) - a.slack();
+    case Op::mul:
+      return grown(x * y);
+    case Op::div:
+      return grown(x / (std::fabs(b.running.value) + b.slack()));
+    case Op::min:
+    case Op::max:
+    case Op::fmin:
+    case Op::fmax:
+      return a.too_large() && b.too_large() ? std::fmin(x, y) : a.too_large() ? x : y;
+    case Op::neg:
+    case Op::abs:
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::round:
+      return x;
+    case Op::sqrt:
+    case Op::cbrt:
+    case Op::exp:
+    case Op::exp2:
+    case Op::expm1:
+    case Op::log:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::asinh:
+    case Op::acosh:
+      return grown(apply<double>(op, a.near(), 0, 0));
+    case Op::pow:
+      return b.too_large() ? 0 : grown(apply<double>(op, a.near(), b.running.value, 0));
+    default:
+      return 0;
+  }
+}
+
+// A number of which an operand was too large for one: what it would be at the least that this may be.
+double left_by(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double value) {
+  const Beyond* const all[] = {&a, &b, &c};
+  for (const Beyond* operand : all)
+    if (operand->too_large() && operand->least <= 0) return infinity;
+  if (op == Op::select) return a.running.value != 0 ? b.running.error : c.running.error;
+  if (op == Op::min || op == Op::fmin || op == Op::max || op == Op::fmax)
+    return value == a.running.value ? a.running.error : b.running.error;
+  const double there = apply<double>(op, a.near(), b.near(), c.near());
+  const auto share = [](const Beyond& operand) {
+    return operand.too_large() || operand.slack() == 0 ? 0
+                                                       : operand.slack() / std::fabs(operand.running.value);
+  };
+  return std::fabs(there - value) * 1.001 + std::fabs(there) * (share(a) + share(b));
+}
+
+// An overflow on the way to a number: 1/cosh(x) is 0 far out, which is off by no more than 1/most.
+Beyond concluded(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double value, double error,
+                 double most) {
+  const bool met = a.too_large() || b.too_large() || c.too_large();
+  if (std::isinf(value)) {
+    const double least = met ? least_of(op, a, b, c, most) : op == Op::div && b.running.value == 0 ? 0 : most;
+    return {{value, infinity}, std::fmax(0, least)};
+  }
+  return {{value, met ? left_by(op, a, b, c, value) : error}};
+}
+
+// What f32 rounds off is what f64 would have kept.
+template <class T>
+Running followed(const Program<T>& program, std::span<const double> inputs) {
+  constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
+  Beyond registers[most_registers];
+  const auto operand = [&](std::uint8_t code) -> Beyond {
     if (code < first_input) return registers[code];
-    if (code < first_constant) return {inputs[code - first_input], 0};
-    return {program.constants[code - first_constant], 0};
+    if (code >= first_constant) return {{static_cast<double>(program.constants[code - first_constant]), 0}};
+    const double given = inputs[code - first_input], taken = static_cast<T>(given);
+    return {{taken, std::isinf(taken) ? 0 : std::fabs(given - taken)}};
   };
   for (int i = 0; i < program.step_count; ++i) {
     const Step& step = program.steps[i];
     const int count = arity(step.op);
-    const Running a = operand(step.a), b = count > 1 ? operand(step.b) : Running{},
-                  c = count > 2 ? operand(step.c) : Running{};
-    const double value = apply<double>(step.op, a.value, b.value, c.value);
-    const double error = count == 1   ? of_one(step.op, a, value)
-                         : count == 2 ? of_two(step.op, a, b, value)
-                                      : of_three(step.op, a, b, c, value);
-    registers[step.to] = {value, error};
+    const Beyond a = operand(step.a), b = count > 1 ? operand(step.b) : Beyond{},
+                 c = count > 2 ? operand(step.c) : Beyond{};
+    const double x = a.running.value, y = b.running.value, z = c.running.value;
+    const double value = apply<double>(step.op, x, y, z);
+    double error = count == 1   ? of_one(step.op, a.running, value)
+                   : count == 2 ? of_two(step.op, a.running, b.running, value)
+                                : of_three(step.op, a.running, b.running, c.running, value);
+    double given = value;
+    if constexpr (sizeof(T) < sizeof(double)) {
+      given = apply<T>(step.op, static_cast<T>(x), static_cast<T>(y), static_cast<T>(z));
+      if (std::isfinite(given)) error += std::fabs(given - value);
+    }
+    registers[step.to] = concluded(step.op, a, b, c, given, error, largest);
   }
-  return operand(program.result);
+  return operand(program.result).running;
+}
+
+}  // namespace
+
+Running running_error(const Program<double>& program, std::span<const double> inputs) {
+  return followed(program, inputs);
+}
+
+Running running_error(const Program<float>& program, std::span<const double> inputs) {
+  return followed(program, inputs);
 }
 
 }  // namespace tessera::formula

@@ -16,5 +16,7 @@ struct Running {
 // The inputs are taken for exact. What + - * / and square roots round off is computed, not estimated; of
 // other functions it is what they may be off. Good to first order: for an estimate, not for a proof.
 Running running_error(const Program<double>& program, std::span<const double> inputs);
+// In f32, from inputs that are rounded to it first: that is counted, too.
+Running running_error(const Program<float>& program, std::span<const double> inputs);
 
 }  // namespace tessera::formula

@@ -59,5 +59,23 @@ TEST(RunningError, AnOpenChoiceCostsTheDifference) {
   EXPECT_GE(running_error(program, {&x, 1}).error, 3);
 }
 
+// What overflows on the way to a number is told by what it is at least: 1/cosh(x) loses nothing, and where
+// the square of a square overflows, x/sqrt(1+x^4) loses all.
+TEST(RunningError, AnOverflowOnTheWayCostsWhatItHides) {
+  const auto of = [](const char* text, double x) {
+    return running_error(compile<double>(parse(text), {"x"}), {&x, 1});
+  };
+  for (const char* text :
+       {"1/cosh(x)", "x^3/(exp(x)-1)", "1/(1+exp(x))", "exp(-exp(x))", "x/sinh(x)^2", "1/(exp(x)*exp(x))",
+        "tanh(exp(x))-1", "1/sqrt(exp(x)*exp(x))", "2/(exp(2*x)-3)"}) {
+    EXPECT_EQ(of(text, 1000).value, 0) << text;
+    EXPECT_LE(of(text, 1000).error, 1e-150) << text;
+  }
+  EXPECT_GE(of("x/sqrt(1+x^4)", 1e100).error, 1e-100);
+  EXPECT_GE(of("1/log(exp(x))", 1000).error, 1e-3);
+  EXPECT_GE(of("1/(exp(x)/exp(700))", 1000).error, 1e-5);
+  EXPECT_FALSE(of("atan(1/(x-x))", 2).error < 1) << "a pole has no size";
+}
+
 }  // namespace
 }  // namespace tessera::formula

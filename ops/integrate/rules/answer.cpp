@@ -50,10 +50,18 @@ std::string words(const Answer& answer) {
       return "the rule's own limit was reached";
     case Reason::doubtful:
       return "doubtful: what was seen does not support a claim";
+    case Reason::too_large:
+      return "too large: the integral is beyond the largest number of its type";
     case Reason::as_asked:
       return "as asked: no tolerance was named";
   }
   return "";
+}
+
+void judge_size(Answer& answer) {
+  if (!std::isinf(answer.value)) return;
+  answer.truncation = infinity;
+  if (!answer.without_limit()) answer.reason = Reason::too_large;
 }
 
 }  // namespace tessera::quadrature

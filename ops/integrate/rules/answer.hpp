@@ -28,13 +28,17 @@ enum class Reason {
   doubtful,     // two rules disagree, or nothing but zeros was seen
   as_asked,     // so many strips were asked for, and no tolerance
   may_diverge,  // what was seen looks like divergence, but a finite value would, too
+  too_large,    // the integral is beyond the largest number of its type
 };
 
 struct Tolerance {
   double relative = 1e-10;
   double absolute = 0;
 
-  double of(double value) const { return std::fmax(absolute, relative * std::fabs(value)); }
+  // Of a value that is no number, or beyond all, nothing is near.
+  double of(double value) const {
+    return std::isfinite(value) ? std::fmax(absolute, relative * std::fabs(value)) : 0;
+  }
 };
 
 struct Limits {
@@ -60,12 +64,17 @@ struct Answer {
   double error() const { return truncation + rounding; }
   bool converged() const { return reason == Reason::converged; }
   // No value at all in a part of the box: whatever rule follows would have to invent them.
-  bool undefined() const { return reason == Reason::non_finite && std::isnan(value); }
+  bool undefined() const {
+    return (reason == Reason::non_finite || reason == Reason::too_large) && std::isnan(value);
+  }
   bool without_limit() const { return reason == Reason::diverges || reason == Reason::may_diverge; }
   // How much rounding of the values is magnified; 1 where f keeps its sign.
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
 
 std::string words(const Answer& answer);  // the reason, as a sentence says it
+
+// Of an infinite value nothing is claimed but that it is too large.
+void judge_size(Answer& answer);
 
 }  // namespace tessera::quadrature

@@ -13,11 +13,15 @@ Answer negated(Answer answer) {
   return answer;
 }
 
-Answer of_constant(double value, const Range& range) {
+Answer of_constant(const Integrand& f, const Range& range) {
+  const double value = *f.constant, anywhere = 0;
+  double error = 0;
+  if (f.errors && range.finite()) f.errors({&anywhere, 1}, {&anywhere, 1}, {&error, 1});
   Answer out;
   out.value = value == 0 ? 0 : value * (range.upper - range.lower);
   out.magnitude = std::fabs(out.value);
-  out.rounding = 2 * unit * out.magnitude;
+  out.rounding = 2 * range.rounding * out.magnitude;
+  if (error > 0 && std::isfinite(error)) out.rounding += error * std::fabs(range.upper - range.lower);
   out.truncation = 0;
   out.rule = "none";
   out.why = "the integrand is a constant";
@@ -91,6 +95,32 @@ Answer of_all(const Integrand& f, const Range& range, const std::vector<double>&
   return out;
 }
 
+// Heights that overflow when they are added, or squared, although their integral need not.
+Answer of_scaled(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                 std::span<const double> points, int excess) {
+  Integrand small = f;
+  const auto smaller = [excess](const Integrand::Values& values) -> Integrand::Values {
+    if (!values) return {};
+    return
+        [&values, excess](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
+          values(x, distance, y);
+          for (double& value : y.first(x.size())) value = std::ldexp(value, -excess);
+        };
+  };
+  small.values = smaller(f.values);
+  small.errors = smaller(f.errors);
+  const Tolerance within{tolerance.relative, std::ldexp(tolerance.absolute, -excess)};
+  Answer out = Chooser(small, range, within, limits, points).run();
+  for (double* number : {&out.value, &out.truncation, &out.rounding, &out.magnitude})
+    *number = std::ldexp(*number, excess);
+  return out;
+}
+
+Answer with_first(Answer answer, const Answer& first) {
+  answer.evaluations += first.evaluations;
+  return answer;
+}
+
 }  // namespace
 
 void check(const Tolerance& tolerance) {
@@ -117,15 +147,21 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
   if (range.lower == range.upper) return of_no_width(f, range.lower);
   if (range.finite() && !std::isfinite(range.upper - range.lower))
     throw Error("the range is longer than the largest number: infinite limits may be meant");
-  if (f.constant) return of_constant(*f.constant, range);
+  if (f.constant) return of_constant(f, range);
   if (range.lower > range.upper)
     return negated(automatic(f, {range.upper, range.lower}, tolerance, limits, points));
   const std::vector<double> all = abscissae(range);
   const bool computable = !all.empty() && static_cast<std::int64_t>(all.size()) <= limits.evaluations;
   // An integrand that takes distances has digits where x has none.
   if (computable && !f.knows[0] && !f.knows[1]) return of_all(f, range, all, tolerance);
-  Answer out = Chooser(f, range, tolerance, limits, points).run();
-  return computable && out.evaluations == 0 ? of_all(f, range, all, tolerance) : out;
+  Chooser chooser(f, range, tolerance, limits, points);
+  Answer out = chooser.run();
+  if (computable && out.evaluations == 0) return of_all(f, range, all, tolerance);
+  constexpr double harmless = 0x1p400;  // what may be squared and added
+  if (!out.converged() && chooser.largest() > harmless && out.evaluations <= limits.evaluations / 2)
+    out = with_first(of_scaled(f, range, tolerance, limits, points, std::ilogb(chooser.largest())), out);
+  judge_size(out);
+  return out;
 }
 
 }  // namespace tessera::quadrature

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/by_name.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/double_exponential.hpp"
 #include "ops/integrate/rules/equidistant.hpp"
+#include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/hidden_regions.hpp"
@@ -63,22 +65,15 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
 // The ends that no rule but the product looks at. Regions close in on them by themselves; but where they met
 // a value that is none, they came no nearer.
 void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance,
-              bool regions) {
+              bool regions, std::int64_t most) {
   if (regions && out.reason != Reason::non_finite) return;
+  // No more is allowed.
+  if (out.reason == Reason::time || out.evaluations + ends_evaluations(axes.size()) > most) return;
   Cube cube(f, axes, {});
   const std::vector<End> ends = ends_by_chance(cube);
   charge_ends(out, ends, regions ? product_reach : scattered_reach(out), tolerance.of(out.value),
               axes.size());
   out.evaluations += cube.evaluations();
-}
-
-// Where two limits are the same.
-Answer nothing_between() {
-  Answer out;
-  out.value = out.truncation = 0;
-  out.reason = Reason::converged;
-  out.why = "two limits are the same";
-  return out;
 }
 
 }  // namespace
@@ -105,7 +100,8 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   }
   // The rules for tails that swing have had what lies before integrated by auto.
   if (rule != "epsilon" && rule != "oscillating")
-    charge(out, error_of_values(f, up, cut(up, cuts)), tolerance);
+    charge(out, error_of_values(f, up, cut(up, cuts), out.magnitude), tolerance);
+  judge_size(out);
   if (range.lower > range.upper) out.value = -out.value;
   out.why = std::string(unchecked) + (out.why.empty() ? "" : "; " + out.why);
   return out;
@@ -119,16 +115,32 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
   double sign = 1;
   bool empty = false;
+  Box ordered;
   std::vector<Axis> axes;
   for (const Range& range : box.axes) {
     check(range, tolerance, limits);
     empty = empty || range.lower == range.upper;
     if (range.lower > range.upper) sign = -sign;
     axes.push_back(Axis::of(upwards(range)));
+    ordered.axes.push_back(upwards(range));
   }
-  Cube cube(f, axes, limits);
+  if (box.dimensions() > most_dimensions)
+    throw Error(fmt::format("{} variables are too many: {} can be integrated over", box.dimensions(),
+                            most_dimensions));
+  if (empty) return between_same_limits(f, ordered);
+  if (const int excess = by_regions.rule || rule == "vegas" ? 0 : excess_of(f, ordered); excess > 0) {
+    Answer out =
+        by_name(rule, scaled(f, excess), box, scaled(tolerance, excess), limits, points, threads, seed);
+    scale_back(out, excess);
+    judge_size(out);
+    return out;
+  }
+  Limits of_rule = limits;
+  constexpr std::int64_t small_part = 16;
+  const std::int64_t of_ends = ends_evaluations(axes.size());
+  if (rule != "tanh_sinh" && limits.evaluations >= small_part * of_ends) of_rule.evaluations -= of_ends;
+  Cube cube(f, axes, of_rule);
   Answer out;
-  if (empty && rule == "vegas") return nothing_between();
   if (rule == "genz_malik" && by_regions.rule) out = by_regions.rule(cube, tolerance, 0.5);
   else if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
   else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.seed = seed, .threads = threads});
@@ -136,8 +148,10 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
     out = vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
-  if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, rule == "genz_malik");
+  if (rule != "tanh_sinh" && !out.undefined())
+    see_ends(out, f, axes, tolerance, rule == "genz_malik", limits.evaluations);
   doubt_hidden(out, f, box, tolerance);
+  judge_size(out);
   out.value *= sign;
   out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;
   return out;

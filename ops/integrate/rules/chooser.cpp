@@ -89,7 +89,8 @@ Answer Chooser::run() {
   say(fmt::format("before, {} points looked for peaks, breaks and holes", looked));
   if (!charged_) {
     const bool converged = answer_.converged();
-    charge(answer_, error_of_values(sampler_.integrand(), sampler_.range(), pieces()), tolerance_);
+    charge(answer_, error_of_values(sampler_.integrand(), sampler_.range(), pieces(), answer_.magnitude),
+           tolerance_);
     if (converged && !answer_.converged()) say("rounding inside the formula leaves fewer digits");
   }
   if (crowded_ && answer_.converged()) {
@@ -99,6 +100,13 @@ Answer Chooser::run() {
   answer_.evaluations = sampler_.evaluations();
   answer_.why = why_;
   return answer_;
+}
+
+double Chooser::largest() const {
+  double out = 0;
+  for (const double y : seen_.y)
+    if (std::isfinite(y)) out = std::fmax(out, std::fabs(y));
+  return out;
 }
 
 bool Chooser::give_up(Answer answer, Reason reason, double where) {
@@ -130,6 +138,9 @@ bool Chooser::look_around() {
     say(fmt::format("{} found near x = {:.6g}: cut there",
                     narrow.size() == 1 ? "a narrow peak was" : "narrow peaks were", narrow.front()));
   points_.insert(points_.end(), seen_.peaks.begin(), seen_.peaks.end());
+  const std::vector<double> scales = scale_cuts(sampler_.range(), points_);
+  if (!scales.empty()) say("the range has many scales: cut between them");
+  points_.insert(points_.end(), scales.begin(), scales.end());
   return false;
 }
 
@@ -166,7 +177,8 @@ bool Chooser::mend_stuck(double x) {
     const double alpha = power_near(sampler_, x, sign, scale);
     if (!(alpha > 0.995)) continue;
     say(fmt::format("|f| grows as the distance to x = {:.6g} to the power -{:.3g}", x, alpha));
-    answer_.reason = alpha > 0.9995 ? Reason::diverges : Reason::may_diverge;
+    constexpr double told = 4e-7;  // how well a power is known from so few digits of x
+    answer_.reason = alpha > 1 - told ? Reason::diverges : Reason::may_diverge;
     answer_.where = x;
     answer_.value = nothing;
     return true;

@@ -15,6 +15,7 @@ class Chooser {
           std::span<const double> points);
 
   Answer run();
+  double largest() const;  // |f| that was seen at first
 
  private:
   // True: `answer_` is final.

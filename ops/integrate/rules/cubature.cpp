@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/hidden_regions.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
@@ -32,6 +33,9 @@ class Choice {
   Cube cube(double share, const std::vector<Axis>& axes) const;
   Answer counted(Answer answer) {
     spent_ += answer.evaluations;
+    if (answer.reason == Reason::evaluations || answer.reason == Reason::time ||
+        answer.reason == Reason::memory)
+      cap_ = answer.reason;
     if (std::isfinite(answer.error())) told_.push_back({answer.value, answer.error()});
     return answer;
   }
@@ -51,6 +55,7 @@ class Choice {
   std::vector<Axis> other_axes(const Box& box) const;
   Answer by_chance(const Box& box);
   bool settles(Answer answer);
+  Answer with_few(const Box& box);
   const Answer& check();
   Answer finished(Answer answer) const;
 
@@ -71,7 +76,14 @@ class Choice {
   };
   std::vector<Told> told_;  // by each rule, whether it converged or not
   std::string why_;
+  Reason cap_ = Reason::converged;  // that stopped one of the rules
 };
+
+// Whether an answer tells more than another: a value before none, and then the smaller error.
+bool tells_more(const Answer& answer, const Answer& other) {
+  if (std::isfinite(answer.value) != std::isfinite(other.value)) return std::isfinite(answer.value);
+  return answer.error() < other.error();
+}
 
 // What is left of the caps, or a share of it.
 Cube Choice::cube(double share, const std::vector<Axis>& axes) const {
@@ -176,13 +188,30 @@ Answer Choice::finished(Answer answer) const {
       const double apart = std::fabs(answer.value - other.value);
       if (apart > answer.error() + other.error) answer.truncation = apart;
     }
+  const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (answer.reason == Reason::unresolved && cap_ != Reason::converged) answer.reason = cap_;
+  if (answer.reason == Reason::unresolved && gone >= limits_.seconds) answer.reason = Reason::time;
   answer.evaluations = spent_;
   answer.why = why_;
   return answer;
 }
 
+// So few that nothing can be looked at before: one rule, and what it tells.
+Answer Choice::with_few(const Box& box) {
+  for (const Range& range : box.axes) seen_.axes.push_back(Axis::of(range));
+  Cube points = cube(1);
+  Answer out = points.dimensions() <= most_cubature_dimensions
+                   ? counted(genz_malik(points, tolerance_, threads_))
+                   : counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
+  if (out.converged() || out.reason == Reason::doubtful) out.reason = Reason::evaluations;
+  say("too few evaluations are allowed to look at f first");
+  return finished(out);
+}
+
 Answer Choice::run(const Box& box) {
   const int d = box.dimensions();
+  constexpr std::int64_t fewest = 20'000;  // the first look alone may take half of them
+  if (limits_.evaluations < fewest) return with_few(box);
   if (d <= most_sobol_dimensions) seen_ = explore(f_, box, spent_);
   else
     for (const Range& range : box.axes) seen_.axes.push_back(Axis::of(range));
@@ -207,7 +236,7 @@ Answer Choice::run(const Box& box) {
                       std::fabs(answer.value - check_.value)));
     else if (answer.converged()) answer.reason = Reason::doubtful;
     const bool final = answer.reason == Reason::diverges || answer.reason == Reason::singular;
-    if (settled || final || !(best.error() <= answer.error())) best = answer;
+    if (settled || final || tells_more(answer, best)) best = answer;
     if (answer.undefined() || check_.undefined()) best = answer.undefined() ? answer : check_;
     return settled || best.undefined();
   };
@@ -239,7 +268,7 @@ Answer Choice::run(const Box& box) {
     if (out.converged() && checked_ &&
         std::fabs(out.value - check_.value) > 1.5 * (out.error() + check_.error()))
       out.reason = Reason::doubtful;
-    if (out.converged() || out.error() < best.error()) {
+    if (out.converged() || tells_more(out, best)) {
       say(fmt::format("{} variables: quasi-random points, {} in 16 repetitions", d, out.evaluations));
       best = out;
     }
@@ -249,7 +278,7 @@ Answer Choice::run(const Box& box) {
   out = by_chance(box);
   out = with_ends(out, scattered_reach(out));
   if (out.undefined()) return finished(out);
-  if (out.converged() || out.error() < best.error()) {
+  if (out.converged() || tells_more(out, best)) {
     say(fmt::format("{} variables: VEGAS{}, {} points", d, out.converged() ? ", twice" : "",
                     out.evaluations));
     best = out;
@@ -267,23 +296,27 @@ Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& 
                             most_dimensions));
   Box upwards = box;
   double sign = 1;
+  bool empty = false;
   for (Range& range : upwards.axes) {
     quadrature::check(range, tolerance, limits);
     if (range.lower > range.upper) {
       std::swap(range.lower, range.upper);
       sign = -sign;
     }
-    if (range.lower != range.upper) continue;
-    Answer nothing_to_do;
-    nothing_to_do.value = nothing_to_do.truncation = 0;
-    nothing_to_do.reason = Reason::converged;
-    nothing_to_do.why = "two limits are the same";
-    return nothing_to_do;
+    empty = empty || range.lower == range.upper;
+  }
+  if (empty) return between_same_limits(f, upwards);
+  if (const int excess = by_regions.rule ? 0 : excess_of(f, upwards); excess > 0) {
+    Answer out = automatic_cubature(scaled(f, excess), box, scaled(tolerance, excess), limits, threads);
+    scale_back(out, excess);
+    judge_size(out);
+    return out;
   }
   Choice choice(f, tolerance, limits, threads, by_regions);
   Answer out = choice.run(upwards);
   std::erase_if(upwards.hidden, [&](const HiddenRegion& region) { return choice.has_seen(region); });
   doubt_hidden(out, f, upwards, tolerance);
+  judge_size(out);
   out.value *= sign;
   return out;
 }

@@ -97,7 +97,8 @@ class Cube {
   std::chrono::steady_clock::time_point start_;
   std::int64_t evaluations_ = 0;
   mutable std::atomic<std::int64_t> holes_{0};
-  mutable std::atomic<bool> undefined_{false}, looked_{false};
+  // too_large_: f is a number, and times the length of its part of the box none.
+  mutable std::atomic<bool> undefined_{false}, too_large_{false}, looked_{false};
   mutable std::mutex noting_;
   // The first ones, by their coordinates, whichever thread met them; and those that any device tells.
   mutable std::vector<double> gap_, hole_, told_gap_, told_hole_;

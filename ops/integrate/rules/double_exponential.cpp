@@ -64,7 +64,8 @@ bool DoubleExponential::blind_matters(int side) const {
 }
 
 double DoubleExponential::rounding() const {
-  return 2 * unit * magnitude() + unit * (spoiled(variation_, squares_) + hidden_);
+  // Weights and distances are off by some units themselves, and sums by one for each addition of a lane.
+  return 16 * unit * magnitude() + unit * (spoiled(variation_, squares_) + hidden_);
 }
 
 // Both sides at the first step, one behind the other, and the middle last.
@@ -194,6 +195,7 @@ void DoubleExponential::settle(int side, const First& first) {
 // Where f is the same at the numbers before the end of a piece, nothing is hidden between them: points may
 // lie there, too. Asked only where that much is at stake.
 bool DoubleExponential::see_to_the_end(int side, double height) {
+  if (sampler_.range().single()) return false;  // its numbers are not these
   if (!(variable_.blind(side) * height > 1e-13 * first_step * sum_abs_)) return false;
   constexpr int steps = 8;
   const double end = end_of(side), inwards = side == 0 ? infinity : -infinity;
@@ -255,6 +257,11 @@ void DoubleExponential::find_beyond(int side, const First& first, std::size_t la
   const double power = std::log(f1 / f0) / std::log(d1 / d0);  // f ~ d^power
   exponent_[side] = -power;
   const double margin = outwards ? -(power + 1) : power + 1;  // > 0: integrable
+  // One step may be a jump's, or rounding's: what grows like a power did so before.
+  if (!outwards && margin < 0.2 && last >= 2 && std::fabs(y[last - 2]) >= f0) {
+    beyond_[side] = 4 * std::fmax(f1, f0) * d1;
+    return;
+  }
   if (margin < (blind ? 4e-3 : 1e-7)) {
     const std::size_t outermost = first.from[side] + last;
     trouble_ = is_noise(first.x[outermost], first.distance[outermost], y[last]) ? Reason::roundoff

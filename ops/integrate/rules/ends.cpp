@@ -50,8 +50,15 @@ std::vector<double> place_of(const std::vector<End>& ends, double distance, std:
   return out;
 }
 
+namespace {
+
+constexpr std::size_t scattered = 128, places = 3, each = scattered * places;  // of each end
+
+}  // namespace
+
+std::int64_t ends_evaluations(std::size_t axes) { return static_cast<std::int64_t>(2 * axes * each); }
+
 std::vector<End> ends_by_chance(Cube& cube) {
-  constexpr std::size_t scattered = 128, places = 3, each = scattered * places;
   constexpr double distances[places] = {1e-5, 1e-7, 1e-9}, golden = 0.6180339887498949;
   const auto d = static_cast<std::size_t>(cube.dimensions());
   std::vector<double> u(d * each), y(each);

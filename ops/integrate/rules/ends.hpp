@@ -34,6 +34,7 @@ class Cube;
 // The ends of all axes, by points that are scattered over the other axes: for rules without points of their
 // own near the ends.
 std::vector<End> ends_by_chance(Cube& cube);
+std::int64_t ends_evaluations(std::size_t axes);  // that it takes
 // How near to an end so many scattered points come.
 double scattered_reach(const Answer& answer);
 // Adds what lies nearer than that; an answer that no longer meets the tolerance ends where most is left.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include "tessera/formula/distance.hpp"
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/formula/running_error.hpp"
@@ -18,7 +20,14 @@ struct Programs {
   // Up to which distance; from an end other than 0 over its half of the range.
   double lower_reach = infinity, upper_reach = infinity;
   double lower_end = 0, upper_end = 0;
+  struct Single {
+    Program<float> plain, lower, upper;
+  };
+  std::optional<Single> single;  // where values are computed in f32
 
+  const Program<float>& single_of(const Program<double>& program) const {
+    return &program == &lower ? single->lower : &program == &upper ? single->upper : single->plain;
+  }
   const Program<double>& at(double x, double distance) const {
     if (distance >= 0) {
       if (lower_exact && distance <= lower_reach) return lower;
@@ -84,7 +93,38 @@ std::shared_ptr<Programs> compile(const formula::Tree& tree, const std::string& 
   };
   out->lower_exact = near(formula::End::lower, range.lower, out->lower, out->lower_reach);
   out->upper_exact = near(formula::End::upper, range.upper, out->upper, out->upper_reach);
+  if (!range.single()) return out;
+  const auto in_single = [&](formula::End end, double at) {
+    return formula::compile<float>(formula::with_distance(tree, variable, end, at).tree, both);
+  };
+  out->single.emplace();
+  out->single->plain = formula::compile<float>(tree, {variable});
+  if (out->lower_exact) out->single->lower = in_single(formula::End::lower, range.lower);
+  if (out->upper_exact) out->single->upper = in_single(formula::End::upper, range.upper);
   return out;
+}
+
+// Far out on an infinite range f32 has no number any more: its last one stands for those.
+float single_of(double x) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return static_cast<float>(std::isinf(x) ? x : std::clamp(x, -most, most));
+}
+
+void evaluate_single(const Program<float>& program, std::span<const std::span<const double>> inputs,
+                     std::span<double> y) {
+  constexpr std::size_t chunk = 256;
+  std::vector<float> rounded(inputs.size() * chunk);
+  float out[chunk];
+  formula::Input<float> taken[formula::most_inputs];
+  for (std::size_t done = 0; done < y.size(); done += chunk) {
+    const std::size_t count = std::min(chunk, y.size() - done);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      for (std::size_t i = 0; i < count; ++i) rounded[k * chunk + i] = single_of(inputs[k][done + i]);
+      taken[k] = {&rounded[k * chunk]};
+    }
+    formula::evaluate_many<float>(program, {taken, inputs.size()}, count, out);
+    for (std::size_t i = 0; i < count; ++i) y[done + i] = static_cast<double>(out[i]);
+  }
 }
 
 void evaluate(const Programs& programs, std::span<const double> x, std::span<const double> distance,
@@ -98,6 +138,11 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
       away[to - from] = programs.away(program, x[to], distance[to]);
     const formula::Input<double> inputs[2] = {{&x[from]}, {away}};
     const std::size_t taken = &program == &programs.plain ? 1 : 2;
+    if (programs.single) {
+      const std::span<const double> both[2] = {x.subspan(from, to - from), {away, to - from}};
+      evaluate_single(programs.single_of(program), {both, taken}, y.subspan(from, to - from));
+      continue;
+    }
     formula::evaluate_many<double>(program, {inputs, taken}, to - from, &y[from]);
   }
 }
@@ -108,7 +153,8 @@ void find_errors(const Programs& programs, std::span<const double> x, std::span<
     const Program<double>& program = programs.at(x[i], distance[i]);
     const double inputs[2] = {x[i], programs.away(program, x[i], distance[i])};
     const std::size_t taken = &program == &programs.plain ? 1 : 2;
-    error[i] = formula::running_error(program, {inputs, taken}).error;
+    error[i] = programs.single ? formula::running_error(programs.single_of(program), {inputs, taken}).error
+                               : formula::running_error(program, {inputs, taken}).error;
   }
 }
 
@@ -122,9 +168,10 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
     const formula::Input<double> input{&anywhere};
     double value = 0;
     formula::evaluate_many<double>(programs->plain, {&input, 1}, 1, &value);
+    if (programs->single) evaluate(*programs, {&anywhere, 1}, {&anywhere, 1}, {&value, 1});
     out.constant = value;
   }
-  if (programs->all_plain()) {
+  if (programs->all_plain() && !programs->single) {
     out.values = [programs](std::span<const double> x, std::span<const double>, std::span<double> y) {
       const formula::Input<double> input{x.data()};
       formula::evaluate_many<double>(programs->plain, {&input, 1}, x.size(), y.data());
@@ -148,6 +195,28 @@ ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::stri
     const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
     for (std::size_t axis = 0; axis < axes; ++axis) inputs[axis] = {&points[axis * count]};
     formula::evaluate_many<double>(*program, {inputs, axes}, count, y.data());
+  };
+}
+
+ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  const auto program = std::make_shared<Program<float>>(formula::compile<float>(tree, variables));
+  return [program](std::span<const double> points, std::size_t count, std::span<double> y) {
+    std::span<const double> inputs[formula::most_inputs];
+    const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
+    for (std::size_t axis = 0; axis < axes; ++axis) inputs[axis] = points.subspan(axis * count, count);
+    evaluate_single(*program, {inputs, axes}, y.first(count));
+  };
+}
+
+ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  const auto program = std::make_shared<Program<float>>(formula::compile<float>(tree, variables));
+  return [program](std::span<const double> points, std::size_t count, std::span<double> error) {
+    const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
+    std::vector<double> x(axes);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t axis = 0; axis < axes; ++axis) x[axis] = points[axis * count + i];
+      error[i] = formula::running_error(*program, x).error;
+    }
   };
 }
 

@@ -9,11 +9,15 @@
 
 namespace tessera::quadrature {
 
-// Of one variable. Throws Error where the tree holds another.
+// Of one variable. Throws Error where the tree holds another. Where range.single(), values are computed in
+// f32 from abscissae of f32, and so are their errors.
 Integrand integrand_of(const formula::Tree& tree, const std::string& variable, const Range& range);
 
 // Of several, in their order.
 ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+// The same in f32, and how far each value may be off by that.
+ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 
 // Where parts of the formula change sign, or jump, inside the range.
 Features features_of(const formula::Tree& tree, const std::string& variable, const Range& range);

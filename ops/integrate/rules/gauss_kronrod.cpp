@@ -350,7 +350,7 @@ Answer Adaption::conclude(Stuck* stuck) {
   const bool transformed = tracks_.front().through != Through::directly;
   out.value = value_;
   out.truncation = whole_ ? error() : infinity;
-  out.rounding = 2 * unit * magnitude_ + unit * spoiled(variation_, squares_, transformed);
+  out.rounding = 4 * unit * magnitude_ + unit * spoiled(variation_, squares_, transformed);
   out.magnitude = magnitude_;
   out.evaluations = sampler_.evaluations();
   out.reason = reason_;

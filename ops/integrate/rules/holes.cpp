@@ -83,13 +83,18 @@ void Cube::note_holes(std::span<const double> u, bool placed, const std::vector<
   const std::size_t stride = (at.size() + most - 1) / most;
   for (std::size_t k = 0; k < at.size(); k += stride) {
     std::vector<double> x(axes_.size());
+    bool plain = true;  // elsewhere it is the far ends of the maps that overflow
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
       double slope = 0;
       x[axis] = u[axis * count + at[k]];
       if (!placed || !axes_[axis].plain()) axes_[axis].map(u[axis * count + at[k]], x[axis], slope);
+      plain = plain && axes_[axis].plain();
     }
     const double y = value_at(f_, x);
-    if (std::isfinite(y)) continue;  // the slope is infinite
+    if (std::isfinite(y)) {
+      if (y != 0 && plain) undefined_ = too_large_ = true;
+      continue;
+    }
     const auto first = [&](const std::vector<double>& so_far) { return so_far.empty() || x < so_far; };
     bool gap = std::isnan(y);
     {
@@ -108,6 +113,12 @@ void Cube::note_holes(std::span<const double> u, bool placed, const std::vector<
 void Cube::judge(Answer& answer, bool always) const {
   const std::lock_guard lock(noting_);
   if (!undefined_ && !always) return;
+  if (too_large_) {
+    answer.reason = Reason::too_large;
+    answer.value = nothing;
+    answer.truncation = infinity;
+    return;
+  }
   answer.reason = Reason::non_finite;
   if (undefined_) answer.place = told_gap_.empty() ? gap_ : told_gap_;
   else answer.place = told_hole_.empty() ? hole_ : told_hole_;

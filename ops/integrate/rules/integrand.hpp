@@ -20,7 +20,9 @@ namespace tessera::quadrature {
 
 struct Range {
   double lower = 0, upper = 1;
+  double rounding = unit;  // of an abscissa, in the type that the integrand computes in
 
+  bool single() const { return rounding > unit; }
   bool finite() const { return std::isfinite(lower) && std::isfinite(upper); }
   // The distance that an integrand is told for a point within.
   double distance(double x) const {

@@ -120,7 +120,7 @@ TEST(Automatic, VouchesForNothingThatItCannotKnow) {
       {"1/x", plain([](double x) { return 1 / x; }), {0, 1}, {diverges}},
       {"1/x across 0", plain([](double x) { return 1 / x; }), {-1, 1}, {diverges}},
       {"1/x across 0, uneven", plain([](double x) { return 1 / x; }), {-1, 2}, {diverges}},
-      {"a pole inside", plain([](double x) { return 1 / (x - 0.3); }), {0, 1}, {diverges}},
+      {"a pole inside", plain([](double x) { return 1 / (x - 0.3); }), {0, 1}, {diverges, may_diverge}},
       {"a double pole inside",
        plain([](double x) { return 1 / ((x - 0.3) * (x - 0.3)); }),
        {0, 1},

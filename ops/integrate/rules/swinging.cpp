@@ -49,6 +49,13 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   double base = above ? range.lower : range.upper;
   for (const double x : points) base = above ? std::fmax(base, x) : std::fmin(base, x);
   const Tail tail = tail_of(sampler, base, above ? 1 : -1);
+  const auto stopped = [&](Answer answer) {
+    answer.rule = rule;
+    answer.reason = sampler.cap();
+    answer.evaluations = sampler.evaluations();
+    return answer;
+  };
+  if (sampler.exhausted()) return stopped({});
   if (tail.zeros.empty()) return unsuited(rule, "the tail does not swing");
   if (how == Swings::ooura_mori && std::isnan(tail.gap))
     return unsuited(rule, "the zeros of the tail keep no distance: epsilon may serve");
@@ -61,7 +68,8 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
     out.truncation += drift;
   }
   out.rule = rule;
-  if (out.without_limit() || sampler.exhausted()) return out;
+  if (sampler.exhausted()) return stopped(out);
+  if (out.without_limit()) return out;
   const Range part = above ? Range{range.lower, tail.start} : Range{tail.start, range.upper};
   Limits left = limits;
   left.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler.evaluations());

@@ -7,32 +7,43 @@ namespace {
 
 // One side of a piece, from its middle outwards.
 struct Side {
-  static constexpr std::size_t most = 32;
+  static constexpr std::size_t most = 112;
   double x[most], distance[most], weight[most], own[most], y[most], error[most];
   std::size_t size = 0;
 };
 
-// Every second node of the double exponential variable's first step.
-void place(const Variable& variable, int side, bool with_middle, Side& out) {
-  const Nodes& nodes = ladder(variable.shape(), side)[0];
-  const double length = variable.length(), step = 2 * first_step;
+// The nodes of all levels up to this one, in their order; of the first step's own every second one where the
+// level is below 0.
+void place(const Variable& variable, int side, int level, Side& out) {
+  const Ladder& nodes = ladder(variable.shape(), side);
+  const double length = variable.length(), step = level < 0 ? 2 * first_step : std::ldexp(first_step, -level);
   out.size = 0;
   const auto add = [&](double distance, double weight) {
     out.distance[out.size] = distance;
     out.own[out.size] = distance * length;
     out.weight[out.size++] = weight * length * step;
   };
-  if (with_middle) add(middle_distance(variable.shape()), middle_weight(variable.shape()));
-  for (std::size_t j = 1; j < nodes.distance.size() && out.size < Side::most; j += 2) {
+  if (side == 0) add(middle_distance(variable.shape()), middle_weight(variable.shape()));
+  const std::size_t finest = std::size_t{1} << std::max(level, 0);
+  for (std::size_t m = level < 0 ? 2 : 1; out.size < Side::most; m += level < 0 ? 2 : 1) {
+    // m·2^-level steps: the odd part's level is the one that has it.
+    std::size_t of = static_cast<std::size_t>(std::max(level, 0)), odd = m;
+    while (of > 0 && odd % 2 == 0) {
+      odd /= 2;
+      --of;
+    }
+    const std::size_t at = m % finest == 0 ? m / finest - 1 : odd / 2;
+    if (at >= nodes[of].distance.size()) break;
     // Closer to the end x is the end.
-    if (nodes.distance[j] * length <= variable.blind(side)) break;
-    add(nodes.distance[j], nodes.weight[j]);
+    if (nodes[of].distance[at] * length <= variable.blind(side)) break;
+    add(nodes[of].distance[at], nodes[of].weight[at]);
   }
   variable.place(side, {out.distance, out.size}, {out.x, out.size});
 }
 
-double lost_on(const Side& side) {
-  double out = 0, height = 0, there = 0;  // of the outermost value of which some digits are right
+// `upper`: between two nodes what is lost is as much as at the worse one.
+double lost_on(const Side& side, bool upper, double& without_digits) {
+  double out = 0, before = 0, height = 0, there = 0;  // of the outermost value of which some digits are right
   // Towards an end f may grow, outwards it must fall, both by less than its integral allows.
   const auto expected = [&](double own) {
     const double ratio = own / there;
@@ -47,31 +58,45 @@ double lost_on(const Side& side) {
       height = there > 0 ? std::fmax(size, expected(side.own[i]) / 4) : size;
       there = side.own[i];
     } else if (there > 0) {
+      without_digits = std::fmax(without_digits, weight * std::fmin(error, size + expected(side.own[i])));
       error = std::fmin(error, size + expected(side.own[i]));
     }
     const double lost = weight * error;
-    if (std::isfinite(lost)) out += lost;
+    if (!std::isfinite(lost)) continue;
+    out += upper ? std::fmax(lost, before) : lost;
+    before = lost;
+  }
+  return out;
+}
+
+double error_at_level(const Integrand& f, const Range& range, std::span<const Piece> pieces, int level,
+                      double& without_digits) {
+  double out = 0;
+  Side side;
+  for (const Piece& piece : pieces) {
+    const Variable variable(piece, range);
+    for (int k = 0; k < 2; ++k) {
+      place(variable, k, level, side);
+      const std::span<const double> x{side.x, side.size}, distance{side.distance, side.size};
+      f.values(x, distance, {side.y, side.size});
+      f.errors(x, distance, {side.error, side.size});
+      out += lost_on(side, level > 0, without_digits);
+    }
   }
   return out;
 }
 
 }  // namespace
 
-double error_of_values(const Integrand& f, const Range& range, std::span<const Piece> pieces) {
+double error_of_values(const Integrand& f, const Range& range, std::span<const Piece> pieces,
+                       double magnitude) {
+  constexpr double small = 1e-15;
   if (!f.errors) return 0;
-  double out = 0;
-  Side side;
-  for (const Piece& piece : pieces) {
-    const Variable variable(piece, range);
-    for (int k = 0; k < 2; ++k) {
-      place(variable, k, k == 0, side);
-      const std::span<const double> x{side.x, side.size}, distance{side.distance, side.size};
-      f.values(x, distance, {side.y, side.size});
-      f.errors(x, distance, {side.error, side.size});
-      out += lost_on(side);
-    }
-  }
-  return out;
+  double without_digits = 0;
+  const double rough = error_at_level(f, range, pieces, -1, without_digits);
+  // So few points may step over the magnitudes at which all digits are lost.
+  if (!range.single() && !(without_digits > small * magnitude)) return rough;
+  return std::fmax(rough, error_at_level(f, range, pieces, 2, without_digits));
 }
 
 void charge(Answer& answer, double lost, const Tolerance& tolerance) {

@@ -8,8 +8,10 @@
 namespace tessera::quadrature {
 
 // The integral of what the values may be off, from some twenty abscissae of each piece; 0 where the integrand
-// tells nothing. Where no digit is right, f is taken to go on as where some are.
-double error_of_values(const Integrand& f, const Range& range, std::span<const Piece> pieces);
+// tells nothing. `magnitude`: the integral of |f|. Where no digit is right, f is taken to go on as where some
+// are.
+double error_of_values(const Integrand& f, const Range& range, std::span<const Piece> pieces,
+                       double magnitude);
 
 // Counts it as rounding. An answer that has converged but for this ends as roundoff, and so does one that
 // could not because of it.

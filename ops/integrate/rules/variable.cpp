@@ -71,6 +71,29 @@ std::vector<Piece> cut(const Range& range, std::span<const double> points) {
   return out;
 }
 
+std::vector<double> scale_cuts(const Range& range, std::span<const double> points) {
+  constexpr double resolved = 1e16, too_long = 1e18;
+  std::vector<double> out;
+  if (!range.finite() || !(range.upper - range.lower > 0)) return out;
+  std::vector<double> edges{range.lower, range.upper};
+  for (const double x : points)
+    if (range.lower < x && x < range.upper) edges.push_back(x);
+  if (range.lower < 0 && range.upper > 0 && range.upper - range.lower > too_long) edges.push_back(0);
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    const double length = edges[i + 1] - edges[i];
+    for (const double side : {1.0, -1.0}) {
+      const double end = side > 0 ? edges[i] : edges[i + 1], scale = end == 0 ? 1 : std::fabs(end);
+      if (!(length > too_long * scale)) continue;
+      for (double away = scale; away < length / 2; away *= resolved) out.push_back(end + side * away);
+    }
+    if (std::find(points.begin(), points.end(), edges[i]) == points.end() && edges[i] == 0 && i > 0)
+      out.push_back(0);
+  }
+  return out;
+}
+
 const Ladder& ladder(Shape shape, int side) {
   static std::array<std::array<std::once_flag, 2>, 4> made;
   static std::array<std::array<Ladder, 2>, 4> ladders;
@@ -95,7 +118,7 @@ Variable::Variable(const Piece& piece, const Range& range)
 
 double Variable::blind(int side) const {
   const double end = side == 0 ? piece_.lower : piece_.upper;
-  return std::isinf(end) ? 0 : 2 * unit * std::fabs(end);
+  return std::isinf(end) ? 0 : 2 * range_.rounding * std::fabs(end);
 }
 
 void Variable::stay_inside(int side) {

@@ -28,6 +28,10 @@ struct Piece {
 // The range, cut at those of `points` that lie inside.
 std::vector<Piece> cut(const Range& range, std::span<const double> points);
 
+// Where a finite range is longer by many orders of magnitude than an end of a piece, or than 1 from 0 on,
+// cuts by which no piece spans more of them than a rule's points resolve.
+std::vector<double> scale_cuts(const Range& range, std::span<const double> points);
+
 // Of t >= 0 on one side: the distance to that side's end (or from the other, where the side has none),
 // as a multiple of the piece's length, and the derivative likewise.
 struct Nodes {
