@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include "setting.hpp"
 #include "simd.hpp"
+#include "tessera/core/differing_rows.hpp"
 
 namespace tessera::filter {
 namespace {
@@ -147,24 +147,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 }
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data, std::uint64_t) {
-  Arguments again = arguments;
-  const ArrayView given = arguments.array("filtered");
-  const Array computed(given.element, given.extents);
-  again.set_array("filtered", computed.view());
-  filter_simd(again, host_threads());
-  std::vector<std::int64_t> out;
-  const std::size_t size = size_of(given.element);
-  const std::int64_t rows = given.extents[0] * given.extents[1], length = given.extents[2] * given.extents[3];
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto* here = static_cast<const char*>(given.data) + (row / given.extents[1] * given.strides[0] +
-                                                               row % given.extents[1] * given.strides[1]) *
-                                                                  static_cast<std::int64_t>(size);
-    // Compared as bytes where pixels lie side by side, as they do in every result of a call.
-    const bool packed = given.strides[3] == 1 && given.strides[2] == given.extents[3];
-    const auto* there = computed.as<char>() + static_cast<std::size_t>(row * length) * size;
-    if (!packed || std::memcmp(here, there, static_cast<std::size_t>(length) * size) != 0) out.push_back(row);
-  }
-  return out;
+  return differing_rows(arguments, "filtered", [](const Arguments& again) { filter_simd(again, host_threads()); });
 }
 
 }  // namespace tessera::filter

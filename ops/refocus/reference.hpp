@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definition of docs/lightfield.md, word by word: what every rung of both operations is held against.
 #pragma once
-#include <functional>
 #include <span>
 #include "plan.hpp"
 #include "tessera/core/operation.hpp"
@@ -11,10 +10,6 @@ namespace tessera::lightfield {
 // Appends rows of the result, which count over planes and their rows. Every bound is 0.
 void reference(const Arguments& arguments, const Plan& plan, std::span<const std::int64_t> rows,
                Expected& expected);
-
-// Rows of `output` that differ from what `compute` makes of the same arguments.
-std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
-                                         const std::function<void(const Arguments&)>& compute);
 
 // Two products for each sample that is read.
 double flops(const Arguments& arguments, const Plan& plan, const std::string& output);

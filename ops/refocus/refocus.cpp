@@ -5,6 +5,7 @@
 #include "reference.hpp"
 #include "sum.hpp"
 #include "tessera/core/device.hpp"
+#include "tessera/core/differing_rows.hpp"
 #include "tessera/core/numbers.hpp"
 #include "tessera/core/operation.hpp"
 
@@ -132,7 +133,7 @@ Operation operation() {
     lightfield::reference(arguments, plan_of(arguments), rows, expected);
   };
   out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return lightfield::differing_rows(arguments, output_name, [](const Arguments& again) {
+    return differing_rows(arguments, output_name, [](const Arguments& again) {
       lightfield::sum_of<Problem>(again, host_threads());
     });
   };

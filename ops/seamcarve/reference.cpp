@@ -2,11 +2,11 @@
 #include "reference.hpp"
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <numeric>
 #include "banded.hpp"
 #include "setting.hpp"
+#include "tessera/core/differing_rows.hpp"
 
 namespace tessera::seamcarve {
 namespace {
@@ -208,20 +208,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 }
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data, std::uint64_t) {
-  Arguments again = arguments;
-  const ArrayView given = arguments.array("carved");
-  const Array computed(given.element, given.extents);
-  again.set_array("carved", computed.view());
-  carve_banded(again, host_threads());
-  const Array packed = packed_copy(given);
-  std::vector<std::int64_t> out;
-  const Whole rows = given.extents[0] * given.extents[1];
-  const std::size_t bytes = rows == 0 ? 0 : given.bytes() / place(rows);
-  for (Whole row = 0; row < rows; ++row)
-    if (std::memcmp(packed.as<char>() + place(row) * bytes, computed.as<char>() + place(row) * bytes,
-                    bytes) != 0)
-      out.push_back(row);
-  return out;
+  return differing_rows(arguments, "carved", [](const Arguments& again) { carve_banded(again, host_threads()); });
 }
 
 }  // namespace tessera::seamcarve
