@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 4: several planes share what is loaded. The summit for a stack.
+// GPU rung 3: several planes share what is loaded.
 //
 // A thread has the same 16 bytes of several planes. A few views of a row of the grid are summed for one plane
 // after another, while the first cache still holds their lines; blocks that have other planes of the same
-// place run at the same time and find them in the second. What limits it now is arithmetic: every plane
-// shifts every line anew.
+// place run at the same time and find them in the second. What limits it: every plane shifts every line anew,
+// and the sums of many planes leave registers for few threads: planes one by one, a rung above, are faster.
 #include "packed.hpp"
 #include "refocus.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: four bytes an instruction, lines summed along a row of the grid. The summit for one plane.
+// GPU rung 4: one plane after another, four bytes an instruction. The summit.
 //
 // All views of a row of the grid move up and down alike, so a thread sums their lines first, each sample and
 // the one beside it in one product of four bytes, and weighs only the sums between two lines. It has 16 bytes
 // of a row or two; loads of 16 bytes fetch lines, whatever their address, while those before are summed. What
-// limits it now is memory.
+// limits it now is how few threads its registers leave to wait for memory.
 #include "packed.hpp"
 #include "refocus.hpp"
 
