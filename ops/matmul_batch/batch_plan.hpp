@@ -20,6 +20,9 @@ struct EntrySize {
 // How tiles of one entry follow each other. Never split: the order of a sum is then the same in every batch.
 TileOrder order_of(const matmul::TileShape& shape, std::int64_t m, std::int64_t n);
 
+// As many units as an entry may have, whichever tile is chosen.
+std::int64_t most_units_of(std::int64_t m, std::int64_t n);
+
 // Entries of one size, one after another.
 struct EqualEntries {
   std::int32_t each = 1;  // units of an entry

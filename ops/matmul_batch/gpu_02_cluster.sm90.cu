@@ -23,9 +23,7 @@ std::size_t workspace(const Arguments& arguments, const Tuning&) {
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = matmul::tensor_refuses(entry_of(arguments, 0), tuning, device)) return reason;
   const LowBatch all = with_rows(LowBatch::of(arguments));
-  const matmul::TileShape smallest = matmul::tile_shapes[matmul::tile_count - 1];
-  const double units = static_cast<double>(all.batch) *
-                       static_cast<double>(order_of(smallest, all.first.m, all.first.n).count());
+  const double units = static_cast<double>(all.batch) * static_cast<double>(most_units_of(all.first.m, all.first.n));
   if (units > static_cast<double>(most_units)) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }

@@ -15,11 +15,9 @@ std::vector<LowProblem> problems_of(std::span<const Arguments> entries) {
   return out;
 }
 
-// Of the smallest tiles, which have the most units.
-std::int64_t most_units_of(const std::vector<LowProblem>& all) {
-  const matmul::TileShape smallest = matmul::tile_shapes[matmul::tile_count - 1];
-  return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [&](std::int64_t sum, const LowProblem& p) {
-    return sum + order_of(smallest, p.m, p.n).count();
+std::int64_t most_units_of_all(const std::vector<LowProblem>& all) {
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [](std::int64_t sum, const LowProblem& p) {
+    return sum + most_units_of(p.m, p.n);
   });
 }
 
@@ -29,13 +27,13 @@ Reason refuses(std::span<const Arguments> entries, const Device& device) {
   if (!matmul::has_low_problem(element)) return "tensor cores here have no " + std::string(name_of(element));
   for (const Arguments& entry : entries)
     if (Reason reason = matmul::tensor_refuses(entry, {}, device)) return reason;
-  if (most_units_of(problems_of(entries)) > most_units) return "it counts tiles of all entries up to 2^30";
+  if (most_units_of_all(problems_of(entries)) > most_units) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }
 
 std::size_t workspace_bytes(std::span<const Arguments> entries) {
   const auto all = problems_of(entries);
-  std::size_t bytes = GroupRoom(all.size(), most_units_of(all)).packed_at;
+  std::size_t bytes = GroupRoom(all.size(), most_units_of_all(all)).packed_at;
   for (const LowProblem& p : all)
     bytes += matmul::packed_bytes(matmul::left_of(p)) + matmul::packed_bytes(matmul::right_of(p));
   return bytes;
