@@ -46,7 +46,7 @@ struct TensorArgs {
   Element out_element;
   bool plain;              // nothing but a factor follows the sums, and C's elements have two bytes or more
   bool boxed;              // C is plain, and stored by the copy engine
-  bool waits;              // results are boxes of 16-bit elements that may be stored beside the next tile's products
+  bool waits = false;              // results are boxes of 16-bit elements that may be stored beside the next tile's products
   std::int64_t out_row;    // from a row to the next, in elements
   void* partial;           // sums of splits: tile after tile, a thread's `workers` apart
   std::uint32_t* arrived;  // of each tile, and from the end on of those who have seen that; 0 before and after

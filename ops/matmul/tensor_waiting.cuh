@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that wait: a tile's sums, rounded to 16 bits, take half of their registers, so the next tile's products can
-// begin before these are stored.
+// Results that wait: a tile's sums, rounded to 16 bits, take half of their registers, so the next tile's products begin
+// before they are stored.
 #pragma once
 #include "tensor_results.cuh"
 #include "tensor_sums.cuh"
@@ -15,23 +15,25 @@ inline constexpr bool can_wait = !C::promoted && !C::in_turn && !C::joined && C:
 // One consumer's 64 rows of a tile, two neighbours in a register.
 template <class C>
 struct Waiting {
-  static constexpr int pairs_of_box = 16, parts = C::sums / 2 / pairs_of_box;
+  static constexpr int parts = C::sums / 32;  // boxes of 64 columns
+  static_assert(parts + 2 <= least_waiting_depth);  // they are stored beside as many stages, none of them the last
   std::uint32_t pairs[C::sums / 2];
   int row = 0, col = 0;
 
   template <class Out>
-  __device__ __forceinline__ void round_as(const PlainFactor& factor, const float (&sum)[C::sums]) {
+  __device__ __forceinline__ void round_as(float factor, const float (&sum)[C::sums]) {
+    if (factor == 1) {
 #pragma unroll
-    for (int i = 0; i < C::sums / 2; ++i)
-      pairs[i] = pair_of(Out{}, factor.of<Out>(sum[2 * i]), factor.of<Out>(sum[2 * i + 1]));
+      for (int i = 0; i < C::sums / 2; ++i) pairs[i] = pair_of(Out{}, sum[2 * i], sum[2 * i + 1]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < C::sums / 2; ++i) pairs[i] = pair_of(Out{}, factor * sum[2 * i], factor * sum[2 * i + 1]);
+    }
   }
-  __device__ __forceinline__ void take(const TensorArgs& args, const float (&sum)[C::sums], int first_row, int first_col) {
-    const PlainFactor factor(args.epilogue);
+  __device__ __forceinline__ void round(const TensorArgs& args, float factor, const float (&sum)[C::sums]) {
     if (std::is_same_v<typename C::Kind, ptx::F16> || (C::Kind::bytes == 1 && args.out_element == Element::f16))
       round_as<__half>(factor, sum);
     else round_as<__nv_bfloat16>(factor, sum);
-    row = first_row;
-    col = first_col;
   }
 
   // 64 columns of it, by way of one of two boxes.
@@ -51,32 +53,7 @@ struct Waiting {
     ptx::store_box(args.c, box + warp * 16 * 128, col + part * 64, row + warp * 16);
     ptx::commit_stores();
   }
-  __device__ __forceinline__ void store_all(const TensorArgs& args, const TileShared<C>& shared, int consumer) const {
-#pragma unroll
-    for (int part = 0; part < parts; ++part) store(args, shared, consumer, part);
-  }
 };
-
-// As sum_stages, of a tile of as many stages as a result has boxes, at least; the results of the tile before are stored
-// beside it.
-template <class C>
-__device__ __forceinline__ void sum_beside(const TensorArgs& args, const TileShared<C>& shared, Ring<C::stages>& ring, int count,
-                                           int row, std::uint32_t givers, int consumer, const Waiting<C>& waiting,
-                                           typename C::Sum (&sum)[1][C::sums]) {
-  int before = 0;
-#pragma unroll
-  for (int part = 0; part < Waiting<C>::parts; ++part) {
-    ptx::wait(shared.full(ring.stage), ring.parity);
-    multiply_stage<C>(shared, ring.stage, row, sum, part > 0);
-    waiting.store(args, shared, consumer, part);
-    ptx::wait_for_products<1>();
-    if (part > 0) release<C, false>(shared, before, givers);
-    before = ring.stage;
-    ring.advance();
-  }
-  add_stages<C, C::cols>(shared, ring, Waiting<C>::parts, count, row, givers, before, sum);
-  end_sums<C, C::cols>(shared, before, givers, sum);
-}
 
 // As consume, of whole tiles whose results are plain and wait.
 template <class C>
@@ -84,28 +61,54 @@ __device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& sha
   const Sharing<C> sharing(rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();
   const int first_row = consumer * 64;
+  const float factor = PlainFactor(args.epilogue).real;
+  std::int32_t unit = first_unit(C::cluster);
+  if (unit >= args.units) return;
+
   Ring<C::stages> ring;
   Waiting<C> waiting;
+  typename C::Sum sum[1][C::sums];
+  ptx::wait(shared.full(ring.stage), ring.parity);
+  multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   bool any = false;
-  for (std::int32_t unit = first_unit(C::cluster); unit < args.units; unit += unit_step(C::cluster)) {
-    typename C::Sum sum[1][C::sums];
-    if (any && args.depth >= Waiting<C>::parts) {
-      sum_beside<C>(args, shared, ring, args.depth, first_row, givers, consumer, waiting, sum);
-    } else {
-      if (any) waiting.store_all(args, shared, consumer);
-      if (args.depth <= 0)
+  while (true) {
+    // The tile's first stage is under way.
+    int before = ring.stage;
+    ring.advance();
 #pragma unroll
-        for (int i = 0; i < C::sums; ++i) sum[0][i] = 0;
-      int before = -1;
-      add_stages<C, C::cols>(shared, ring, 0, args.depth, first_row, givers, before, sum);
-      end_sums<C, C::cols>(shared, before, givers, sum);
+    for (int part = 0; part < Waiting<C>::parts; ++part) {
+      ptx::wait(shared.full(ring.stage), ring.parity);
+      multiply_stage<C>(shared, ring.stage, first_row, sum, true);
+      if (any) waiting.store(args, shared, consumer, part);
+      ptx::wait_for_products<1>();
+      release<C, false>(shared, before, givers);
+      before = ring.stage;
+      ring.advance();
     }
+    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts, args.depth - 1, first_row, givers, before, sum);
+
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    multiply_stage<C>(shared, ring.stage, first_row, sum, true);
     const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
-    waiting.take(args, sum[0], (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
-                 (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols);
+    waiting.row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row;
+    waiting.col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
     any = true;
+    ptx::wait_for_products<1>();
+    release<C, false>(shared, before, givers);
+    before = ring.stage;
+    ring.advance();
+    ptx::wait_for_products<0>();
+    ptx::touch(sum[0]);
+    release<C, false>(shared, before, givers);
+    waiting.round(args, factor, sum[0]);
+
+    unit += unit_step(C::cluster);
+    if (unit >= args.units) break;
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   }
-  if (any) waiting.store_all(args, shared, consumer);
+#pragma unroll
+  for (int part = 0; part < Waiting<C>::parts; ++part) waiting.store(args, shared, consumer, part);
   if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 

@@ -97,7 +97,12 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     const std::int64_t most = !shape.joins ? most_splits : wish.splits == 0 ? 2 : most_together, wished = std::min<std::int64_t>(wish.splits, most);
     for (std::int64_t splits = 1; splits <= most; ++splits) {
       if (wished != 0 ? splits != wished : splits > 1 && stages / splits < (shape.joins ? least_joined : least_stages)) continue;
-      TilePlan plan = planned(shape, m, n, stages, splits, processors);
+      TileShape here = shape;
+      if (results == 1 && splits == 1 && stages >= least_waiting_depth) {
+        here.tile_us -= shape.waiting_us;
+        here.last_us += shape.waiting_us;
+      }
+      TilePlan plan = planned(here, m, n, stages, splits, processors);
       if (!has_room(shape, plan)) {
         if (wish.splits == 0) continue;
         plan = planned(shape, m, n, stages, 1, processors);

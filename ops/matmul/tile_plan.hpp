@@ -14,12 +14,13 @@ struct TileShape {
   double last_us;   // what is hidden so but for a block's last tile
   double strip_us = 0;  // as stage_us, of a strip of few columns; 0: the kernel has no strips
   bool joins = false;   // parts of a sum are made by the blocks of one cluster
+  double waiting_us = 0;  // of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products
 };
 using TileShapes = std::span<const TileShape>;
 
 // The tiles that kernels were made for, the largest first; the last one's results are stored beside the next tile's
 // products. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
-inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2},
+inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2, false, 1.2},
                                             {128, 128, 1, 1, 0.333, 1.2, 0, 0.2, true},
                                             {128, 64, 1, 1, 0.205, 1.0, 0, 0, true},
                                             {64, 64, 1, 1, 0.165, 0.6, 0},
@@ -30,6 +31,9 @@ inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0
                                                           {128, 128, 1, 1, 0.36, 1.2, 0, 0.2, true},
                                                           {128, 64, 1, 1, 0.23, 1.0, 0, 0, true},
                                                           {64, 64, 1, 1, 0.185, 0.6, 0}};
+
+// Results wait where a sum has as many stages, so that there is time to store them in.
+inline constexpr std::int64_t least_waiting_depth = 6;
 
 // Sums of splits wait in spare memory of this size, beside a counter for each tile.
 inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_split_tiles = std::int64_t{1} << 16;
@@ -42,7 +46,6 @@ struct TilePlan {
   std::int32_t together = 1;  // blocks of a cluster, each of which makes a part of a tile's sums
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each part
   double microseconds = 0;                  // what the model tells
-
   std::int64_t blocks = 0;                  // as many as there are parts of tiles
 };
 
