@@ -36,22 +36,44 @@ struct Waiting {
     else round_as<__nv_bfloat16>(factor, sum);
   }
 
-  // 64 columns of it, by way of one of two boxes.
-  __device__ __forceinline__ void store(const TensorArgs& args, const TileShared<C>& shared, int consumer, int part) const {
-    const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32, r = warp * 16 + lane % 16;
-    unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
-    if (lane == 0) ptx::wait_until_read<1>();
-    __syncwarp();
+  // 64 columns of it, by way of a box.
+  __device__ __forceinline__ void fill(unsigned char* box, int part) const {
+    const int me = fresh_thread() % 128, lane = me % 32, r = me / 32 * 16 + lane % 16;
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
       const std::uint32_t* const at = pairs + 2 * (part * 8 + j);
       ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
     }
-    ptx::fence_shared();
-    __syncwarp();
-    if (lane != 0) return;
+  }
+  __device__ __forceinline__ void send(const TensorArgs& args, const unsigned char* box, int part) const {
+    const int warp = fresh_thread() % 128 / 32;
     ptx::store_box(args.c, box + warp * 16 * 128, col + part * 64, row + warp * 16);
     ptx::commit_stores();
+  }
+
+  // Two boxes in turn: one is filled while the copy engine may still read the other.
+  __device__ __forceinline__ void store(const TensorArgs& args, const TileShared<C>& shared, int consumer, int part) const {
+    unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
+    const bool first = fresh_thread() % 32 == 0;
+    if (first) ptx::wait_until_read<1>();
+    __syncwarp();
+    fill(box, part);
+    ptx::fence_shared();
+    __syncwarp();
+    if (first) send(args, box, part);
+  }
+
+  // Of a block's last tile: this consumer's rows of A's stages are boxes enough, for nobody needs them any more.
+  __device__ __forceinline__ void store_last(const TensorArgs& args, const TileShared<C>& shared, int consumer) const {
+    static_assert(parts <= C::stages && C::cluster_cols == 1 && C::a_bytes == C::consumers * C::box_bytes);
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      unsigned char* const box = shared.a(part) + consumer * C::box_bytes;
+      fill(box, part);
+      ptx::fence_shared();
+      __syncwarp();
+      if (fresh_thread() % 32 == 0) send(args, box, part);
+    }
   }
 };
 
@@ -107,8 +129,7 @@ __device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& sha
     ptx::wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, false);
   }
-#pragma unroll
-  for (int part = 0; part < Waiting<C>::parts; ++part) waiting.store(args, shared, consumer, part);
+  waiting.store_last(args, shared, consumer);
   if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
