@@ -42,6 +42,13 @@ class Sizes(cli_case.Case):
             self.fails(2, "larger than 2^63", "bench", "matmul", "m=" + size, "n=4", "k=4")
 
 
+class Tunings(cli_case.Case):
+    def test_what_a_rung_takes_is_told(self):
+        words = ("matmul", "A.npy", "B.npy", "--device")
+        self.fails(2, "it takes no tuning", *words, "cpu", "--variant", "simd", "--tuning", "tile=9")
+        self.fails(2, "it has tile=", *words, "simt", "--variant", "shared_tiles", "--tuning", "tile=9")
+
+
 class Devices(cli_case.Case):
     def test_devices_is_device(self):
         out = self.passes("matmul", "A.npy", "B.npy", "--devices", "simt").stdout

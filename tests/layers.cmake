@@ -13,6 +13,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
+tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp ops/matmul/division_test.cpp)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
@@ -27,7 +28,7 @@ tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/
              tessera/cli/tune_words.cpp)
 target_link_libraries(test_cli PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
-tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/tile_plan_test.cpp
+tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/tile_plan_test.cpp ops/matmul/tile_waves_test.cpp
              ops/matmul/warp_layout_test.cpp ops/matmul/warp_plan_test.cpp)
 tessera_test(tensor_cores ops/matmul/mma_layout_test.cpp ops/matmul/mma_plan_test.cpp)
 # CUDA's kernels compiled as C++, with what stands for CUDA found first.
@@ -105,4 +106,5 @@ include(tracing.cmake)
 include(agreement.cmake)
 include(faults.cmake)
 include(fuzz.cmake)
+include(products.cmake)
 tessera_script(readme_tables ${TESSERA_PYTHON} tools/readme_tables --check)

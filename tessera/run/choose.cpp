@@ -79,7 +79,8 @@ bool transfer_pays(const Operation& operation, const Arguments& arguments, const
 }
 
 std::string known_tunings(const Variant& variant) {
-  std::string out;
+  if (std::ranges::all_of(variant.choices, [](const Choice& c) { return c.defaults().empty(); })) return "takes no tuning";
+  std::string out = "has ";
   constexpr std::size_t most = 4;
   for (std::size_t i = 0; i < std::min(most, variant.choices.size()); ++i)
     out += (i == 0 ? "" : "; ") + to_string(variant.choices[i].defaults());
@@ -104,7 +105,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
     if (!first_reason) first_reason = reason;
   }
   if (first_reason) return first_reason;
-  return "has no choice with " + to_string(request.tuning.value_or(Tuning{})) + "; it has " +
+  return "has no choice with " + to_string(request.tuning.value_or(Tuning{})) + "; it " +
          known_tunings(variant);
 }
 

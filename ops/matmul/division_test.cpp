@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product in parts is the whole product: bit for bit where the sums are whole, within the bound where they
+// are made in steps.
+#include "tessera/core/division.hpp"
+#include <gtest/gtest.h>
+#include <cstring>
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+const Operation& operation() { return *find_operation("matmul"); }
+
+Division division_of(const Arguments& arguments) { return (*find_division("matmul"))(arguments); }
+
+std::vector<char> bytes_of_result(const Arguments& arguments) {
+  const Array packed = packed_copy(arguments.array("C"));
+  const char* const first = packed.as<char>();
+  return {first, first + packed.view().bytes()};
+}
+
+// Cuts at odd multiples of the granule, in both directions.
+std::vector<Tile> tiles_of(const Division& division) {
+  std::vector<Tile> out;
+  for (std::int64_t i = 0; i < division.rows; i += 3 * division.row_granule)
+    for (std::int64_t j = 0; j < division.cols; j += 5 * division.col_granule)
+      out.push_back({{i, std::min(i + 3 * division.row_granule, division.rows)},
+                     {j, std::min(j + 5 * division.col_granule, division.cols)},
+                     {0, division.depth}});
+  return out;
+}
+
+void compute(const Plan& plan, const Arguments& part) {
+  Placed placed(plan, part);
+  placed.upload();
+  placed.launch();
+  placed.fetch();
+}
+
+struct Trial {
+  Element element;
+  std::string device;
+  Case problem;
+  std::optional<std::string> variant = {};
+};
+
+class InParts : public testing::TestWithParam<Trial> {};
+
+TEST_P(InParts, IsTheWholeProduct) {
+  const Trial& trial = GetParam();
+  Inputs inputs(operation(), trial.element, trial.problem, 5, {.padding = 3});
+  Arguments& arguments = inputs.arguments();
+  const Plan plan =
+      choose(operation(), arguments, {.device = trial.device, .variant = trial.variant, .cached = false});
+  inputs.poison();
+  compute(plan, arguments);
+  const auto whole = bytes_of_result(arguments);
+  inputs.poison();
+  const Division division = division_of(arguments);
+  ASSERT_TRUE(division.same_bits(plan.device.where));
+  for (const Tile& tile : tiles_of(division)) compute(plan, division.part(tile));
+  EXPECT_TRUE(bytes_of_result(arguments) == whole);
+  EXPECT_TRUE(inputs.padding_intact());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Matmul, InParts,
+    testing::Values(
+        Trial{Element::f32, "cpu:threads=2", {{{"m", 131}, {"n", 203}, {"k", 777}}}},
+        Trial{Element::f64,
+              "cpu:threads=1",
+              {{{"m", 61}, {"n", 83}, {"k", 300}}, {{"op-a", "transpose"}, {"op-b", "transpose"}}}},
+        Trial{Element::i32, "cpu:threads=1", {{{"m", 61}, {"n", 83}, {"k", 30}}}},
+        Trial{Element::f32,
+              "cpu:threads=1",
+              {{{"m", 61}, {"n", 83}, {"k", 70}},
+               {{"beta", "0.5"}, {"alpha", "-2"}},
+               Distribution::normal,
+               {"C0"}}},
+        Trial{Element::f32,
+              "cpu:threads=1",
+              {{{"m", 61}, {"n", 83}, {"k", 70}},
+               {{"activation", "relu"}, {"bias-along", "rows"}},
+               Distribution::normal,
+               {"bias", "scale-a"}}},
+        Trial{Element::e4m3,
+              "cpu:threads=1",
+              {{{"m", 50}, {"n", 90}, {"k", 70}},
+               {{"scale-b-per", "tensor"}},
+               Distribution::normal,
+               {"scale-a", "scale-b", "bias"}}},
+        Trial{Element::f32, "cpu:threads=1", {{{"m", 61}, {"n", 83}, {"k", 70}}}, "naive"},
+        Trial{Element::f32, "cpu:threads=1", {{{"m", 61}, {"n", 83}, {"k", 70}}}, "blocked"},
+        Trial{Element::f32, "simt:threads=2", {{{"m", 61}, {"n", 96}, {"k", 64}}}},
+        Trial{Element::f64, "simt:threads=1", {{{"m", 50}, {"n", 64}, {"k", 33}}}, "shared_tiles"},
+        Trial{Element::f32, "cpu:threads=1", {{{"m", 61}, {"n", 83}, {"k", 0}}}}));
+
+TEST(InSteps, ASumMadeInStepsIsWithinTheBound) {
+  for (const Element element : {Element::f32, Element::f64, Element::i32}) {
+    const Case problem{
+        {{"m", 61}, {"n", 83}, {"k", 200}}, {{"beta", "2"}, {"alpha", "3"}}, Distribution::normal, {"C0"}};
+    Inputs inputs(operation(), element, problem, 7);
+    Arguments& arguments = inputs.arguments();
+    inputs.poison();
+    const Division division = division_of(arguments);
+    ASSERT_GT(division.depth_granule, 0);
+    for (std::int64_t l = 0; l < division.depth; l += 64) {
+      Tile tile = division.whole();
+      tile.depth = {l, std::min(l + 64, division.depth)};
+      const Arguments part = division.part(tile);
+      compute(choose(operation(), part, {.device = "cpu:threads=1", .cached = false}), part);
+    }
+    EXPECT_TRUE(verify(operation(), arguments).passed) << name_of(element);
+  }
+}
+
+TEST(InSteps, WhatFollowsASumKeepsItWhole) {
+  Inputs inputs(operation(), Element::bf16, {{{"m", 32}, {"n", 32}, {"k", 64}}}, 1);
+  EXPECT_EQ(division_of(inputs.arguments()).depth_granule, 0);
+}
+
+TEST(ATile, ReadsItsRowsOfAAndItsColumnsOfB) {
+  Inputs inputs(operation(), Element::f32, {{{"m", 64}, {"n", 96}, {"k", 32}}, {{"op-a", "transpose"}}}, 1);
+  const Division division = division_of(inputs.arguments());
+  const Tile tile{{16, 48}, {32, 96}, {0, 16}};
+  EXPECT_EQ(division.reads(tile),
+            (std::vector<Slice>{{"A", {{0, 16}, {16, 48}}}, {"B", {{0, 16}, {32, 96}}}}));
+  EXPECT_EQ(division.writes(tile), (std::vector<Slice>{{"C", {{16, 48}, {32, 96}}}}));
+  EXPECT_EQ(division.flops(tile), 2.0 * 32 * 64 * 16);
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/division.hpp"
+#include <map>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+std::map<std::string, Divide>& divisions() {
+  static std::map<std::string, Divide> all;
+  return all;
+}
+
+}  // namespace
+
+ArrayView part_of(const ArrayView& array, const std::vector<Interval>& box) {
+  if (box.size() != array.extents.size())
+    throw Error(Error::Kind::internal, "a part of " + std::to_string(box.size()) +
+                                           " dimensions of an array of " +
+                                           std::to_string(array.extents.size()));
+  ArrayView out = array;
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    if (box[d].first < 0 || box[d].size() < 0 || box[d].last > array.extents[d])
+      throw Error(Error::Kind::internal, "a part from " + std::to_string(box[d].first) + " to " +
+                                             std::to_string(box[d].last) + " of an extent of " +
+                                             std::to_string(array.extents[d]));
+    out.extents[d] = box[d].size();
+    offset += box[d].first * array.strides[d];
+  }
+  if (out.data != nullptr && out.count() != 0)
+    out.data = static_cast<char*>(out.data) + offset * static_cast<std::int64_t>(size_of(array.element));
+  return out;
+}
+
+std::size_t bytes_of(const Slice& slice, const ArrayView& array) {
+  Extents extents;
+  for (const Interval& side : slice.box) extents.push_back(side.size());
+  return bytes_of(array.element, extents);
+}
+
+void enlist_division(const std::string& operation, Divide divide) {
+  divisions()[operation] = std::move(divide);
+}
+
+const Divide* find_division(const std::string& operation) {
+  const auto found = divisions().find(operation);
+  return found == divisions().end() ? nullptr : &found->second;
+}
+
+}  // namespace tessera

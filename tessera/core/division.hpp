@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an operation says that its result can be cut: into parts that are computed apart, by unlike devices
+// or one after another, and what each part reads. An operation that says nothing runs as a whole.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/device.hpp"
+
+namespace tessera {
+
+// From first to last, which is excluded.
+struct Interval {
+  std::int64_t first = 0, last = 0;
+
+  std::int64_t size() const { return last - first; }
+  bool empty() const { return last <= first; }
+  auto operator<=>(const Interval&) const = default;
+};
+
+// A part of a result, and of the sum behind each of its elements where that can be made in steps.
+struct Tile {
+  Interval rows, cols, depth;
+
+  bool empty() const { return rows.empty() || cols.empty(); }
+  auto operator<=>(const Tile&) const = default;
+};
+
+// What a tile reads or writes of an array, as that lies in memory: an interval of each dimension.
+struct Slice {
+  std::string array;
+  std::vector<Interval> box;
+
+  auto operator<=>(const Slice&) const = default;
+};
+
+struct Division {
+  enum class Joining {
+    placed,  // a part is a piece of the result
+    added,   // the result is the sum of the parts, in their order
+  };
+
+  std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
+  // A cut lies at a multiple of these; a depth granule of 0: sums are not cut.
+  std::int64_t row_granule = 1, col_granule = 1, depth_granule = 0;
+  Joining joining = Joining::placed;
+  // Whether a tile of the whole depth, computed there alone, has the bits that it has inside the whole,
+  // computed by the same variant in the same tuning.
+  std::function<bool(Where)> same_bits;
+  std::function<double(const Tile&)> flops;
+  std::function<std::vector<Slice>(const Tile&)> reads;  // without what an earlier step of the sum left
+  std::function<std::vector<Slice>(const Tile&)> writes;
+  // The arguments that compute the tile: views into the whole's arrays, nothing is copied. A tile whose depth
+  // does not begin with the sum adds to what its output holds.
+  std::function<Arguments(const Tile&)> part;
+
+  Tile whole() const { return {{0, rows}, {0, cols}, {0, depth}}; }
+};
+
+// The part of an array; its memory, where it has any, is the array's.
+ArrayView part_of(const ArrayView& array, const std::vector<Interval>& box);
+std::size_t bytes_of(const Slice& slice, const ArrayView& array);
+
+// Throws Error where arguments cannot be cut that others of the operation can.
+using Divide = std::function<Division(const Arguments&)>;
+
+void enlist_division(const std::string& operation, Divide divide);
+const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
+
+}  // namespace tessera

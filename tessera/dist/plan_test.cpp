@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of products on devices that are only described. The times of one H200 are those of another simulation
+// of the same orders: 60.4, 345 and 51 TFLOP/s and a link of 55.6 GB/s.
+#include "tessera/dist/plan.hpp"
+#include <gtest/gtest.h>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include "tessera/core/operation.hpp"
+#include "tessera/dist/clock.hpp"
+#include "tessera/dist/split.hpp"
+
+namespace tessera::dist {
+namespace {
+
+constexpr double h200_f64 = 60.4e12, h200_tf32 = 345e12, h200_f32 = 51e12;
+
+Device gpu(double flops, std::int64_t memory = 0) {
+  return {.name = "gpu",
+          .kind = "gpu",
+          .flops_per_second = flops,
+          .bytes_in_per_second = 55.6e9,
+          .bytes_out_per_second = 55.5e9,
+          .memory_bytes = memory};
+}
+
+std::vector<Device> peers(std::size_t count, double flops) {
+  std::vector<Device> out(count, gpu(flops));
+  for (std::size_t d = 0; d < count; ++d) {
+    out[d].peer_bytes_per_second = 370e9;
+    for (std::size_t other = 0; other < count; ++other)
+      if (other != d) out[d].peers.push_back(other);
+  }
+  return out;
+}
+
+struct Product {
+  Arguments arguments;
+  Division division;
+
+  Product(Element element, std::int64_t m, std::int64_t n, std::int64_t k)
+      : arguments(arguments_of(element, m, n, k)), division((*find_division("matmul"))(arguments)) {}
+
+  static Arguments arguments_of(Element element, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const auto view = [element](std::int64_t rows, std::int64_t cols) {
+      return ArrayView{nullptr, element, {rows, cols}, {cols, 1}};
+    };
+    return {find_operation("matmul")->signature, element, {{"A", view(m, k)}, {"B", view(k, n)}}, {}};
+  }
+
+  Plan plan(const std::vector<Device>& devices, const Manner& manner) const {
+    return make_plan(division, arguments, devices, rows_by_speed(division, arguments, devices), manner);
+  }
+  double milliseconds(const Plan& plan) const { return 1e3 * run_virtually(plan, division, arguments).end(); }
+  double best(const Device& device, std::initializer_list<double> sweeps) const {
+    double least = INFINITY;
+    for (const std::int64_t tile : {1024, 2048, 4096, 8192})
+      for (const double sweep : sweeps)
+        least = std::min(least, milliseconds(plan({device}, {tile, 512, sweep})));
+    return least;
+  }
+};
+
+// Every tile of the result is summed over its whole depth, in order, once; every step has what it reads, and
+// nothing is held beyond what the plan says.
+void check(const Product& product, const Plan& plan) {
+  double flops = 0;
+  for (std::size_t d = 0; d < plan.parts.size(); ++d) {
+    const Part& part = plan.parts[d];
+    std::map<std::size_t, std::int64_t> depths;
+    std::set<std::size_t> here;
+    std::int64_t bytes = 0;
+    for (std::size_t s = 0; s < part.steps.size(); ++s) {
+      const Step& step = part.steps[s];
+      if (s >= Plan::ahead)
+        for (const std::size_t piece : part.steps[s - Plan::ahead].drops) {
+          EXPECT_EQ(here.erase(piece), 1u);
+          bytes -= plan.pieces[piece].bytes;
+        }
+      for (const Copy& copy : step.copies) {
+        EXPECT_TRUE(here.insert(copy.piece).second) << "copied though it is here";
+        bytes += plan.pieces[copy.piece].bytes;
+      }
+      if (plan.devices[d].memory_bytes > 0) {
+        EXPECT_LE(bytes, plan.devices[d].memory_bytes);
+      }
+      for (const std::size_t piece : step.reads)
+        EXPECT_TRUE(!plan.devices[d].copies() || here.contains(piece))
+            << "step " << s << " lacks piece " << piece;
+      EXPECT_EQ(step.begins, !depths.contains(step.number));
+      EXPECT_EQ(step.tile.depth.first, depths[step.number]);
+      depths[step.number] = step.tile.depth.last;
+      EXPECT_EQ(step.ends, step.tile.depth.last == product.division.depth);
+    }
+    for (const auto& [tile, depth] : depths) EXPECT_EQ(depth, product.division.depth);
+    flops += plan.flops(product.division, d);
+  }
+  EXPECT_EQ(flops, product.division.flops(product.division.whole()));
+}
+
+TEST(Plan, ReproducesTheTimesOfTheTwoOrders) {
+  const Product f64(Element::f64, 8192, 8192, 8192), f64_large(Element::f64, 16384, 16384, 16384),
+      tf32(Element::f32, 32768, 32768, 32768), f32(Element::f32, 16384, 16384, 16384);
+  EXPECT_NEAR(f64.best(gpu(h200_f64), {0.25, 0.5}), 24.2, 0.03 * 24.2);
+  EXPECT_NEAR(tf32.best(gpu(h200_tf32), {0.5}), 212, 0.03 * 212);
+  EXPECT_NEAR(f32.best(gpu(h200_f32), {0.25}), 178, 0.05 * 178);
+  EXPECT_NEAR(f64_large.best(gpu(h200_f64), {0.25}), 156.3, 0.07 * 156.3);
+  // Tile after tile takes longer, by as much as there.
+  EXPECT_NEAR(f64.best(gpu(h200_f64), {0}), 28.8, 0.10 * 28.8);
+  EXPECT_NEAR(f64_large.best(gpu(h200_f64), {0}), 165.2, 0.05 * 165.2);
+  EXPECT_NEAR(tf32.best(gpu(h200_tf32), {0}), 275, 0.06 * 275);
+}
+
+TEST(Plan, IsTheSameForTheSameCall) {
+  const Product product(Element::f32, 4096, 3000, 5000);
+  const auto devices = peers(3, h200_f32);
+  const Plan one = make_plan(product.division, product.arguments, devices);
+  const Plan other = make_plan(product.division, product.arguments, devices);
+  ASSERT_EQ(one.tiles, other.tiles);
+  for (std::size_t d = 0; d < 3; ++d) {
+    ASSERT_EQ(one.parts[d].steps.size(), other.parts[d].steps.size());
+    for (std::size_t s = 0; s < one.parts[d].steps.size(); ++s)
+      EXPECT_EQ(one.parts[d].steps[s].reads, other.parts[d].steps[s].reads);
+  }
+  check(product, one);
+}
+
+TEST(Plan, EachPieceCrossesTheHostsLinkOnce) {
+  const Product product(Element::f64, 16384, 16384, 16384);
+  const std::int64_t matrix = std::int64_t{16384} * 16384 * 8;
+  for (const std::size_t count : {1u, 2u, 4u}) {
+    const Plan plan = product.plan(peers(count, h200_f64), {2048, 1024, 0.25});
+    check(product, plan);
+    EXPECT_EQ(plan.bytes_from_host(), 2 * matrix);
+    EXPECT_EQ(plan.bytes_from_peers(), static_cast<std::int64_t>(count - 1) * matrix);
+  }
+  // Devices that cannot see each other's memory fetch B each for itself.
+  const Plan alone = product.plan(std::vector<Device>(4, gpu(h200_f64)), {2048, 1024, 0.25});
+  check(product, alone);
+  EXPECT_EQ(alone.bytes_from_host(), 5 * matrix);
+}
+
+TEST(Plan, FourDevicesWithPeersStayBoundByComputing) {
+  const Product product(Element::f64, 16384, 16384, 16384);
+  const double four = product.milliseconds(product.plan(peers(4, h200_f64), {2048, 1024, 0.25}));
+  EXPECT_LE(four, 1.2 * 36.4);
+  // Without them, the links: 48.3 ms.
+  EXPECT_GE(product.milliseconds(product.plan(std::vector<Device>(4, gpu(h200_f64)), {2048, 1024, 0.25})),
+            48.3);
+}
+
+TEST(Plan, StaysWithinItsMemory) {
+  const Product product(Element::f64, 16384, 16384, 16384);
+  const std::int64_t operands = std::int64_t{2} * 16384 * 16384 * 8;
+  const double without =
+      product.milliseconds(make_plan(product.division, product.arguments, {gpu(h200_f64)}));
+  const Plan limited = make_plan(product.division, product.arguments, {gpu(h200_f64, operands / 4)});
+  EXPECT_FALSE(limited.held);
+  EXPECT_LE(limited.parts[0].bytes, operands / 4);
+  check(product, limited);
+  EXPECT_GT(limited.bytes_from_host(), operands);
+  EXPECT_LE(product.milliseconds(limited), 1.15 * without);
+  EXPECT_THROW(make_plan(product.division, product.arguments, {gpu(h200_f64, 1 << 20)}), Error);
+}
+
+TEST(Plan, TwoTilesAndThreeStepsOfInputsHideTheCopies) {
+  // Tiles a quarter larger than what the link can feed; one at a time would wait for each to leave.
+  const Product product(Element::f64, 26624, 26624, 26624);
+  const std::int64_t tile = 13312;
+  const Plan plan = product.plan(
+      {gpu(h200_f64, least_bytes(product.division, product.arguments, {tile, 1024, 0}))}, {tile, 1024, 0});
+  check(product, plan);
+  const double bound = 1e3 * product.division.flops(product.division.whole()) / h200_f64;
+  EXPECT_LE(product.milliseconds(plan), bound / 0.95);
+}
+
+TEST(Plan, UnlikeDevicesFinishTogether) {
+  const Product product(Element::f32, 16384, 8192, 8192);
+  for (const std::vector<double>& speeds :
+       std::vector<std::vector<double>>{{1, 1}, {1, 1.8}, {1, 2}, {1, 10}, {4, 2, 1, 1}}) {
+    std::vector<Device> devices;
+    double all = 0;
+    for (const double speed : speeds) {
+      Device host{.name = "host", .kind = "host", .flops_per_second = speed * 1e11};
+      devices.push_back(host);
+      all += speed * 1e11;
+    }
+    const Plan plan = make_plan(product.division, product.arguments, devices);
+    check(product, plan);
+    EXPECT_EQ(plan.bytes_from_host(), 0);
+    const double flops = product.division.flops(product.division.whole());
+    for (std::size_t d = 0; d < speeds.size(); ++d)
+      EXPECT_NEAR(plan.flops(product.division, d) / flops, speeds[d] * 1e11 / all,
+                  0.05 * speeds[d] * 1e11 / all);
+    EXPECT_LE(product.milliseconds(plan), 1.02e3 * flops / all);
+  }
+}
+
+TEST(Plan, SmallAndEmptyProducts) {
+  for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+           {1, 1, 1}, {5, 4, 3}, {0, 4, 3}, {5, 0, 3}, {5, 4, 0}, {17, 33, 65}}) {
+    const Product product(Element::f32, m, n, k);
+    check(product, make_plan(product.division, product.arguments, peers(2, h200_f32)));
+  }
+}
+
+}  // namespace
+}  // namespace tessera::dist

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/queue.hpp"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include "tessera/core/error.hpp"
+
+namespace tessera::dist {
+
+Queue::Queue(std::vector<double> work, std::vector<double> speeds)
+    : work_(std::move(work)), owners_(work_.size()), untaken_(work_.size()), left_(work_.size()) {
+  if (speeds.empty()) throw Error(Error::Kind::internal, "a queue for no device");
+  // A device of which nothing is known is presumed to be like the others.
+  double sum = 0;
+  std::size_t known = 0;
+  for (const double speed : speeds)
+    if (speed > 0 && std::isfinite(speed)) sum += speed, ++known;
+  const double usual = known > 0 ? sum / static_cast<double>(known) : 1;
+  for (const double speed : speeds) {
+    Worker worker;
+    worker.speed = speed > 0 && std::isfinite(speed) ? speed : usual;
+    devices_.push_back(std::move(worker));
+  }
+  deal();
+}
+
+// Bands of consecutive tiles, each its device's share of the work.
+void Queue::deal() {
+  double speeds = 0, all = std::accumulate(work_.begin(), work_.end(), 0.0);
+  for (const Worker& worker : devices_) speeds += worker.speed;
+  double before = 0, ends = 0;
+  std::size_t tile = 0;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    ends += all * devices_[d].speed / speeds;
+    for (; tile < work_.size() && (d + 1 == devices_.size() || before + work_[tile] / 2 <= ends); ++tile) {
+      devices_[d].band.push_back(tile);
+      before += work_[tile];
+    }
+  }
+}
+
+double Queue::finish(const Worker& worker, double now) const {
+  if (worker.held.empty()) return now;
+  double work = 0;
+  for (const std::size_t tile : worker.held) work += work_[tile];
+  // What it holds longer than expected may be done at any moment.
+  return std::max(now, worker.since + work / worker.speed);
+}
+
+// Whether, if each of the tiles that are left went to whoever finishes it first, none would come here.
+bool Queue::leaves_to_others(std::size_t device, double now) const {
+  std::vector<double> ends;
+  for (const Worker& worker : devices_) ends.push_back(finish(worker, now));
+  for (const Worker& owner : devices_)
+    for (const std::size_t tile : owner.band) {
+      std::size_t best = device;
+      for (std::size_t d = 0; d < devices_.size(); ++d)
+        if (!devices_[d].lost &&
+            ends[d] + work_[tile] / devices_[d].speed < ends[best] + work_[tile] / devices_[best].speed)
+          best = d;
+      if (best == device) return false;
+      ends[best] += work_[tile] / devices_[best].speed;
+    }
+  return true;
+}
+
+std::optional<std::size_t> Queue::steal(double now) {
+  Worker* victim = nullptr;
+  double latest = -1;
+  for (Worker& worker : devices_) {
+    if (worker.band.empty()) continue;
+    double work = 0;
+    for (const std::size_t tile : worker.band) work += work_[tile];
+    // Nobody will do what a lost one had before it.
+    const double ends = worker.lost ? INFINITY : finish(worker, now) + work / worker.speed;
+    if (ends > latest) latest = ends, victim = &worker;
+  }
+  if (victim == nullptr) return std::nullopt;
+  const std::size_t tile = victim->band.back();
+  victim->band.pop_back();
+  return tile;
+}
+
+std::optional<std::size_t> Queue::take(std::size_t device, double now) {
+  Worker& worker = devices_[device];
+  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight) return std::nullopt;
+  if (leaves_to_others(device, now)) return std::nullopt;
+  std::optional<std::size_t> tile;
+  if (!worker.band.empty()) {
+    tile = worker.band.front();
+    worker.band.pop_front();
+  } else {
+    tile = steal(now);
+  }
+  if (!tile) return std::nullopt;
+  --untaken_;
+  if (worker.held.empty()) worker.since = now;
+  worker.held.push_back(*tile);
+  return tile;
+}
+
+bool Queue::commit(std::size_t device, std::size_t tile, double now) {
+  Worker& worker = devices_[device];
+  const auto held = std::ranges::find(worker.held, tile);
+  if (held == worker.held.end()) return false;
+  worker.held.erase(held);
+  owners_[tile] = device;
+  --left_;
+  const double seconds = now - worker.since;
+  worker.since = now;
+  if (!(seconds > 0)) return true;
+  // Recent tiles count more: a device that is throttled is seen within a few.
+  constexpr double weight = 0.25;
+  const double shown = work_[tile] / seconds;
+  if (!(shown > 0) || !std::isfinite(shown)) return true;
+  worker.speed = worker.measured ? 1 / ((1 - weight) / worker.speed + weight / shown) : shown;
+  worker.measured = true;
+  return true;
+}
+
+void Queue::lose(std::size_t device) {
+  Worker& worker = devices_[device];
+  worker.lost = true;
+  while (!worker.held.empty()) give_back(device, worker.held.back());
+}
+
+void Queue::give_back(std::size_t device, std::size_t tile) {
+  Worker& worker = devices_[device];
+  const auto held = std::ranges::find(worker.held, tile);
+  if (held == worker.held.end()) return;
+  worker.held.erase(held);
+  worker.band.push_front(tile);
+  ++untaken_;
+}
+
+std::size_t Queue::usable() const {
+  return static_cast<std::size_t>(std::ranges::count_if(devices_, [](const Worker& w) { return !w.lost; }));
+}
+
+}  // namespace tessera::dist

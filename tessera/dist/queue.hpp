@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles dealt out while devices work: each takes the next when it has room, so that a wrong guess of a speed,
+// a throttled device or a lost one costs little. It keeps no clock and no lock: whoever asks tells the time,
+// the threads of a run and a virtual clock alike.
+//
+// Tiles lie in bands, one for each device, so that neighbours, which read the same inputs, are computed
+// where these are. A device whose band is done takes from the far end of the band that would last longest.
+// At the end a slow device leaves the last tiles to a fast one that finishes them sooner, though it is busy.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace tessera::dist {
+
+class Queue {
+ public:
+  static constexpr std::size_t in_flight = 2;  // for a device: the next one's copies hide behind the first
+
+  // `work` of each tile, in any unit; `speeds` in that unit for a second, as far as known: they set the
+  // bands, and count until a device has shown its own.
+  Queue(std::vector<double> work, std::vector<double> speeds);
+
+  // A tile for the device; nothing: none for now, or, where done(), none at all.
+  std::optional<std::size_t> take(std::size_t device, double now);
+  // The tile is part of the result. Where another device has delivered it already: false.
+  bool commit(std::size_t device, std::size_t tile, double now);
+  // The device is gone: what it held goes back. What it delivered stays.
+  void lose(std::size_t device);
+  // Likewise of one tile that is not good.
+  void give_back(std::size_t device, std::size_t tile);
+
+  bool done() const { return left_ == 0; }
+  bool is_lost(std::size_t device) const { return devices_[device].lost; }
+  std::size_t usable() const;  // devices that are not lost
+  std::size_t holds(std::size_t device) const { return devices_[device].held.size(); }
+  double speed(std::size_t device) const { return devices_[device].speed; }
+  std::optional<std::size_t> owner(std::size_t tile) const { return owners_[tile]; }  // who delivered it
+
+ private:
+  struct Worker {
+    double speed = 0;
+    bool lost = false, measured = false;
+    double since = 0;  // the moment from which what it holds takes time
+    std::deque<std::size_t> band, held;
+  };
+
+  void deal();
+  double finish(const Worker& worker, double now) const;  // of all that it holds
+  bool leaves_to_others(std::size_t device, double now) const;
+  std::optional<std::size_t> steal(double now);
+
+  std::vector<double> work_;
+  std::vector<Worker> devices_;
+  std::vector<std::optional<std::size_t>> owners_;
+  std::size_t untaken_ = 0, left_ = 0;
+};
+
+}  // namespace tessera::dist

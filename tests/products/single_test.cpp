@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single products as no case of `verify` asks for them: more tiles than blocks, so that blocks that stay take
+// their second and third; any alignment, order and leading dimension; every tile with splits and strips;
+// every epilogue. Numbers are whole, so that one result is right. Drawn anew each time, with the numbers to
+// repeat it.
+#include <algorithm>
+#include <map>
+#include "on_device.hpp"
+
+namespace tessera::products {
+namespace {
+
+// A way to compute, an element, and whether the factors lie across k.
+struct Way {
+  const Variant* variant;
+  const Choice* choice;
+  Element element;
+  bool a_across, b_across;
+};
+
+std::vector<Way> ways_of(const std::vector<const Variant*>& variants) {
+  std::vector<Way> out;
+  for (const Variant* variant : variants)
+    for (const Choice& choice : variant->choices)
+      for (const auto& [element, run] : choice.run)
+        for (int layout = 0; layout < 4; ++layout)
+          out.push_back({variant, &choice, element, (layout & 1) != 0, (layout & 2) != 0});
+  return out;
+}
+
+bool promotes(const Asked& asked) {
+  return !asked.fast && (asked.a == Element::e4m3 || asked.a == Element::e5m2);
+}
+
+// Tiles of rungs whose blocks stay; others get as large a result.
+Tiled tiled_of(const Way& way, const Asked& asked, int processors) {
+  const auto tile =
+      static_cast<std::size_t>(std::max<std::int64_t>(way.choice->tuning.find("tile").value_or(0), 1) - 1);
+  matmul::TileShape shape = way.variant->name == "cluster" && promotes(asked)
+                                ? matmul::promoted_shapes[std::min<std::size_t>(tile, 3)]
+                            : way.variant->name == "cluster" ? matmul::tile_shapes[tile]
+                                                             : matmul::tile_shapes[0];
+  if (way.variant->name != "cluster") shape.cluster_rows = shape.cluster_cols = 1;
+  return {shape, processors / (shape.cluster_rows * shape.cluster_cols)};
+}
+
+// What the runs met, by what the plan says of them.
+class Met {
+ public:
+  void note(const Way& way, const Asked& asked, const Tuning& tuning, int processors) {
+    ++rounds_[way.variant->name];
+    if (way.variant->name != "cluster") return;
+    const matmul::TileShapes shapes = promotes(asked) ? matmul::TileShapes(matmul::promoted_shapes)
+                                                      : matmul::TileShapes(matmul::tile_shapes);
+    const bool turned = asked.lies_c.by_columns && asked.n > 1;
+    const auto bytes = static_cast<int>(size_of(asked.a));
+    // Operands across k that need no packing allow some tiles only: those may not be counted.
+    const bool any = bytes != 2 || (!way.a_across && !way.b_across);
+    const auto tile = tuning.find("tile").value_or(0);
+    if (!any || tile == 0) return;
+    const matmul::TilePlan plan =
+        matmul::plan_tiles(shapes, turned ? asked.n : asked.m, turned ? asked.m : asked.n, asked.k,
+                           128 / bytes, processors, (1u << shapes.size()) - 1,
+                           {.tile = static_cast<int>(tile),
+                            .splits = static_cast<int>(tuning["splits"]),
+                            .strips = static_cast<int>(tuning["strips"])});
+    const matmul::TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
+    const std::string name = "tile " + std::to_string(plan.tile + 1);
+    ++rounds_[name];
+    if (plan.together == 1 && plan.units > processors / (shape.cluster_rows * shape.cluster_cols))
+      ++rounds_[name + ", second tiles"];
+    if (plan.strips.strips > 0) ++rounds_[name + ", strips"];
+    if (plan.order.splits > 1) ++rounds_[name + ", parts in memory"];
+    if (plan.together > 1) ++rounds_[name + ", parts in a cluster"];
+  }
+  void expect(const std::string& what) const {
+    EXPECT_GT(rounds_.contains(what) ? rounds_.at(what) : 0, 0) << "no run met " << what;
+  }
+  std::string text() const {
+    std::string out;
+    for (const auto& [what, count] : rounds_) out += "  " + what + ": " + std::to_string(count) + "\n";
+    return out;
+  }
+
+ private:
+  std::map<std::string, int> rounds_;
+};
+
+class Products : public OnDevice {
+ protected:
+  // Each way once, in any order; then, on a GPU, again while there is time.
+  void try_all(const std::vector<const Variant*>& variants, double seconds) {
+    std::vector<Way> ways = ways_of(variants);
+    const bool gpu = device_.where == Where::cuda;
+    Rounds rounds(seconds, gpu ? std::nullopt : std::optional(ways.size() + 1));
+    std::cout << rounds.text() << " and more, of " << ways.size() << " ways\n";
+    Random order = rounds.next();
+    std::ranges::shuffle(ways, order);
+    int wrong_ones = 0;
+    for (std::size_t at = 0; !ways.empty() && rounds.more() && wrong_ones < 5; ++at) {
+      Random random = rounds.next();
+      wrong_ones += try_one(ways[at % ways.size()], random, rounds) ? 0 : 1;
+    }
+    std::cout << rounds.round() << " products, " << refused_ << " refused\n" << met_.text();
+    if (gpu && rounds.all_of(3 * ways.size())) expect_everything_met();
+  }
+
+ private:
+  bool try_one(const Way& way, Random& random, const Rounds& rounds) {
+    Asked asked = draw_kind(*way.variant, way.element, random);
+    const Tiled tiled = tiled_of(way, asked, device_.processors);
+    if (device_.where != Where::cuda) draw_small_sizes(asked, random);
+    else if (once_in(random, 4)) draw_large_sizes(asked, tiled, random);
+    else draw_sizes(asked, random);
+    draw_lies(asked, random);
+    set_layout(asked, way.a_across, way.b_across, random);
+    const Tuning tuning = draw_tuning(*way.choice, random);
+    Product product(run_, operation_called("matmul"), asked, random);
+    const auto wrong = wrong_by(*way.variant, *way.choice, tuning, product, once_in(random, 2) ? 2 : 1);
+    if (!wrong) ++refused_;
+    else met_.note(way, asked, tuning, device_.processors);
+    const bool right = !wrong || wrong->empty();
+    EXPECT_TRUE(right) << way.variant->name << ' ' << to_string(tuning) << ": " << to_string(asked) << "\n"
+                       << *wrong << "\n"
+                       << rounds.text();
+    return right;
+  }
+
+  void expect_everything_met() const {
+    for (int tile = 1; tile <= matmul::tile_count; ++tile)
+      met_.expect("tile " + std::to_string(tile) + ", second tiles");
+    for (const char* what :
+         {"tile 1, strips", "tile 2, strips", "tile 1, parts in memory", "tile 4, parts in memory",
+          "tile 5, parts in memory", "tile 2, parts in a cluster", "tile 3, parts in a cluster"})
+      met_.expect(what);
+  }
+
+  Met met_;
+  int refused_ = 0;
+};
+
+// The processors' rungs: what tests a GPU is itself tested everywhere.
+TEST_F(Products, AreRightOnTheProcessors) {
+  take(Where::cpu);
+  if (IsSkipped()) return;
+  std::vector<const Variant*> variants;
+  for (const Variant* variant : ladder_of("matmul"))
+    if (variant->where == Where::cpu && !variant->yardstick) variants.push_back(variant);
+  ASSERT_FALSE(variants.empty());
+  try_all(variants, 60);
+}
+
+TEST_F(Products, AreRightOnAGpu) {
+  take(Where::cuda);
+  if (IsSkipped()) return;
+  std::vector<const Variant*> variants;
+  for (const char* name :
+       {"cluster", "tensor_cores", "warp_tiles", "wgmma", "warp_specialized", "persistent"})
+    if (const Variant* variant = variant_called("matmul", name, Where::cuda)) variants.push_back(variant);
+  ASSERT_FALSE(variants.empty());
+  try_all(variants, 30);
+}
+
+// Whoever looks for wrong results must see them.
+TEST_F(Products, WhatIsWrongIsSeen) {
+  take(Where::cpu);
+  if (IsSkipped()) return;
+  const Asked asked{.a = Element::bf16,
+                    .b = Element::bf16,
+                    .c = Element::f32,
+                    .m = 9,
+                    .n = 7,
+                    .k = 5,
+                    .lies_c = {.more = 3},
+                    .most = 8};
+  Random random(1);
+  Product product(run_, operation_called("matmul"), asked, random);
+  const Variant& naive = *variant_called("matmul", "naive", Where::cpu);
+  const Arguments& arguments = product.arguments();
+  const ArrayView c = arguments.array("C");
+  const auto compute = [&] { naive.choices.front().run.at(Element::bf16)(arguments, {}, run_); };
+  auto* const numbers = static_cast<float*>(c.data);
+  EXPECT_EQ(wrong(product, 0, 1, compute), "");
+  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[8 * c.strides[0] + 6] += 1; }), "");
+  EXPECT_NE(wrong(product, 0, 1, [] {}), "");
+  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[7] = 0; }), "") << "between lines";
+  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[-1] = 0; }), "");
+  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[8 * c.strides[0] + 7] = 0; }), "");
+  EXPECT_EQ(wrong(product, 100, 1, [&] { compute(), static_cast<char*>(run_.workspace)[99] = 1; }), "");
+  EXPECT_NE(wrong(product, 100, 1, [&] { compute(), static_cast<char*>(run_.workspace)[100] = 1; }), "");
+  EXPECT_NE(wrong(product, 100, 1, [&] { compute(), static_cast<char*>(run_.workspace)[-1] = 1; }), "");
+}
+
+}  // namespace
+}  // namespace tessera::products
