@@ -13,7 +13,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
-tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp ops/matmul/division_test.cpp)
+tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
@@ -74,6 +74,7 @@ target_compile_options(test_twins PRIVATE -O0)
 
 tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(program_lab ${TESSERA_PYTHON} tests/cli_lab_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(devices_program ${TESSERA_PYTHON} tests/devices_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(integrate_program ${TESSERA_PYTHON} tests/integrate_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(report_files ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report)
 tessera_script(tools_files ${TESSERA_PYTHON} tests/tools_test.py $<TARGET_FILE:tessera_program>)

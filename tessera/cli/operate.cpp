@@ -12,6 +12,7 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
 #include "tessera/cli/terminal.hpp"
+#include "tessera/cli/together.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/run/run.hpp"
@@ -26,6 +27,7 @@ struct Options {
   std::string device = "auto", variant, tuning, element, json, study;
   bool check = false, no_cache = false;
   FileOptions files;
+  TogetherOptions together;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
 
@@ -80,8 +82,12 @@ void declare(Words& words, const Operation& operation, Options& options) {
     if (p.is_flag())
       declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
                    type_of(p));
-  words.value("--device,--devices", options.device, "auto, cpu, simt or cuda[:N]; cpu:threads=N [auto]",
+  const bool divisible = find_division(operation.name) != nullptr;
+  words.value("--device,--devices", options.device,
+              std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
+                  (divisible ? "; a list of these, or all" : "") + " [auto]",
               "WHERE");
+  if (divisible) declare(words, options.together);
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   const bool files = !operation.signature.of(Kind::input).empty();
@@ -195,9 +201,9 @@ Request request_of(const Operation& operation, const Options& options) {
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
-  if (options.device == "all" || options.device.find(',') != std::string::npos)
-    throw Error("'" + options.device +
-                "' may be several devices; an operation runs on one (verify and bench take lists)");
+  if (names_several(options.device) && find_division(operation.name) == nullptr)
+    throw Error("'" + options.device + "' may be several devices; " + operation.name +
+                " runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
     const auto named = variants_named(operation, options.variant);
     request.variant = named.front()->name;
@@ -275,15 +281,27 @@ int run_once(const Operation& operation, const Options& options, const Command& 
   if (!options.study.empty())
     return study(operation, options.study, arguments, request, options.json, command);
   demand_room(operation, outputs, arguments, files);
+  const auto finish = [&](const auto& outcome) {
+    if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
+    write_outputs(to, operation, outputs, arguments, files);
+    return falls_short(outcome.values) ? exit_code::short_of_tolerance : exit_code::passed;
+  };
+  if (names_several(options.device) || options.together.any()) {
+    const Spread spread = spread_of(options.together, computing_devices(options.device), request);
+    const Together together = run_together(operation, arguments, spread, options.check);
+    if (to != nullptr) {
+      print(to, operation, together);
+      write_json(options.json, json_of(command, operation, arguments, together));
+      write_timeline(options.together.timeline, together);
+    }
+    return finish(together);
+  }
   const Outcome outcome = run(operation, arguments, request, options.check);
   if (to != nullptr) {
     print(to, operation, arguments, outcome);
     write_json(options.json, json_of(command, operation, arguments, outcome));
   }
-  if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
-  write_outputs(to, operation, outputs, arguments, files);
-  if (falls_short(outcome.values)) return exit_code::short_of_tolerance;
-  return exit_code::passed;
+  return finish(outcome);
 }
 
 // One after another; what fails is told and the others go on. The first failure's exit code is that of all.

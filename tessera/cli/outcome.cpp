@@ -79,15 +79,16 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
     auto& values = out["values"] = nlohmann::ordered_json::object();
     for (const auto& [name, value] : told) std::visit([&](const auto& v) { values[name] = v; }, value);
   }
-  out["check"] = nullptr;
-  if (const auto& verdict = outcome.verdict)
-    out["check"] = {
-        {"passed", verdict->passed},
-        {"method", verdict->method},
-        {"error_over_bound",
-         std::isfinite(verdict->largest_ratio) ? nlohmann::ordered_json(verdict->largest_ratio) : nullptr},
-        {"relative_l2", verdict->norm_error ? nlohmann::ordered_json(*verdict->norm_error) : nullptr}};
+  out["check"] = outcome.verdict ? json_of(*outcome.verdict) : nlohmann::ordered_json(nullptr);
   return out;
+}
+
+nlohmann::ordered_json json_of(const Verdict& verdict) {
+  return {{"passed", verdict.passed},
+          {"method", verdict.method},
+          {"error_over_bound",
+           std::isfinite(verdict.largest_ratio) ? nlohmann::ordered_json(verdict.largest_ratio) : nullptr},
+          {"relative_l2", verdict.norm_error ? nlohmann::ordered_json(*verdict.norm_error) : nullptr}};
 }
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome) {

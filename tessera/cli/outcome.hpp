@@ -11,5 +11,6 @@ namespace tessera::cli {
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome);
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                                const Outcome& outcome);
+nlohmann::ordered_json json_of(const Verdict& verdict);
 
 }  // namespace tessera::cli

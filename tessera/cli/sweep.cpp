@@ -8,7 +8,9 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/search_options.hpp"
 #include "tessera/cli/select.hpp"
+#include "tessera/cli/sweep_split.hpp"
 #include "tessera/cli/terminal.hpp"
+#include "tessera/core/division.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
@@ -33,10 +35,13 @@ constexpr const char* about =
     "--table y,x puts x across and y down; --table unroll,prefetch,outputs,tile puts the last across. What\n"
     "cannot run says n/a, with the reason below. With several devices the processors come first, and their\n"
     "fastest variant stands beside the tables of the others. With --resume, a sweep that was stopped goes "
-    "on.";
+    "on.\n\n"
+    "--split divides the result's rows among the devices instead, once for each of the splits: what each "
+    "device\n"
+    "took, and the ratio.";
 
 struct SweepOptions : SearchOptions {
-  std::string table;
+  std::string table, split;
   bool times = false;
 };
 
@@ -243,6 +248,11 @@ int sweep(const Command& command) {
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
+  if (operation == nullptr || find_division(operation->name) != nullptr)
+    words.value("--split", options.split,
+                "instead: the rows that each of several devices computes, and what each took: "
+                "32:3040,1:1,auto,dynamic",
+                "A:B,…");
   words.flag("--times", options.times, "cells of tables are times, not rates");
   words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.closing(exit_codes);
@@ -252,6 +262,7 @@ int sweep(const Command& command) {
       given[i] += std::string("=") + of_the_run;
   if (!words.read(given)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
+  if (!options.split.empty()) return sweep_splits(*operation, options, options.split, command);
   if (options.variants.empty()) throw Error(std::string("which variant? usage: ") + usage);
   return Sweep(*operation, options, command).run();
 }

@@ -37,15 +37,9 @@ struct Slice {
 };
 
 struct Division {
-  enum class Joining {
-    placed,  // a part is a piece of the result
-    added,   // the result is the sum of the parts, in their order
-  };
-
   std::int64_t rows = 0, cols = 1, depth = 0;  // the result's extents; the length of its sums
   // A cut lies at a multiple of these; a depth granule of 0: sums are not cut.
   std::int64_t row_granule = 1, col_granule = 1, depth_granule = 0;
-  Joining joining = Joining::placed;
   // Whether a tile of the whole depth, computed there alone, has the bits that it has inside the whole,
   // computed by the same variant in the same tuning.
   std::function<bool(Where)> same_bits;

@@ -7,8 +7,13 @@
 
 namespace tessera::dist {
 
-Queue::Queue(std::vector<double> work, std::vector<double> speeds)
-    : work_(std::move(work)), owners_(work_.size()), untaken_(work_.size()), left_(work_.size()) {
+Queue::Queue(std::vector<double> work, std::vector<double> speeds, Dealing dealing, std::size_t in_flight)
+    : work_(std::move(work)),
+      owners_(work_.size()),
+      untaken_(work_.size()),
+      left_(work_.size()),
+      in_flight_(in_flight),
+      settles_(dealing == Dealing::measured) {
   if (speeds.empty()) throw Error(Error::Kind::internal, "a queue for no device");
   // A device of which nothing is known is presumed to be like the others.
   double sum = 0;
@@ -21,22 +26,75 @@ Queue::Queue(std::vector<double> work, std::vector<double> speeds)
     worker.speed = speed > 0 && std::isfinite(speed) ? speed : usual;
     devices_.push_back(std::move(worker));
   }
-  deal();
+  devices_[0].band.resize(work_.size());
+  std::iota(devices_[0].band.begin(), devices_[0].band.end(), std::size_t{0});
+  deal(0);
 }
 
-// Bands of consecutive tiles, each its device's share of the work.
-void Queue::deal() {
-  double speeds = 0, all = std::accumulate(work_.begin(), work_.end(), 0.0);
-  for (const Worker& worker : devices_) speeds += worker.speed;
-  double before = 0, ends = 0;
-  std::size_t tile = 0;
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
-    ends += all * devices_[d].speed / speeds;
-    for (; tile < work_.size() && (d + 1 == devices_.size() || before + work_[tile] / 2 <= ends); ++tile) {
-      devices_[d].band.push_back(tile);
-      before += work_[tile];
+Queue::Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight)
+    : work_(std::move(work)),
+      owners_(work_.size()),
+      untaken_(work_.size()),
+      left_(work_.size()),
+      in_flight_(in_flight),
+      settled_(true) {
+  std::vector<int> times(work_.size(), 0);
+  for (auto& band : bands) {
+    for (const std::size_t tile : band) ++times.at(tile);
+    Worker worker;
+    worker.speed = 1;
+    worker.band = std::move(band);
+    devices_.push_back(std::move(worker));
+  }
+  if (std::ranges::any_of(times, [](int n) { return n != 1; }))
+    throw Error(Error::Kind::internal, "bands that do not hold each tile once");
+}
+
+// What nobody has taken, in consecutive bands with which all finish at the same time.
+void Queue::deal(double now) {
+  std::vector<std::size_t> tiles;
+  double work = 0;
+  for (Worker& worker : devices_) {
+    tiles.insert(tiles.end(), worker.band.begin(), worker.band.end());
+    worker.band.clear();
+  }
+  std::ranges::sort(tiles);
+  for (const std::size_t tile : tiles) work += work_[tile];
+  // Those that are busy longest may get nothing: the others then end sooner.
+  std::vector<std::size_t> order;
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    if (!devices_[d].lost) order.push_back(d);
+  std::ranges::sort(order, {}, [&](std::size_t d) { return finish(devices_[d], now); });
+  double speeds = 0, held = 0, end = 0;
+  for (const std::size_t d : order) {
+    const double ends = finish(devices_[d], now);
+    if (speeds > 0 && ends >= end) break;
+    speeds += devices_[d].speed;
+    held += devices_[d].speed * ends;
+    end = (work + held) / speeds;
+  }
+  double before = 0, upto = 0;
+  auto next = tiles.begin();
+  Worker* last = nullptr;
+  for (Worker& worker : devices_) {
+    if (worker.lost) continue;
+    last = &worker;
+    upto += std::max(0.0, end - finish(worker, now)) * worker.speed;
+    for (; next != tiles.end() && before + work_[*next] / 2 <= upto; ++next) {
+      worker.band.push_back(*next);
+      before += work_[*next];
     }
   }
+  if (last != nullptr) last->band.insert(last->band.end(), next, tiles.end());
+}
+
+// The first tile of a device may find its caches cold.
+void Queue::settle(double now) {
+  constexpr std::size_t enough = 2;
+  for (const Worker& worker : devices_)
+    if (!worker.lost && worker.delivered < enough) return;
+  deal(now);
+  settled_ = true;
 }
 
 double Queue::finish(const Worker& worker, double now) const {
@@ -68,7 +126,7 @@ std::optional<std::size_t> Queue::steal(double now) {
   Worker* victim = nullptr;
   double latest = -1;
   for (Worker& worker : devices_) {
-    if (worker.band.empty()) continue;
+    if (worker.band.empty() || (settled_ && !worker.lost)) continue;
     double work = 0;
     for (const std::size_t tile : worker.band) work += work_[tile];
     // Nobody will do what a lost one had before it.
@@ -83,8 +141,8 @@ std::optional<std::size_t> Queue::steal(double now) {
 
 std::optional<std::size_t> Queue::take(std::size_t device, double now) {
   Worker& worker = devices_[device];
-  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight) return std::nullopt;
-  if (leaves_to_others(device, now)) return std::nullopt;
+  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight_) return std::nullopt;
+  if (!settled_ && leaves_to_others(device, now)) return std::nullopt;
   std::optional<std::size_t> tile;
   if (!worker.band.empty()) {
     tile = worker.band.front();
@@ -108,13 +166,13 @@ bool Queue::commit(std::size_t device, std::size_t tile, double now) {
   --left_;
   const double seconds = now - worker.since;
   worker.since = now;
-  if (!(seconds > 0)) return true;
   // Recent tiles count more: a device that is throttled is seen within a few.
   constexpr double weight = 0.25;
   const double shown = work_[tile] / seconds;
-  if (!(shown > 0) || !std::isfinite(shown)) return true;
-  worker.speed = worker.measured ? 1 / ((1 - weight) / worker.speed + weight / shown) : shown;
-  worker.measured = true;
+  if (seconds > 0 && shown > 0 && std::isfinite(shown))
+    worker.speed = worker.delivered > 0 ? 1 / ((1 - weight) / worker.speed + weight / shown) : shown;
+  ++worker.delivered;
+  if (settles_ && !settled_) settle(now);
   return true;
 }
 

@@ -6,6 +6,9 @@
 // Tiles lie in bands, one for each device, so that neighbours, which read the same inputs, are computed
 // where these are. A device whose band is done takes from the far end of the band that would last longest.
 // At the end a slow device leaves the last tiles to a fast one that finishes them sooner, though it is busy.
+//
+// Or the bands are settled: beforehand, by shares that somebody named; or once each device has shown its
+// speed. Then each works off its own, and takes from another's only if that one is lost.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,11 +19,15 @@ namespace tessera::dist {
 
 class Queue {
  public:
-  static constexpr std::size_t in_flight = 2;  // for a device: the next one's copies hide behind the first
+  enum class Dealing { dynamic, measured };
 
   // `work` of each tile, in any unit; `speeds` in that unit for a second, as far as known: they set the
-  // bands, and count until a device has shown its own.
-  Queue(std::vector<double> work, std::vector<double> speeds);
+  // bands, and count until a device has shown its own. `in_flight`: tiles that a device has at a time, more
+  // than one where the next one's copies hide behind the first.
+  Queue(std::vector<double> work, std::vector<double> speeds, Dealing dealing = Dealing::dynamic,
+        std::size_t in_flight = 2);
+  // Settled bands: each tile is in one of them.
+  Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
 
   // A tile for the device; nothing: none for now, or, where done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
@@ -41,12 +48,14 @@ class Queue {
  private:
   struct Worker {
     double speed = 0;
-    bool lost = false, measured = false;
+    bool lost = false;
+    std::size_t delivered = 0;
     double since = 0;  // the moment from which what it holds takes time
     std::deque<std::size_t> band, held;
   };
 
-  void deal();
+  void deal(double now);
+  void settle(double now);
   double finish(const Worker& worker, double now) const;  // of all that it holds
   bool leaves_to_others(std::size_t device, double now) const;
   std::optional<std::size_t> steal(double now);
@@ -54,7 +63,8 @@ class Queue {
   std::vector<double> work_;
   std::vector<Worker> devices_;
   std::vector<std::optional<std::size_t>> owners_;
-  std::size_t untaken_ = 0, left_ = 0;
+  std::size_t untaken_ = 0, left_ = 0, in_flight_ = 2;
+  bool settles_ = false, settled_ = false;
 };
 
 }  // namespace tessera::dist

@@ -21,6 +21,7 @@ struct Setting {
   double throttled_at = INFINITY,
          throttled_to = 1;    // the first device, as shares of the ideal time and speed
   double dies_at = INFINITY;  // likewise
+  Queue::Dealing dealing = Queue::Dealing::dynamic;
 };
 
 struct Result {
@@ -53,7 +54,7 @@ Result run_once(const Setting& setting, std::uint64_t seed) {
   std::vector<double> guesses;
   for (const double speed : setting.speeds)
     guesses.push_back(speed * std::max(0.5, 1 + 0.1 * random.normal()));
-  Queue queue(std::vector<double>(setting.tiles, 1), guesses);
+  Queue queue(std::vector<double>(setting.tiles, 1), guesses, setting.dealing);
   const Timeline timeline = run_virtually(queue, setting.speeds.size(), behaviour_of(setting, seed));
   Result out{timeline.end() * sum(setting.speeds) / static_cast<double>(setting.tiles),
              std::vector<double>(setting.speeds.size(), 0)};
@@ -90,24 +91,50 @@ TEST(Queue, LosesLittleWithADevice) {
 }
 
 TEST(Queue, SharesAreWithinFivePercentOfTheIdealAndOfTheBestStaticSplit) {
-  for (const std::vector<double>& speeds :
-       std::vector<std::vector<double>>{{1, 2}, {1, 1.8}, {1, 1}, {3, 1}, {5, 4}, {1, 4}}) {
-    const Setting setting{.speeds = speeds, .drift = 0};
-    const Result found = run_once(setting, 1);
-    for (std::size_t d = 0; d < speeds.size(); ++d)
-      EXPECT_NEAR(found.shares[d], speeds[d] / sum(speeds), 0.05 * speeds[d] / sum(speeds))
-          << speeds[0] << speeds[1];
-    // Every static split of the same tiles.
-    double best = INFINITY;
-    for (std::size_t first = 0; first <= setting.tiles; ++first)
-      best = std::min(best, std::max(static_cast<double>(first) / speeds[0],
-                                     static_cast<double>(setting.tiles - first) / speeds[1]));
-    EXPECT_LE(found.makespan, 1.10 * best * sum(speeds) / static_cast<double>(setting.tiles));
-  }
+  for (const auto dealing : {Queue::Dealing::dynamic, Queue::Dealing::measured})
+    for (const std::vector<double>& speeds :
+         std::vector<std::vector<double>>{{1, 2}, {1, 1.8}, {1, 1}, {3, 1}, {5, 4}, {1, 4}}) {
+      const Setting setting{.speeds = speeds, .drift = 0, .dealing = dealing};
+      const Result found = run_once(setting, 1);
+      for (std::size_t d = 0; d < speeds.size(); ++d)
+        EXPECT_NEAR(found.shares[d], speeds[d] / sum(speeds), 0.05 * speeds[d] / sum(speeds))
+            << speeds[0] << speeds[1];
+      // Every static split of the same tiles.
+      double best = INFINITY;
+      for (std::size_t first = 0; first <= setting.tiles; ++first)
+        best = std::min(best, std::max(static_cast<double>(first) / speeds[0],
+                                       static_cast<double>(setting.tiles - first) / speeds[1]));
+      EXPECT_LE(found.makespan, 1.10 * best * sum(speeds) / static_cast<double>(setting.tiles));
+    }
+}
+
+TEST(Queue, BandsSettledByMeasuredSpeedsFollowDriftLess) {
+  const double settled = mean_makespan({.speeds = {4, 2, 1, 1}, .dealing = Queue::Dealing::measured});
+  EXPECT_LE(settled, 1.10);
+  EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}}), settled);
+  // A loss frees the others to take what is left.
+  EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}, .dies_at = 0.5, .dealing = Queue::Dealing::measured}),
+            1.30);
+}
+
+TEST(Queue, SettledBandsStayWithTheirDevices) {
+  using Bands = std::vector<std::deque<std::size_t>>;
+  Behaviour behaviour;
+  behaviour.done = [](std::size_t d, std::size_t, double now) { return now + (d == 0 ? 1 : 5); };
+  Queue queue({1, 1, 1, 1}, Bands{{0, 3}, {2, 1}});
+  EXPECT_EQ(run_virtually(queue, 2, behaviour).end(), 10);
+  for (const std::size_t tile : {0u, 3u}) EXPECT_EQ(queue.owner(tile), 0u);
+  for (const std::size_t tile : {1u, 2u}) EXPECT_EQ(queue.owner(tile), 1u);
+  Queue bereft({1, 1, 1, 1}, Bands{{0, 3}, {2, 1}});
+  behaviour.dies = {INFINITY, 6};
+  EXPECT_EQ(run_virtually(bereft, 2, behaviour).end(), 7);
+  EXPECT_EQ(bereft.owner(2), 1u);
+  EXPECT_EQ(bereft.owner(1), 0u);
+  EXPECT_THROW(Queue({1, 1}, Bands{{0}, {0}}), Error);
 }
 
 TEST(Queue, NeedsNoGuessOfASpeed) {
-  Queue queue(std::vector<double>(200, 3), {0, 0});
+  Queue queue(std::vector<double>(200, 3), std::vector<double>{0, 0});
   Behaviour behaviour;
   behaviour.done = [](std::size_t d, std::size_t, double now) { return now + (d == 0 ? 1 : 3); };
   const Timeline timeline = run_virtually(queue, 2, behaviour);
@@ -117,14 +144,14 @@ TEST(Queue, NeedsNoGuessOfASpeed) {
 
 TEST(Queue, LeavesTheLastTileToWhoFinishesItFirst) {
   // Nine tiles at speeds of 1 and 10: the slow one would need ten times as long for the last.
-  Queue queue(std::vector<double>(9, 1), {1, 10});
+  Queue queue(std::vector<double>(9, 1), std::vector<double>{1, 10});
   Behaviour behaviour;
   behaviour.done = [](std::size_t d, std::size_t, double now) { return now + (d == 0 ? 1 : 0.1); };
   EXPECT_LE(run_virtually(queue, 2, behaviour).end(), 0.9 + 1e-9);
 }
 
 TEST(Queue, ATileIsDeliveredOnce) {
-  Queue queue({1, 1, 1}, {1, 1});
+  Queue queue({1, 1, 1}, std::vector<double>{1, 1});
   const auto tile = queue.take(0, 0);
   ASSERT_TRUE(tile.has_value());
   queue.lose(0);
@@ -141,7 +168,7 @@ TEST(Queue, ATileIsDeliveredOnce) {
 }
 
 TEST(Queue, WhatIsGivenBackIsDealtOutAgain) {
-  Queue queue({1, 1}, {1});
+  Queue queue({1, 1}, std::vector<double>{1});
   const auto tile = queue.take(0, 0);
   queue.give_back(0, *tile);
   EXPECT_EQ(queue.take(0, 1), tile);
@@ -149,7 +176,7 @@ TEST(Queue, WhatIsGivenBackIsDealtOutAgain) {
 }
 
 TEST(Queue, AllLostIsAnError) {
-  Queue queue({1, 1}, {1});
+  Queue queue({1, 1}, std::vector<double>{1});
   Behaviour behaviour;
   behaviour.done = [](std::size_t, std::size_t, double now) { return now + 1; };
   behaviour.dies = {0.5};
@@ -157,7 +184,7 @@ TEST(Queue, AllLostIsAnError) {
 }
 
 TEST(Queue, NothingToDoIsDone) {
-  Queue queue({}, {1, 2});
+  Queue queue({}, std::vector<double>{1, 2});
   EXPECT_TRUE(queue.done());
   EXPECT_FALSE(queue.take(0, 0).has_value());
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/sweep_split.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <optional>
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/positionals.hpp"
+#include "tessera/cli/terminal.hpp"
+#include "tessera/cli/together.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
+#include "tessera/report/table.hpp"
+#include "tessera/run/inputs.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The median of some runs of one split, and whether its result was right.
+struct Measured {
+  std::string split;
+  Together run;
+  std::size_t samples = 0;
+  std::optional<bool> right;
+};
+
+std::int64_t rows_of(const Share& share, const Together& run, std::int64_t rows) {
+  return run.flops > 0 ? static_cast<std::int64_t>(share.flops / run.flops * static_cast<double>(rows) + 0.5)
+                       : 0;
+}
+
+// Of two devices, the first's time to the second's; of more, the longest to the shortest.
+std::optional<double> ratio_of(const Together& run) {
+  std::vector<double> ends;
+  for (const Share& share : run.shares)
+    if (share.tiles > 0) ends.push_back(share.end_seconds);
+  if (ends.size() != run.shares.size() || ends.size() < 2) return std::nullopt;
+  if (ends.size() == 2) return ends[0] / ends[1];
+  return std::ranges::max(ends) / std::ranges::min(ends);
+}
+
+class SplitSweep {
+ public:
+  SplitSweep(const Operation& operation, const SearchOptions& options, const std::string& splits,
+             const Command& command)
+      : operation_(&operation),
+        options_(&options),
+        measuring_(measuring_of(options)),
+        devices_(computing_devices(options.device)),
+        splits_(split(splits, ',')),
+        to_(table_stream(options.json)) {
+    if (devices_.size() < 2) throw Error("--split divides among several devices: name them with --devices");
+    if (!options.over.empty()) throw Error("--over and --split are two sweeps");
+    for (const std::string& one : splits_) (void)parse_split(one);
+    if (!options.variants.empty()) request_.variant = options.variants;
+    if (!options.tuning.empty()) request_.tuning = parse_tuning(options.tuning);
+    json_ = Json{{"schema", 1}, {"kind", "sweep"}, {"operation", operation.name}};
+    json_.update(lab::provenance(command.argv, lab::now_utc()));
+    json_["rows"] = Json::array();
+  }
+
+  int run() {
+    note_interrupts();
+    bool wrong = false;
+    for (const Point& point : points_of(*operation_, *options_)) {
+      Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
+      std::vector<Measured> measured;
+      {
+        Progress progress;
+        for (const std::string& split : splits_) {
+          if (interrupted()) break;
+          progress.say(title_of(*operation_, point.problem) + ": " + split);
+          measured.push_back(measure(inputs, split));
+          wrong = wrong || measured.back().right == false;
+          note(inputs.arguments(), measured.back());
+        }
+      }
+      print(point, inputs.arguments(), measured);
+    }
+    write_json(options_->json, json_);
+    return interrupted() ? exit_code::interrupted : wrong ? exit_code::wrong : exit_code::passed;
+  }
+
+ private:
+  Measured measure(Inputs& inputs, const std::string& word) const {
+    const Spread spread{.devices = devices_, .request = request_, .split = parse_split(word)};
+    const std::size_t samples = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
+    std::vector<Together> runs;
+    Measured out{.split = word, .run = {}, .right = {}};
+    for (std::size_t i = 0; i < samples && (i == 0 || !interrupted()); ++i) {
+      const bool check = i == 0 && measuring_.verify;
+      runs.push_back(run_together(*operation_, inputs.arguments(), spread, check));
+      if (check) out.right = runs.back().verdict->passed;
+    }
+    std::ranges::sort(runs, {}, &Together::seconds);
+    out.samples = runs.size();
+    out.run = std::move(runs[runs.size() / 2]);
+    return out;
+  }
+
+  void print(const Point& point, const Arguments& arguments, const std::vector<Measured>& measured) const {
+    if (measured.empty()) return;
+    const std::int64_t rows = (*find_division(operation_->name))(arguments).rows;
+    using Column = report::Table::Column;
+    std::vector<Column> columns{{"split", report::Table::Align::left}};
+    for (const Device& device : devices_) columns.push_back({"rows of " + lab::label_of(device)});
+    for (const Device& device : devices_) columns.push_back({"time of " + lab::label_of(device)});
+    for (const char* title : {"ratio", "together", "GFLOP/s", "result"}) columns.push_back({title});
+    report::Table table(std::move(columns));
+    for (const Measured& one : measured) {
+      std::vector<std::string> cells{one.split};
+      for (const Share& share : one.run.shares)
+        cells.push_back(fmt::format("{}", rows_of(share, one.run, rows)));
+      for (const Share& share : one.run.shares)
+        cells.push_back(share.tiles > 0 ? report::seconds(share.end_seconds) : "");
+      cells.push_back(report::number(ratio_of(one.run)));
+      cells.push_back(report::seconds(one.run.seconds));
+      cells.push_back(report::number(one.run.flops / one.run.seconds * 1e-9));
+      cells.push_back(!one.right ? "" : *one.right ? "ok" : "wrong");
+      table.add(std::move(cells));
+    }
+    fmt::print(to_, "{}, {}; the median of {} run{}\n{}{}\n", title_of(*operation_, point.problem),
+               name_of(point.element), measured[0].samples, measured[0].samples == 1 ? "" : "s", table.text(),
+               conclusion(measured));
+    std::fflush(to_);
+  }
+
+  // The best of the shares that were named, and how near the others came.
+  static std::string conclusion(const std::vector<Measured>& measured) {
+    const Measured* best = nullptr;
+    for (const Measured& one : measured)
+      if (parse_split(one.split).how == Split::How::shares &&
+          (best == nullptr || one.run.seconds < best->run.seconds))
+        best = &one;
+    if (best == nullptr) return "";
+    std::string out = "the best shares: " + best->split;
+    for (const Measured& one : measured)
+      if (parse_split(one.split).how != Split::How::shares)
+        out += fmt::format("; {} took {:.3f} × that", one.split, one.run.seconds / best->run.seconds);
+    return out + "\n";
+  }
+
+  void note(const Arguments& arguments, const Measured& one) {
+    Json parts = Json::array();
+    std::string devices;
+    for (const Share& share : one.run.shares) {
+      const std::string label = lab::label_of(share.plan.device);
+      devices += (devices.empty() ? "" : " + ") + label;
+      Json part{{"device", label}, {"share", one.run.flops > 0 ? share.flops / one.run.flops : 0}};
+      part["seconds"] = share.tiles > 0 ? Json(share.end_seconds) : Json(nullptr);
+      part["gflops"] = share.busy_seconds > 0 ? Json(share.flops / share.busy_seconds * 1e-9) : Json(nullptr);
+      part["variant"] = share.plan.variant->name;
+      parts.push_back(std::move(part));
+    }
+    json_["rows"].push_back({{"dims", arguments.dims()},
+                             {"element", operation_->element_name(arguments)},
+                             {"variant", "split " + one.split},
+                             {"device", devices},
+                             {"median", one.run.seconds},
+                             {"samples", one.samples},
+                             {"gflops", one.run.flops / one.run.seconds * 1e-9},
+                             {"verified", !one.right   ? "no"
+                                          : *one.right ? "ok"
+                                                       : "wrong"},
+                             {"split", std::move(parts)}});
+  }
+
+  const Operation* operation_;
+  const SearchOptions* options_;
+  lab::Measuring measuring_;
+  std::vector<Device> devices_;
+  std::vector<std::string> splits_;
+  Request request_;
+  std::FILE* to_;
+  Json json_;
+};
+
+}  // namespace
+
+int sweep_splits(const Operation& operation, const SearchOptions& options, const std::string& splits,
+                 const Command& command) {
+  return SplitSweep(operation, options, splits, command).run();
+}
+
+}  // namespace tessera::cli

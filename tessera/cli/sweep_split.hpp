@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tessera sweep … --split`: a result's rows divided among several devices in one way after another.
+#pragma once
+#include <string>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/search_options.hpp"
+
+namespace tessera::cli {
+
+int sweep_splits(const Operation& operation, const SearchOptions& options, const std::string& splits,
+                 const Command& command);
+
+}  // namespace tessera::cli

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/together.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include "tessera/cli/outcome.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/lab/machine.hpp"
+#include "tessera/lab/result.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::cli {
+namespace {
+
+double share_of(const Share& share, const Together& together) {
+  return together.flops > 0 ? share.flops / together.flops : 0;
+}
+
+std::string gflops(double flops, double seconds) {
+  return flops > 0 && seconds > 0 ? report::number(flops / seconds * 1e-9) : "";
+}
+
+// How long whoever finished first waited for the last, of the whole.
+double waited(const Together& together) {
+  double first = together.seconds;
+  for (const Share& share : together.shares)
+    if (share.tiles > 0 && share.lost.empty()) first = std::min(first, share.end_seconds);
+  return together.seconds > 0 ? 1 - first / together.seconds : 0;
+}
+
+}  // namespace
+
+void declare(Words& words, TogetherOptions& options) {
+  words.value(
+      "--split", options.split,
+      "of the result's rows over several devices: dynamic (each takes the next part), auto (by measured "
+      "speed) or shares [dynamic]",
+      "dynamic|auto|A:B:…");
+  words.value("--memory", options.memory,
+              "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
+  words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
+              "FILE");
+}
+
+bool names_several(const std::string& device) {
+  return device == "all" || device.find(',') != std::string::npos || device.find('-') != std::string::npos;
+}
+
+std::vector<Device> computing_devices(const std::string& words) {
+  std::vector<Device> out;
+  for (const std::string& item : split(words, ',')) {
+    std::vector<Device> more = devices_named(item);
+    if (item == "all") std::erase_if(more, [](const Device& device) { return device.where == Where::simt; });
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  if (out.empty()) throw Error("no device is named in '" + words + "'");
+  return out;
+}
+
+std::int64_t bytes_named(const std::string& flag, const std::string& word) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const std::string unit(end, word.data() + word.size());
+  constexpr std::string_view units = "KMGT";
+  const std::size_t power = unit.empty() ? 0 : units.find(unit[0]) + 1;
+  const bool known = unit.empty() || (unit.size() == 1 && units.find(unit[0]) != std::string_view::npos);
+  constexpr double most = 9e18;
+  const double bytes = value * std::pow(1024.0, static_cast<double>(power));
+  if (failed != std::errc() || !known || !(bytes >= 1 && bytes <= most))
+    throw Error(flag + " needs bytes such as 500M or 8G, not '" + word + "'");
+  return static_cast<std::int64_t>(bytes);
+}
+
+Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devices, const Request& request) {
+  Spread out;
+  out.devices = devices;
+  out.request = request;
+  out.split = parse_split(options.split);
+  if (!options.memory.empty()) out.memory_bytes = bytes_named("--memory", options.memory);
+  return out;
+}
+
+void print(std::FILE* to, const Operation& operation, const Together& together) {
+  using Align = report::Table::Align;
+  report::Table table({{"device", Align::left},
+                       {"variant", Align::left},
+                       {"parts"},
+                       {"share"},
+                       {"busy"},
+                       {"done after"},
+                       {"GFLOP/s"}});
+  for (const Share& share : together.shares)
+    table.add({lab::label_of(share.plan.device), share.plan.variant->ladder + "/" + share.plan.variant->name,
+               std::to_string(share.tiles), fmt::format("{:.1f} %", 100 * share_of(share, together)),
+               report::seconds(share.busy_seconds), share.tiles > 0 ? report::seconds(share.end_seconds) : "",
+               gflops(share.flops, share.busy_seconds)});
+  std::string time = report::seconds(together.seconds);
+  time.erase(time.find_last_not_of(' ') + 1);
+  fmt::print(to, "{}{} together: {}", table.text(), operation.name, time);
+  if (const std::string rate = gflops(together.flops, together.seconds); !rate.empty())
+    fmt::print(to, ", {} GFLOP/s", rate);
+  fmt::print(to, "; the first to be done waited for {:.1f} % of it\n", 100 * waited(together));
+  for (const Share& share : together.shares)
+    if (!share.lost.empty())
+      fmt::print(to, "{} was given up, and its parts were done by the others: {}\n",
+                 lab::label_of(share.plan.device), share.lost);
+  fmt::print(to, "{}\n",
+             together.same_bits ? "bits: those of one such device alone"
+                                : "bits: within the bound, not those of one device alone");
+  if (together.verdict) {
+    const std::string text = describe(*together.verdict);
+    fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");
+  }
+}
+
+nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
+                               const Together& together) {
+  nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
+  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["dims"] = arguments.dims();
+  out["element"] = operation.element_name(arguments);
+  out["arguments"] = arguments.words();
+  out["seconds"] = {{"round_trip", together.seconds}};
+  out["same_bits"] = together.same_bits;
+  auto& parts = out["parts"] = nlohmann::ordered_json::array();
+  for (const Share& share : together.shares)
+    parts.push_back({{"device", lab::to_json(share.plan.device)},
+                     {"ladder", share.plan.variant->ladder},
+                     {"variant", share.plan.variant->name},
+                     {"tuning", lab::to_json(share.plan.tuning)},
+                     {"parts", share.tiles},
+                     {"share", share_of(share, together)},
+                     {"busy", share.busy_seconds},
+                     {"end", share.end_seconds},
+                     {"lost", share.lost.empty() ? nlohmann::ordered_json(nullptr)
+                                                 : nlohmann::ordered_json(share.lost)}});
+  out["check"] = together.verdict ? json_of(*together.verdict) : nlohmann::ordered_json(nullptr);
+  return out;
+}
+
+void write_timeline(const std::string& path, const Together& together) {
+  if (path.empty()) return;
+  std::vector<std::string> names;
+  for (const Share& share : together.shares) names.push_back(lab::label_of(share.plan.device));
+  write_text(path, dist::chrome_trace(together.timeline, names));
+}
+
+}  // namespace tessera::cli

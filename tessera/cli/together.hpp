@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of an operation's call on several devices, and what is told of it.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/words.hpp"
+#include "tessera/run/spread.hpp"
+
+namespace tessera::cli {
+
+struct TogetherOptions {
+  std::string split, memory, timeline;
+
+  bool any() const { return !split.empty() || !memory.empty() || !timeline.empty(); }
+};
+
+void declare(Words& words, TogetherOptions& options);
+
+// The devices of a list, or "all": GPUs and the processors, without the executor, which is for looking at
+// kernels.
+std::vector<Device> computing_devices(const std::string& words);
+// Whether --device may mean several.
+bool names_several(const std::string& device);
+
+Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devices, const Request& request);
+std::int64_t bytes_named(const std::string& flag, const std::string& word);  // "500M", "8G", "123456"
+
+void print(std::FILE* to, const Operation& operation, const Together& together);
+nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
+                               const Together& together);
+void write_timeline(const std::string& path, const Together& together);
+
+}  // namespace tessera::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call on several devices at once, alike or not: its result in tiles, each computed whole by one of them,
+// straight into the result. On the host's devices and in one process.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/core/division.hpp"
+#include "tessera/dist/timeline.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera {
+
+// How the work is divided.
+struct Split {
+  enum class How {
+    dynamic,   // each device takes the next tile when it has done one
+    measured,  // each takes tiles until all have shown their speed, which then settles who does what is left
+    shares,    // of the result's rows, as somebody named them
+  };
+  How how = How::dynamic;
+  std::vector<double> shares = {};  // for each device
+};
+
+// "auto" (measured), "dynamic", "2048:1024". Throws Error.
+Split parse_split(const std::string& word);
+
+struct Spread {
+  std::vector<Device> devices;
+  Request request = {};  // its device does not count
+  Split split = {};
+  std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
+  // Optional: called on the device's thread before it computes a tile. What it throws is the device's
+  // failure.
+  std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
+};
+
+// What one device did.
+struct Share {
+  Plan plan;
+  std::size_t tiles = 0;
+  double flops = 0;
+  double busy_seconds = 0;  // computing and copying
+  double end_seconds = 0;   // when its last tile was done, since the beginning
+  std::string lost;         // why it was given up; its tiles were done by the others
+};
+
+struct Together {
+  std::vector<Share> shares;             // in the order of the devices
+  std::map<std::string, Array> outputs;  // those that `host` had no memory for
+  double seconds = 0;                    // from the first copy to the last
+  double flops = 0;
+  // The result is that of any of these devices alone, bit for bit.
+  bool same_bits = false;
+  dist::Timeline timeline;
+  std::optional<Verdict> verdict;  // with `check`
+  Values values;
+};
+
+// As run(), which see. Throws Error for an operation whose result cannot be cut, and when no device is left.
+Together run_together(const Operation& operation, Arguments& host, const Spread& spread, bool check = false);
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One call on several devices, from outside: NumPy's products, the same bits, tables, traces, mistakes.   devices_test.py PROGRAM"""
+import json
+import unittest
+
+import numpy as np
+
+import cli_case
+
+UNLIKE = "simt:threads=1,simt:threads=2"
+
+
+class Devices(cli_case.Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        random = np.random.default_rng(3)
+        cls.a, cls.b = random.normal(size=(300, 70)).astype(np.float32), random.normal(size=(70, 200)).astype(np.float32)
+        np.save("left.npy", cls.a)
+        np.save("right.npy", cls.b)
+
+    def product(self, *words):
+        done = self.passes("matmul", "left.npy", "right.npy", "-o", "out.npy", *words)
+        with open("out.npy", "rb") as file:
+            return done.stdout, file.read()
+
+    def test_any_split_has_the_bits_of_one_device(self):
+        _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
+        for split in ("2:1", "auto", "dynamic"):
+            told, together = self.product("--devices", UNLIKE, "--variant", "shared_tiles", "--split", split, "--check")
+            self.assertEqual(alone, together, split)
+            for part in ("verified", "those of one such device alone", "simt:threads=1", "waited"):
+                self.assertIn(part, told)
+        np.testing.assert_allclose(np.load("out.npy"), self.a.astype(np.float64) @ self.b, rtol=0, atol=1e-4)
+
+    def test_unlike_devices_and_all_of_them(self):
+        for devices in ("cpu:threads=1,simt:threads=1", "all"):
+            told, _ = self.product("--devices", devices, "--check")
+            self.assertIn("verified", told)
+            np.testing.assert_allclose(np.load("out.npy"), self.a.astype(np.float64) @ self.b, rtol=0, atol=1e-4)
+        self.assertNotIn("simt", told)
+
+    def test_json_and_timeline_tell_of_each_device(self):
+        self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "run.json", "--timeline", "trace.json", "--check")
+        with open("run.json", encoding="utf-8") as file:
+            run = json.load(file)
+        self.assertEqual([part["device"]["label"] for part in run["parts"]], ["cpu:threads=1"] * 2)
+        self.assertAlmostEqual(sum(part["share"] for part in run["parts"]), 1)
+        self.assertTrue(run["same_bits"])
+        self.assertTrue(run["check"]["passed"])
+        with open("trace.json", encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        computed = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(len(computed), sum(part["parts"] for part in run["parts"]))
+        self.assertTrue(all(event["dur"] > 0 and event["name"].startswith("compute") for event in computed))
+        self.assertEqual({event["args"]["name"] for event in events if event["name"] == "process_name"}, {"cpu:threads=1"})
+
+    def test_a_sweep_of_splits_is_one_table(self):
+        told = self.passes("sweep", "matmul", "m=96", "n=m", "k=16", "--element", "i32", "--devices", UNLIKE, "--variant", "shared_tiles",
+                           "--split", "32:64,1:1,auto,dynamic", "--table", "--reps", "1", "--json", "sweep.json").stdout
+        lines = [line.split() for line in told.splitlines() if line.endswith(" ok")]
+        self.assertEqual([line[:3] for line in lines[:2]], [["32:64", "32", "64"], ["1:1", "48", "48"]])
+        self.assertEqual([line[0] for line in lines[2:]], ["auto", "dynamic"])
+        self.assertIn("ratio", told)
+        self.assertIn("the best shares: ", told)
+        self.passes("report", "sweep.json", "-o", "sweep.html")
+        with open("sweep.json", encoding="utf-8") as file:
+            rows = json.load(file)["rows"]
+        self.assertEqual([len(row["split"]) for row in rows], [2] * 4)
+        self.assertTrue(all(row["verified"] == "ok" for row in rows))
+
+    def test_plans_are_worked_out(self):
+        told = self.passes("plan", "matmul", "m=65536", "n=m", "k=m", "--gpus", "16", "--json", "plan.json").stdout
+        self.assertIn("2 × 4", told)
+        with open("plan.json", encoding="utf-8") as file:
+            plans = json.load(file)["plans"]
+        self.assertEqual([plan["gpus"] for plan in plans], [1, 2, 4, 8, 16, 64, 1024])
+        self.assertAlmostEqual(plans[0]["compute_seconds"], 2 * 65536 ** 3 / 51e12)
+        self.assertEqual(plans[2]["received_bytes"], 4 * 65536 ** 2 / 2)
+        self.assertTrue(all(plan["network_bytes"] == 0 for plan in plans[:4]))
+        self.fails(2, "say --flops", "plan", "matmul", "m=8", "n=8", "k=8", "--element", "i32")
+        self.fails(2, "--gpus 0", "plan", "matmul", "m=8", "n=8", "k=8", "--gpus", "0")
+        self.fails(2, "runs on one device", "plan", "seamcarve")
+
+    def test_mistakes(self):
+        pair = ("matmul", "left.npy", "right.npy", "--devices", UNLIKE)
+        self.fails(2, "3 shares for 2 devices", *pair, "--split", "1:2:3")
+        self.fails(2, "neither auto nor dynamic", *pair, "--split", "half")
+        self.fails(2, "a share that is not 0", *pair, "--split", "0:0")
+        self.fails(2, "500M or 8G", *pair, "--memory", "8X")
+        self.fails(2, "runs on cpu, not on", *pair, "--variant", "cpu/naive")
+        self.fails(5, "cuda:99", "matmul", "left.npy", "right.npy", "--devices", "cpu,cuda:99")
+        self.fails(2, "runs on one", "resize", "left.npy", "--devices", "cpu,simt")
+        self.fails(2, "among several devices", "sweep", "matmul", "m=8", "n=8", "k=8", "--device", "cpu", "--split", "1:1")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
