@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS tessera_objects tessera_hooks tessera EXPORT tessera-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tessera_mpi)
+  install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS tessera_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" REGEX "/elementary/[a-z_]+-inl[.]h$" PATTERN "cli" EXCLUDE)

@@ -26,6 +26,7 @@ void run_f64(const Product<double>& p, const Block& block, Scratch& scratch) {
 void run_u32(const Product<std::uint32_t>& p, const Block& block, Scratch& scratch) {
   BlockProduct<std::uint32_t>(p, block, scratch).run();
 }
+std::int64_t tile_rows() { return kTileRows; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tessera::matmul
@@ -41,6 +42,7 @@ namespace {
 HWY_EXPORT(run_f32);
 HWY_EXPORT(run_f64);
 HWY_EXPORT(run_u32);
+HWY_EXPORT(tile_rows);
 
 template <class T>
 void run_block(const Product<T>& product, const Block& block) {
@@ -88,12 +90,9 @@ auto product_of(const Problem<T>& p) {
   return product;
 }
 
-}  // namespace
-
 template <class T>
-void multiply_simd(const Problem<T>& problem, int threads) {
+void run_product(const Product<T>& product, int threads) {
   constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
-  const auto product = product_of(problem);
   const double work =
       static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);
   const int useful = static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
@@ -103,9 +102,30 @@ void multiply_simd(const Problem<T>& problem, int threads) {
            [&](int part) { run_block(product, division.block(part, product.m, product.n)); });
 }
 
+}  // namespace
+
+template <class T>
+void multiply_simd(const Problem<T>& problem, int threads) {
+  run_product(product_of(problem), threads);
+}
+
+template <class T>
+void add_simd(const Problem<T>& problem, int threads) {
+  auto product = product_of(problem);
+  product.adds = true;
+  run_product(product, threads);
+}
+
+std::int64_t simd_depth(std::int64_t k, std::int64_t size) {
+  return near_part(k, wanted_depth(cache_sizes(), size, HWY_DYNAMIC_DISPATCH(tile_rows)()), 16);
+}
+
 template void multiply_simd(const Problem<float>&, int);
 template void multiply_simd(const Problem<double>&, int);
 template void multiply_simd(const Problem<std::int32_t>&, int);
+template void add_simd(const Problem<float>&, int);
+template void add_simd(const Problem<double>&, int);
+template void add_simd(const Problem<std::int32_t>&, int);
 
 namespace {
 const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores",

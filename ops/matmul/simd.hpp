@@ -23,6 +23,7 @@ struct Product {
   Strided<const T> a, b, c0;
   Strided<T> c;
   T alpha, beta;
+  bool adds = false;  // to what C holds, as a block along k does to those before it
 };
 
 struct Block {
@@ -96,5 +97,13 @@ Division divide(std::int64_t m, std::int64_t n, int threads, std::int64_t row_un
 // α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU.
 template <class T>
 void multiply_simd(const Problem<T>& problem, int threads);
+
+// α·A·B added to C, as the blocks along k after the first are. Called block after block of simd_depth, the
+// first by multiply_simd, it gives the bits of one call for all of k.
+template <class T>
+void add_simd(const Problem<T>& problem, int threads);
+
+// How deep multiply_simd's blocks along k are on this CPU; T's size tells.
+std::int64_t simd_depth(std::int64_t k, std::int64_t size);
 
 }  // namespace tessera::matmul

@@ -138,7 +138,7 @@ class BlockProduct {
           in.next_a = strip + (kTileRows + from) * a_row;
           in.next_rows = to - from;
         }
-        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0),
+        TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0 && !p_.adds),
                                                             panel.cols);
       }
     }

@@ -58,16 +58,20 @@ HWY_INLINE void StoreVector(D d, hn::Vec<D> sum, const Destination<T>& out, std:
   hn::StoreU(PlusProduct(hn::Set(d, out.beta), hn::LoadU(d, out.c0.at(i, j)), product), d, c);
 }
 
-// A tile that hangs over the edge, or whose elements of C are not adjacent.
+// A tile that hangs over the edge, or whose elements of C are not adjacent. With the vectors' own roundings,
+// one lane at a time: the bits of an element do not tell where a tile ends.
 template <class T>
 HWY_NOINLINE void StoreElements(const T* sums, std::int64_t width, std::int64_t rows, std::int64_t cols,
                                 const Destination<T>& out) {
+  const hn::CappedTag<T, 1> d;
+  const auto alpha = hn::Set(d, out.alpha), beta = hn::Set(d, out.beta);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < cols; ++j) {
       T& c = *out.c.at(i, j);
-      const T product = out.alpha * sums[i * width + j];
-      if (out.add) c += product;
-      else c = out.c0.data == nullptr ? product : product + out.beta * *out.c0.at(i, j);
+      const auto sum = hn::Set(d, sums[i * width + j]), product = hn::Mul(alpha, sum);
+      if (out.add) c = hn::GetLane(PlusProduct(alpha, sum, hn::Set(d, c)));
+      else if (out.c0.data == nullptr) c = hn::GetLane(product);
+      else c = hn::GetLane(PlusProduct(beta, hn::Set(d, *out.c0.at(i, j)), product));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <cstdio>
 #include "tessera/cli/load.hpp"
+#include "tessera/cli/ranks.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/report/table.hpp"
@@ -76,17 +77,21 @@ int exit_code_of(Error::Kind kind) {
 }
 
 int command(const std::vector<std::string>& argv) {
+  Ranks& ranks = Ranks::here();
+  ranks.join(false);
   const std::vector<std::string> words = without_loads({argv.begin() + 1, argv.end()});
-  if (words.empty()) {
-    std::fputs("tessera: what is to be done? See tessera --help\n", stderr);
-    return exit_code::user;
-  }
+  if (words.empty()) throw Error("what is to be done? See tessera --help");
   const std::string& word = words[0];
-  if (word == "--help" || word == "-h" || word == "help") return print_help(), exit_code::passed;
+  const bool help = word == "--help" || word == "-h" || word == "help";
+  if ((help || word == "--version") && !ranks.speaks()) return exit_code::passed;
+  if (help) return print_help(), exit_code::passed;
   if (word == "--version") return print_version(), exit_code::passed;
   const Command rest{{words.begin() + 1, words.end()}, argv};
   for (const Verb& verb : verbs)
-    if (word == verb.name) return verb.run(rest);
+    if (word == verb.name) {
+      ranks.demand_alone("tessera " + word);
+      return verb.run(rest);
+    }
   if (const Operation* operation = find_operation(word)) return operate(*operation, rest);
   std::vector<std::string> known{"--help", "--load", "--version"};
   for (const Verb& verb : verbs) known.emplace_back(verb.name);

@@ -5,15 +5,18 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/distributed.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
+#include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/run/run.hpp"
 
@@ -25,7 +28,7 @@ using Kind = Parameter::Kind;
 struct Options {
   std::vector<std::string> positionals, outputs;
   std::string device = "auto", variant, tuning, element, json, study;
-  bool check = false, no_cache = false;
+  bool check = false, no_cache = false, distributed = false;
   FileOptions files;
   TogetherOptions together;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
@@ -111,6 +114,9 @@ void declare(Words& words, const Operation& operation, Options& options) {
   words.flag("--check", options.check, "verify the result; a wrong one is not written");
   if (const std::string known = studies_text(operation); !known.empty())
     words.value("--study", options.study, "instead of one run, tables that explain: " + known, "NAME");
+  if (contraction_of(operation.name) != nullptr)
+    words.flag("--distributed", options.distributed,
+               "share it with the ranks that mpirun started; as found when there are several");
   words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
@@ -278,8 +284,11 @@ int run_once(const Operation& operation, const Options& options, const Command& 
   Files files(options.files);
   const auto arrays = read_inputs(operation, options, files, places);
   Arguments arguments = arguments_of(operation, options, places, arrays);
-  if (!options.study.empty())
+  if (!options.study.empty() && Ranks::here().communicator() == nullptr)
     return study(operation, options.study, arguments, request, options.json, command);
+  if (Ranks::here().communicator() != nullptr)
+    return operate_on_ranks(operation, arguments,
+                            {request, outputs, options.json, options.study, options.check}, command);
   demand_room(operation, outputs, arguments, files);
   const auto finish = [&](const auto& outcome) {
     if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
@@ -347,8 +356,14 @@ int operate(const Operation& operation, const Command& command) {
               "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
               about(operation));
   declare(words, operation, options);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  Ranks& ranks = Ranks::here();
+  if (!words.read(command.words)) {
+    if (ranks.speaks()) fmt::print("{}\n", words.help());
+    return exit_code::passed;
+  }
   end_on_interrupt();
+  ranks.join(options.distributed);
+  if (contraction_of(operation.name) == nullptr) ranks.demand_alone("tessera " + operation.name);
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
   std::FILE* const to = stream_of(options);

@@ -141,6 +141,10 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
+void AtomicFile::extend(std::size_t bytes) {
+  if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) fail("cannot be written", errno);
+}
+
 void AtomicFile::commit() {
   if (target_.empty()) return close_checked();
   // A full disk or a lost server may show only here; the rename must come after the data.

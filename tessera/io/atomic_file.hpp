@@ -21,6 +21,10 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
+  // For others who write parts of it, which must be on the disk before commit(): its length from now on, and
+  // its name until then; empty where it has none.
+  void extend(std::size_t bytes);
+  const std::string& temporary() const { return temporary_; }
   void commit();
 
  private:

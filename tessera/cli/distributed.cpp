@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/distributed.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <cmath>
+#include "tessera/cli/outcome.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/ranks.hpp"
+#include "tessera/io/picture.hpp"
+#include "tessera/report/table.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
+  using Align = report::Table::Align;
+  report::Table table({{"rank"},
+                       {"host", Align::left},
+                       {"threads"},
+                       {"block"},
+                       {"read"},
+                       {"compute"},
+                       {"communication"},
+                       {"wait"},
+                       {"received"},
+                       {"check"},
+                       {"write"}});
+  const auto seconds = [](double value) { return value > 0 ? report::seconds(value) : std::string("-"); };
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const RankReport& r = outcome.ranks[rank];
+    const bool idle = !outcome.grid.has(static_cast<int>(rank));
+    table.add({std::to_string(rank), r.host, std::to_string(r.threads),
+               idle ? "none" : fmt::format("{} × {}", r.rows.extent(), r.cols.extent()),
+               seconds(r.read_seconds), seconds(r.compute_seconds), seconds(r.transfer_seconds),
+               seconds(r.wait_seconds), idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6),
+               seconds(r.check_seconds), seconds(r.write_seconds)});
+  }
+  fmt::print(to, "{}", table.text());
+}
+
+void print(std::FILE* to, const Operation& operation, const Arguments& arguments,
+           const DistributedWords& words, const DistributedOutcome& outcome,
+           const std::string& connected_by) {
+  const double flops = operation.flops ? operation.flops(arguments) : 0;
+  fmt::print(to, "{}/{} on {} ranks as {} × {}, {} panels of {}, by {}\n", outcome.plan.variant->ladder,
+             outcome.plan.variant->name, outcome.ranks.size(), outcome.grid.rows, outcome.grid.cols,
+             outcome.panels, outcome.depth, connected_by);
+  print_ranks(to, outcome);
+  fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
+             flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
+             words.outputs.empty() || !outcome.passed ? "" : " and writing",
+             report::seconds(outcome.seconds));
+  if (outcome.verdict) fmt::print(to, "{}\n", describe(*outcome.verdict));
+  if (!outcome.passed) return;
+  const Parameter& p = *operation.signature.of(Parameter::Kind::output).front();
+  const ArrayView& result = arguments.array(p.name);
+  fmt::print(to, "{}: {} of {}{}\n", p.name, to_string(result.extents), name_of(result.element),
+             words.outputs.empty() ? "; nothing was written: -o FILE writes it"
+                                   : ", written to " + words.outputs[0]);
+}
+
+ordered_json json_of_ranks(const DistributedOutcome& outcome) {
+  ordered_json out = ordered_json::array();
+  for (const RankReport& r : outcome.ranks)
+    out.push_back({{"host", r.host},
+                   {"threads", r.threads},
+                   {"rows", {r.rows.first, r.rows.last}},
+                   {"columns", {r.cols.first, r.cols.last}},
+                   {"seconds",
+                    {{"read", r.read_seconds},
+                     {"compute", r.compute_seconds},
+                     {"communication", r.transfer_seconds},
+                     {"wait", r.wait_seconds},
+                     {"check", r.check_seconds},
+                     {"write", r.write_seconds}}},
+                   {"received_bytes", r.received_bytes}});
+  return out;
+}
+
+// That of one process, with the ranks beside it.
+ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
+                     const DistributedOutcome& outcome, const std::string& connected_by) {
+  Outcome one;
+  one.plan = outcome.plan;
+  one.kernel_seconds = outcome.product_seconds;
+  one.round_trip_seconds = outcome.seconds;
+  one.verdict = outcome.verdict;
+  ordered_json out = cli::json_of(command, operation, arguments, one);
+  out["distributed"] = {{"by", connected_by},
+                        {"grid", {outcome.grid.rows, outcome.grid.cols}},
+                        {"panels", outcome.panels},
+                        {"depth", outcome.depth},
+                        {"predicted_bytes", outcome.predicted_bytes},
+                        {"ranks", json_of_ranks(outcome)}};
+  return out;
+}
+
+void refuse_what_ranks_cannot(const DistributedWords& words) {
+  if (!words.study.empty()) throw Error("--study runs in one process, not on ranks");
+  if (words.outputs.empty()) return;
+  if (words.outputs[0] == "-") throw Error("-o -: ranks write to one file together, not to standard output");
+  if (picture::named_as_picture(words.outputs[0]))
+    throw Error(words.outputs[0] + ": ranks write .npy files, no pictures");
+}
+
+}  // namespace
+
+int operate_on_ranks(const Operation& operation, const Arguments& arguments, const DistributedWords& words,
+                     const Command& command) {
+  dist::Communicator& ranks = *Ranks::here().communicator();
+  refuse_what_ranks_cannot(words);
+  DistributedRequest request{words.request, words.check, words.outputs.empty() ? "" : words.outputs[0]};
+  const DistributedOutcome outcome = run_distributed(operation, arguments, ranks, request);
+  if (Ranks::here().speaks()) {
+    std::FILE* const to = words.json == "-" ? stderr : stdout;
+    print(to, operation, arguments, words, outcome, ranks.name());
+    write_json(words.json, json_of(command, operation, arguments, outcome, ranks.name()));
+  }
+  return outcome.passed ? exit_code::passed : exit_code::wrong;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mpirun -n P tessera OPERATION …`: the end of an operation's run where several ranks share it.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/cli/command.hpp"
+#include "tessera/run/distributed.hpp"
+
+namespace tessera::cli {
+
+struct DistributedWords {
+  Request request;
+  std::vector<std::string> outputs;
+  std::string json, study;
+  bool check = false;
+};
+
+// All ranks call it; rank 0 prints.
+int operate_on_ranks(const Operation& operation, const Arguments& arguments, const DistributedWords& words,
+                     const Command& command);
+
+}  // namespace tessera::cli

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/ranks.hpp"
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include "tessera/cli/command.hpp"
+
+namespace tessera::cli {
+
+Ranks& Ranks::here() {
+  static Ranks ranks;
+  return ranks;
+}
+
+Ranks::Ranks() : launcher_(dist::find_launcher(std::getenv)) {}
+
+void Ranks::join(bool asked) {
+  const bool several = launcher_ && launcher_->started_several();
+  if (communicator_ == nullptr && (several || asked)) communicator_ = dist::open_mpi(launcher_);
+  // A launcher that tells no size may have started only this.
+  if (!asked && communicator_ != nullptr && communicator_->size() == 1) communicator_.reset();
+}
+
+bool Ranks::speaks() const {
+  if (communicator_ != nullptr) return communicator_->rank() == 0;
+  return !launcher_ || launcher_->rank.value_or(0) == 0;
+}
+
+void Ranks::demand_alone(const std::string& what) const {
+  if (communicator_ != nullptr && communicator_->size() > 1)
+    throw Error(what + " runs in one process, but " + std::to_string(communicator_->size()) +
+                " ranks were started");
+}
+
+// The others are told, or, where they can wait for this one no more, ended.
+void Ranks::share(End& how) {
+  if (communicator_->begun()) {
+    std::fprintf(stderr, "tessera: rank %d on %s: %s\n", communicator_->rank(), communicator_->host().c_str(),
+                 how.error->what());
+    communicator_->abort(exit_code_of(how.error->kind()));
+  }
+  try {
+    dist::agree(*communicator_, [&] { throw *how.error; });
+  } catch (const dist::SharedError& error) {
+    how.error = error;
+  }
+}
+
+int Ranks::end(const End& how) {
+  End all = how;
+  if (communicator_ != nullptr && all.error && !all.shared) share(all);
+  const int code = all.error ? exit_code_of(all.error->kind()) : all.code;
+  const bool alone = communicator_ == nullptr;
+  // Rank 0 has most often the same to say, and its end is that of all; else somebody must say it.
+  if (alone && !speaks() && all.error) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (all.error && (alone || speaks())) std::fprintf(stderr, "tessera: %s\n", all.error->what());
+  communicator_.reset();
+  return code;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/distributed.hpp"
+#include <unistd.h>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include "tessera/dist/distributed.hpp"
+#include "tessera/dist/distributed_file.hpp"
+#include "tessera/run/distributed_report.hpp"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double timed(const std::function<void()>& work) {
+  const auto start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A variant and where it runs, as one process would choose them.
+Plan settle(const Operation& operation, const Contraction& contraction, const Arguments& whole,
+            Request request) {
+  if (request.device == "auto") request.device = "cpu";
+  if (request.device.substr(0, request.device.find(':')) != "cpu")
+    throw Error("--device " + request.device + ": ranks compute on their processors, cpu or cpu:threads=N");
+  const std::string variant = contraction.variant(whole);
+  if (request.variant && *request.variant != variant)
+    throw Error("--variant " + *request.variant + ": several ranks compute this as " + variant + " does");
+  if (request.tuning) throw Error("--tuning: what several ranks compute by has none");
+  request.variant = variant;
+  return choose(operation, whole, request);
+}
+
+// One number for what was asked, by which ranks see that it was the same: sizes, words, elements, how inputs
+// lie.
+std::int64_t fingerprint_of(const Arguments& whole, const Contraction& contraction,
+                            const DistributedRequest& request) {
+  std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
+  for (const auto& [name, extent] : whole.dims()) all += name + "=" + std::to_string(extent) + ";";
+  for (const auto& [name, word] : whole.words()) all += name + "=" + word + ";";
+  for (const Parameter* p : whole.signature().of(Parameter::Kind::input))
+    if (whole.has(p->name)) all += p->name + (whole.array(p->name).row_major() ? ",rows;" : ",columns;");
+  // Caches of unlike processors ask for panels unlike in depth.
+  all += std::to_string(contraction.depth(whole));
+  return static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1);
+}
+
+void demand_same(dist::Communicator& ranks, std::int64_t fingerprint) {
+  if (ranks.largest(fingerprint) == -ranks.largest(-fingerprint)) return;
+  throw dist::SharedError(
+      Error::Kind::user,
+      "ranks were asked for unlike things: words, sizes and kind of processor must be the same for all");
+}
+
+// Processors of a host are shared by its ranks, unless the launcher has given each its own.
+int threads_for(const Device& device, const Request& request, int ranks_on_host) {
+  if (request.device.find("threads=") != std::string::npos) return device.threads;
+  const bool bound = device.threads < sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? device.threads : std::max(1, device.threads / ranks_on_host);
+}
+
+// One rank's work, step by step; all ranks call each step.
+class Rank {
+ public:
+  Rank(const Operation& operation, const Contraction& contraction, const Arguments& whole,
+       dist::Communicator& ranks, const DistributedRequest& request)
+      : operation_(operation), contraction_(contraction), whole_(whole), ranks_(ranks), request_(request) {}
+
+  DistributedOutcome run() {
+    dist::agree(ranks_, [&] { outcome_.plan = settle(operation_, contraction_, whole_, request_.request); });
+    demand_same(ranks_, fingerprint_of(whole_, contraction_, request_));
+    place();
+    outcome_.seconds = timed([&] {
+      read();
+      outcome_.product_seconds = timed([&] { add(); });
+    });
+    if (request_.check) check();
+    if (outcome_.passed && !request_.output.empty()) outcome_.seconds += timed([&] { write(); });
+    for (const std::string& bytes : ranks_.gather(to_bytes(report_, verdict_))) add_report(bytes, outcome_);
+    return std::move(outcome_);
+  }
+
+ private:
+  bool idle() const { return grid_ == nullptr; }
+
+  void place() {
+    const ArrayView a = whole_.array(contraction_.left), b = whole_.array(contraction_.right);
+    const std::int64_t m = whole_.dim(contraction_.rows), n = whole_.dim(contraction_.cols),
+                       extent = contraction_.extent(whole_);
+    const dist::ProductSize size{m, n, extent, static_cast<std::int64_t>(size_of(a.element)),
+                                 static_cast<std::int64_t>(size_of(b.element))};
+    const dist::Grid grid = dist::best_grid(size, ranks_.size());
+    outcome_.grid = grid;
+    outcome_.predicted_bytes = dist::received_bytes(size, grid);
+    outcome_.depth = contraction_.depth(whole_);
+    outcome_.panels = dist::Panels(extent, outcome_.depth, 1).count();
+    outcome_.plan.device.threads =
+        threads_for(outcome_.plan.device, request_.request, ranks_.ranks_on_host());
+    report_.host = ranks_.host();
+    report_.threads = outcome_.plan.device.threads;
+    const int rank = ranks_.rank();
+    grid_ = ranks_.split(grid.has(rank) ? 0 : -1);
+    if (idle()) return;
+    row_ = grid_->split(grid.row_of(rank));
+    col_ = grid_->split(grid.col_of(rank));
+    report_.rows = dist::part_of(m, grid.rows, grid.row_of(rank));
+    report_.cols = dist::part_of(n, grid.cols, grid.col_of(rank));
+  }
+
+  // An input as [outer, summed], whole or a rank's part of it.
+  dist::Operand operand(const std::string& name, bool right, dist::Communicator& ranks) const {
+    const auto seen = [&](const Arguments& arguments) {
+      const ArrayView view = arguments.oriented(name, arguments.array(name).element, 2);
+      return right ? view.transposed() : view;
+    };
+    const ArrayView all = seen(whole_);
+    return {seen(*part_), all.strides[1] > all.strides[0],
+            dist::Panels(contraction_.extent(whole_), outcome_.depth, ranks.size()), ranks.rank()};
+  }
+
+  void read() {
+    dist::agree(ranks_, [&] {
+      if (idle()) return;
+      report_.read_seconds = timed([&] {
+        part_ = dist::part_of(whole_, contraction_, report_.rows, report_.cols);
+        const ArrayView& out = part_->array(contraction_.result);
+        result_ = Array(out.element, out.extents);
+        std::memset(result_.as<void>(), 0xFF, out.bytes());
+        part_->set_array(contraction_.result, result_.view());
+        left_ = operand(contraction_.left, false, *row_);
+        right_ = operand(contraction_.right, true, *col_);
+        left_->read();
+        right_->read();
+        sum_ = contraction_.start(*part_, report_.threads);
+      });
+    });
+  }
+
+  void add() {
+    std::exception_ptr failure;
+    if (!idle()) {
+      const dist::PanelTimes times = dist::add_panels(*grid_, *row_, *col_, *left_, *right_, *sum_,
+                                                      [&](const std::exception_ptr& e) { failure = e; });
+      report_.compute_seconds = times.compute_seconds;
+      report_.transfer_seconds = times.transfer_seconds;
+      report_.wait_seconds = times.wait_seconds;
+      report_.received_bytes = times.received_bytes;
+    }
+    dist::agree(ranks_, [&] {
+      if (failure) std::rethrow_exception(failure);
+    });
+  }
+
+  // Each rank holds its block against the files, without what travelled.
+  void check() {
+    dist::agree(ranks_, [&] {
+      if (!idle()) report_.check_seconds = timed([&] { verdict_ = verify(operation_, *part_); });
+    });
+    outcome_.passed = ranks_.largest(verdict_ && !verdict_->passed ? 1 : 0) == 0;
+  }
+
+  void write() {
+    const ArrayView& whole = whole_.array(contraction_.result);
+    ArrayView block = result_.view();
+    block.element = whole.element;
+    report_.write_seconds = timed([&] {
+      dist::write_together(ranks_, request_.output, whole.extents, block, report_.rows, report_.cols);
+    });
+  }
+
+  const Operation& operation_;
+  const Contraction& contraction_;
+  const Arguments& whole_;
+  dist::Communicator& ranks_;
+  const DistributedRequest& request_;
+  std::unique_ptr<dist::Communicator> grid_, row_, col_;  // null: this rank has nothing to do
+  std::optional<Arguments> part_;
+  Array result_;
+  std::optional<dist::Operand> left_, right_;
+  std::unique_ptr<PanelSum> sum_;
+  RankReport report_;
+  std::optional<Verdict> verdict_;
+  DistributedOutcome outcome_;
+};
+
+}  // namespace
+
+DistributedOutcome run_distributed(const Operation& operation, const Arguments& whole,
+                                   dist::Communicator& ranks, const DistributedRequest& request) {
+  const Contraction* const contraction = contraction_of(operation.name);
+  if (contraction == nullptr)
+    throw Error("tessera " + operation.name + " runs in one process: its result is not shared among ranks");
+  return Rank(operation, *contraction, whole, ranks, request).run();
+}
+
+}  // namespace tessera
