@@ -148,6 +148,67 @@ TEST_F(EveryTarget, InfinityStaysInItsRow) {
   });
 }
 
+// Any numbers: what is fused, and where, decides the last bit.
+template <class T>
+void fill_any(Owned<T>& to, std::mt19937& random) {
+  for (T& value : to.memory) value = static_cast<T>(static_cast<double>(random()) / 3e9 - 0.7);
+}
+
+template <class T>
+Matrix<T> columns(Matrix<T> of, std::int64_t first, std::int64_t last) {
+  return {of.data + first * of.stride[1], {of.extent[0], last - first}, {of.stride[0], of.stride[1]}};
+}
+
+template <class T>
+Matrix<T> rows(Matrix<T> of, std::int64_t first, std::int64_t last) {
+  return {of.data + first * of.stride[0], {last - first, of.extent[1]}, {of.stride[0], of.stride[1]}};
+}
+
+// Part of C, panel after panel, as a rank computes it: the bits of the whole at once.
+template <class T>
+void check_panels(const Shape& shape, std::int64_t first, std::int64_t last) {
+  std::mt19937 random(5);
+  Owned<T> a(shape.m, shape.k, false, 1), b(shape.k, shape.n, false, 1), c0(shape.m, shape.n, false, 1);
+  Owned<T> whole(shape.m, shape.n, false, 1), part(shape.m, last - first, false, 1);
+  for (Owned<T>* owned : {&a, &b, &c0}) fill_any(*owned, random);
+  Problem<T> p{a.read_only(), b.read_only(), c0.read_only(), whole.view, T(1.7), T(-0.3)};
+  multiply_simd(p, 2);
+  p.c = part.view;
+  p.c0 = columns(c0.read_only(), first, last);
+  const std::int64_t depth = simd_depth(shape.k, sizeof(T));
+  for (std::int64_t l = 0; l < shape.k; l += depth) {
+    const std::int64_t end = std::min(l + depth, shape.k);
+    p.a = columns(a.read_only(), l, end);
+    p.b = columns(rows(b.read_only(), l, end), first, last);
+    if (l == 0) multiply_simd(p, 1);
+    else add_simd(p, 1);
+  }
+  for (std::int64_t i = 0; i < shape.m; ++i)
+    for (std::int64_t j = first; j < last; ++j)
+      ASSERT_EQ(part.view(i, j - first), whole.view(i, j)) << i << ", " << j << " of " << shape.k << " deep";
+}
+
+TEST_F(EveryTarget, PanelsOfAPartHaveTheBitsOfTheWhole) {
+  each([] {
+    for (const std::int64_t k : {1, 40, 1300, 2500})
+      for (const std::int64_t first : {0, 48, 71}) {
+        check_panels<float>({9, 131, k}, first, 131);
+        check_panels<float>({9, 131, k}, first, first + 29);
+        check_panels<double>({9, 131, k}, first, first + 29);
+        check_panels<std::int32_t>({9, 131, k}, first, first + 29);
+      }
+  });
+}
+
+TEST(Division, APanelIsOneBlockAlone) {
+  for (const std::int64_t wanted : {64, 418, 1024})
+    for (std::int64_t k = 1; k < 5000; k += 7) {
+      const std::int64_t depth = near_part(k, wanted, 16);
+      for (const std::int64_t panel : {std::min(depth, k), k % depth == 0 ? depth : k % depth})
+        EXPECT_GE(near_part(panel, wanted, 16), panel) << k;
+    }
+}
+
 TEST(Division, DepthsAreNearTheOneWanted) {
   for (const std::int64_t wanted : {64, 418, 1024})
     for (std::int64_t k = 1; k < 5000; k += 7) {

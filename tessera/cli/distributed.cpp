@@ -44,9 +44,9 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
            const DistributedWords& words, const DistributedOutcome& outcome,
            const std::string& connected_by) {
   const double flops = operation.flops ? operation.flops(arguments) : 0;
-  fmt::print(to, "{}/{} on {} ranks as {} × {}, {} panels of {}, by {}\n", outcome.plan.variant->ladder,
-             outcome.plan.variant->name, outcome.ranks.size(), outcome.grid.rows, outcome.grid.cols,
-             outcome.panels, outcome.depth, connected_by);
+  fmt::print(to, "{}/{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", outcome.plan.variant->ladder,
+             outcome.plan.variant->name, outcome.ranks.size(), outcome.ranks.size() == 1 ? "" : "s",
+             outcome.grid.rows, outcome.grid.cols, outcome.panels, outcome.depth, connected_by);
   print_ranks(to, outcome);
   fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks do together, with threads for ranks: agreeing, panels along a grid, and failing in the middle.
+#include "tessera/dist/distributed.hpp"
+#include <gtest/gtest.h>
+#include <atomic>
+#include <set>
+#include "tessera/dist/communicator_threads.hpp"
+
+namespace tessera::dist {
+namespace {
+
+// Small whole numbers: sums are exact in any order.
+std::int64_t left_at(std::int64_t i, std::int64_t l) { return (i * 7 + l * 3) % 11 - 5; }
+std::int64_t right_at(std::int64_t l, std::int64_t j) { return (l * 5 + j) % 13 - 6; }
+
+class WholeSum : public PanelSum {
+ public:
+  WholeSum(std::int64_t rows, std::int64_t cols, int fails_at = -1)
+      : rows_(rows), cols_(cols), fails_at_(fails_at), sums_(static_cast<std::size_t>(rows * cols)) {}
+
+  void add(const ArrayView& left, const ArrayView& right) override {
+    if (added++ == fails_at_) throw Error(Error::Kind::memory, "on purpose");
+    const auto* a = static_cast<const double*>(left.data);
+    const auto* b = static_cast<const double*>(right.data);
+    for (std::int64_t i = 0; i < rows_; ++i)
+      for (std::int64_t j = 0; j < cols_; ++j)
+        for (std::int64_t l = 0; l < left.extents[1]; ++l)
+          sums_[static_cast<std::size_t>(i * cols_ + j)] +=
+              a[i * left.strides[0] + l * left.strides[1]] * b[l * right.strides[0] + j * right.strides[1]];
+  }
+  void finish() override { finished = true; }
+  double sum(std::int64_t i, std::int64_t j) const { return sums_[static_cast<std::size_t>(i * cols_ + j)]; }
+
+  int added = 0;
+  bool finished = false;
+
+ private:
+  std::int64_t rows_, cols_;
+  int fails_at_;
+  std::vector<double> sums_;
+};
+
+// [outer, over], lying along either.
+Array seen(std::int64_t first, std::int64_t last, std::int64_t over, bool over_first, bool right) {
+  const std::int64_t outer = last - first;
+  Array all(Element::f64, over_first ? Extents{over, outer} : Extents{outer, over});
+  for (std::int64_t i = 0; i < outer; ++i)
+    for (std::int64_t l = 0; l < over; ++l)
+      all.as<double>()[over_first ? l * outer + i : i * over + l] =
+          static_cast<double>(right ? right_at(l, first + i) : left_at(first + i, l));
+  return all;
+}
+
+struct Problem {
+  std::int64_t m, n, k, depth;
+  bool left_over_first = false, right_over_first = true;
+};
+
+// What one rank of a grid does; the sum of its block, checked, and what it received.
+double one_rank(Communicator& ranks, const Grid& grid, const Problem& p, WholeSum& sum,
+                std::exception_ptr& failure) {
+  const int rank = ranks.rank();
+  const auto row = ranks.split(grid.row_of(rank)), col = ranks.split(grid.col_of(rank));
+  const Range rows = part_of(p.m, grid.rows, grid.row_of(rank)),
+              cols = part_of(p.n, grid.cols, grid.col_of(rank));
+  const Array a = seen(rows.first, rows.last, p.k, p.left_over_first, false),
+              b = seen(cols.first, cols.last, p.k, p.right_over_first, true);
+  Operand left(p.left_over_first ? a.view().transposed() : a.view(), p.left_over_first,
+               Panels(p.k, p.depth, row->size()), row->rank()),
+      right(p.right_over_first ? b.view().transposed() : b.view(), p.right_over_first,
+            Panels(p.k, p.depth, col->size()), col->rank());
+  left.read();
+  right.read();
+  const PanelTimes times =
+      add_panels(ranks, *row, *col, left, right, sum, [&](const std::exception_ptr& e) { failure = e; });
+  return times.received_bytes;
+}
+
+void check(const Grid& grid, const Problem& p) {
+  std::atomic<std::int64_t> wrong = 0, received = 0, unfinished = 0;
+  on_threads(grid.ranks(), [&](Communicator& ranks) {
+    const Range rows = part_of(p.m, grid.rows, grid.row_of(ranks.rank())),
+                cols = part_of(p.n, grid.cols, grid.col_of(ranks.rank()));
+    WholeSum sum(rows.extent(), cols.extent());
+    std::exception_ptr failure;
+    received += static_cast<std::int64_t>(one_rank(ranks, grid, p, sum, failure));
+    unfinished += sum.finished && !failure ? 0 : 1;
+    for (std::int64_t i = rows.first; i < rows.last; ++i)
+      for (std::int64_t j = cols.first; j < cols.last; ++j) {
+        std::int64_t expected = 0;
+        for (std::int64_t l = 0; l < p.k; ++l) expected += left_at(i, l) * right_at(l, j);
+        wrong += sum.sum(i - rows.first, j - cols.first) == static_cast<double>(expected) ? 0 : 1;
+      }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(unfinished, 0);
+  EXPECT_EQ(static_cast<double>(received), received_bytes({p.m, p.n, p.k, 8, 8}, grid))
+      << grid.rows << " × " << grid.cols << ", k " << p.k;
+}
+
+TEST(Distributed, EveryGridGivesTheProduct) {
+  for (const Grid& grid : {Grid{1, 1}, Grid{1, 2}, Grid{2, 1}, Grid{2, 2}, Grid{1, 3}, Grid{3, 2}})
+    for (const std::int64_t k : {0, 1, 7, 8, 9, 40})
+      for (const int layout : {0, 1, 2, 3}) check(grid, {13, 11, k, 8, (layout & 1) != 0, (layout & 2) != 0});
+}
+
+TEST(Distributed, BlocksMayBeUneven) {
+  check({3, 2}, {3, 2, 50, 4});
+  check({3, 2}, {4, 3, 50, 16});
+  check({2, 3}, {101, 4, 33, 5});
+}
+
+TEST(Distributed, WhatFailsOnOneRankStopsAll) {
+  const Grid grid{2, 2};
+  const Problem p{8, 8, 400, 4};
+  for (const int at : {0, 1, 2, 50, 98, 99}) {
+    std::atomic<int> told = 0, finished = 0, latest = 0;
+    std::set<std::string> texts;
+    std::mutex mutex;
+    on_threads(4, [&](Communicator& ranks) {
+      const bool fails = ranks.rank() == 2;
+      WholeSum sum(4, 4, fails ? at : -1);
+      std::exception_ptr failure;
+      (void)one_rank(ranks, grid, p, sum, failure);
+      if (failure) ++told;
+      if (sum.finished) ++finished;
+      int before = latest;
+      while (before < sum.added && !latest.compare_exchange_weak(before, sum.added)) {
+      }
+      try {
+        agree(ranks, [&] {
+          if (failure) std::rethrow_exception(failure);
+        });
+        ADD_FAILURE() << "nobody was told";
+      } catch (const SharedError& error) {
+        const std::lock_guard lock(mutex);
+        texts.insert(error.what());
+        EXPECT_EQ(error.kind(), Error::Kind::memory);
+      }
+    });
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(finished, 0);
+    EXPECT_LE(latest, at + 3);
+    EXPECT_EQ(texts, std::set<std::string>{"rank 2 on here: on purpose"});
+  }
+}
+
+TEST(Agree, TheFirstRanksReasonIsEverybodys) {
+  std::atomic<int> ended = 0;
+  on_threads(5, [&](Communicator& ranks) {
+    agree(ranks, [] {});
+    EXPECT_TRUE(ranks.begun());
+    try {
+      agree(ranks, [&] {
+        if (ranks.rank() == 0) throw std::bad_alloc();
+        if (ranks.rank() == 3) throw Error(Error::Kind::no_device, "three");
+      });
+    } catch (const SharedError& error) {
+      EXPECT_STREQ(error.what(), "the machine has not enough memory for this");
+      EXPECT_EQ(error.kind(), Error::Kind::user);
+      ++ended;
+    }
+    try {
+      agree(ranks, [&] {
+        if (ranks.rank() >= 3) throw Error(Error::Kind::no_device, "rank has its own reason");
+      });
+    } catch (const SharedError& error) {
+      EXPECT_STREQ(error.what(), "rank 3 on here: rank has its own reason");
+      EXPECT_EQ(error.kind(), Error::Kind::no_device);
+      ++ended;
+    }
+  });
+  EXPECT_EQ(ended, 10);
+}
+
+TEST(Communicator, LargestOfNegativeNumbersToo) {
+  on_threads(3, [](Communicator& ranks) {
+    EXPECT_EQ(ranks.largest(-5 - ranks.rank()), -5);
+    EXPECT_EQ(ranks.broadcast(ranks.rank() == 1 ? "word" : "", 1), "word");
+    const auto all = ranks.gather(std::string(static_cast<std::size_t>(ranks.rank()), 'x'));
+    if (ranks.rank() == 0) EXPECT_EQ(all, (std::vector<std::string>{"", "x", "xx"}));
+    else EXPECT_TRUE(all.empty());
+  });
+}
+
+TEST(Communicator, LongMessagesGoInPieces) {
+  EXPECT_TRUE(pieces(0, 10).empty());
+  EXPECT_EQ(pieces(10, 10), (std::vector<std::size_t>{10}));
+  EXPECT_EQ(pieces(25, 10), (std::vector<std::size_t>{10, 10, 5}));
+}
+
+}  // namespace
+}  // namespace tessera::dist

@@ -1,0 +1,202 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One product by several ranks: the bits of one process, NumPy's and ScaLAPACK's values, one message for what fails.
+mpi_test.py PROGRAM MPIRUN SCALAPACK_CHECK, of which the last two may be empty"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+LAUNCHER, CHECKER = (sys.argv.pop(2), sys.argv.pop(2)) if len(sys.argv) > 3 else ("mpirun", "")
+
+import cli_case  # noqa: E402  which takes the program from the arguments
+
+# Of tests in a container, and with more ranks than processors. No network is used, and none is looked for.
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+       "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def ranks(count, *words, program=cli_case.PROGRAM, **environment):
+    return subprocess.run([LAUNCHER, "-n", str(count), program, *words], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **MPI, **environment})
+
+
+def said(done):
+    """What the program itself said on standard error: mpirun tells of exit codes besides."""
+    return [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
+
+
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Alone(cli_case.Case):
+    """What needs no MPI: how a launcher is seen, and what is said where there is no library."""
+
+    def test_several_ranks_without_mpi_are_an_error(self):
+        for variables in ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}, {"PMI_SIZE": "4", "PMI_RANK": "0"}):
+            done = self.fails(5, "a launcher started 4 ranks", "matmul", "A.npy", "B.npy", "-o", "D.npy",
+                              TESSERA_MPI="/nowhere/libtessera_mpi.so", **variables)
+            self.assertIn("/nowhere/libtessera_mpi.so is not there", done.stderr)
+            self.assertFalse(os.path.exists("D.npy"))
+        self.fails(5, "several ranks need MPI", "matmul", "A.npy", "B.npy", "--distributed",
+                   TESSERA_MPI="/nowhere/libtessera_mpi.so")
+
+    def test_one_rank_and_an_allocation_are_no_several(self):
+        for variables in ({"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"},
+                          {"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}):
+            self.passes("matmul", "A.npy", "B.npy", "-o", "one.npy", TESSERA_MPI="/nowhere", **variables)
+
+    def test_what_is_no_library_is_said(self):
+        with open("broken.so", "w") as file:
+            file.write("no library")
+        self.fails(5, "broken.so", "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI=os.path.abspath("broken.so"))
+
+
+@unittest.skipUnless(LAUNCHER, "there is no MPI")
+class Ranks(cli_case.Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        random = np.random.default_rng(1)
+        cls.random = random
+        for name, shape in (("a", (61, 1203)), ("b", (1203, 57)), ("c", (61, 57))):
+            np.save(name + "64.npy", random.normal(size=shape))
+            np.save(name + "32.npy", random.normal(size=shape).astype(np.float32))
+            np.save(name + "i.npy", random.integers(-2**31, 2**31 - 1, shape, np.int32))
+        np.save("at.npy", np.load("a64.npy").T.copy())
+        np.save("bf.npy", np.asfortranarray(np.load("b64.npy")))
+        np.save("big.npy", np.load("a64.npy").astype(">f8"))
+
+    def shared(self, count, *words, **environment):
+        done = ranks(count, *words, **environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def same_bits(self, counts, *words, **environment):
+        self.passes(*words, "-o", "one.npy", "--check", "--device", "cpu")
+        for count in counts:
+            self.shared(count, *words, "-o", "shared.npy", "--check", **environment)
+            self.assertEqual(bytes_of("shared.npy"), bytes_of("one.npy"), f"{count} ranks: {words}")
+            os.remove("shared.npy")
+
+    def test_the_bits_of_one_process(self):
+        self.same_bits((1, 2, 3, 4, 6), "matmul", "a64.npy", "b64.npy", "--distributed")
+        product = np.load("a64.npy") @ np.load("b64.npy")
+        np.testing.assert_allclose(np.load("one.npy"), product, rtol=0, atol=1e-11)
+
+    def test_every_type_and_all_that_follows_a_sum(self):
+        self.same_bits((4,), "matmul", "a32.npy", "b32.npy", "--alpha", "-1.7", "--beta", "0.3", "--c", "c32.npy")
+        self.same_bits((3,), "matmul", "ai.npy", "bi.npy", "--alpha", "3", "--beta", "-2", "--c", "ci.npy")
+        self.same_bits((4,), "matmul", "at.npy", "bf.npy", "--op-a", "transpose")
+        self.same_bits((3,), "matmul", "big.npy", "b64.npy", "--alpha", "0")
+        half = self.random.normal(size=(37, 700)).astype(np.float16)
+        np.save("h.npy", half)
+        np.save("ht.npy", half.T.copy())
+        np.save("rows.npy", self.random.normal(size=37).astype(np.float32))
+        np.save("cols.npy", self.random.normal(size=37).astype(np.float32))
+        np.save("bias.npy", self.random.normal(size=37).astype(np.float16))
+        self.same_bits((4,), "matmul", "h.npy", "ht.npy", "--scale-a", "rows.npy", "--scale-b", "cols.npy", "--bias",
+                       "bias.npy", "--bias-along", "rows", "--activation", "gelu")
+        bytes_ = self.random.integers(-128, 128, (37, 700), np.int8)
+        np.save("q.npy", bytes_)
+        np.save("qt.npy", bytes_.T.copy())
+        self.same_bits((4,), "matmul", "q.npy", "qt.npy", "--element", "i8")
+        few = (self.random.integers(0, 100, (37, 700))).astype(np.uint8).view("V1")
+        np.save("f8.npy", few)
+        np.save("f8t.npy", few.T.copy())
+        self.same_bits((4,), "matmul", "f8.npy", "f8t.npy", "--element", "e4m3", "--element-b", "e5m2", "--output-element", "f32")
+
+    def test_fewer_rows_than_ranks_and_empty_sums(self):
+        np.save("thin.npy", self.random.normal(size=(2, 300)))
+        np.save("wide.npy", self.random.normal(size=(300, 1)))
+        np.save("none.npy", np.zeros((5, 0)))
+        np.save("none2.npy", np.zeros((0, 7)))
+        np.save("norows.npy", np.zeros((0, 5)))
+        self.same_bits((6,), "matmul", "thin.npy", "wide.npy")
+        self.same_bits((4,), "matmul", "none.npy", "none2.npy")
+        self.same_bits((2,), "matmul", "norows.npy", "none.npy")
+
+    def test_what_is_told_once(self):
+        done = self.shared(4, "matmul", "a64.npy", "b64.npy", "-o", "told.npy", "--check", "--json", "told.json")
+        self.assertEqual(done.stdout.count("written to told.npy"), 1)
+        self.assertIn("on 4 ranks as 2 × 2", done.stdout)
+        with open("told.json", encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertTrue(told["check"]["passed"])
+        shared = told["distributed"]
+        self.assertEqual(shared["grid"], [2, 2])
+        self.assertEqual(len(shared["ranks"]), 4)
+        # Every element of A reaches one other rank, every element of B likewise.
+        self.assertEqual(sum(rank["received_bytes"] for rank in shared["ranks"]), 1203 * (61 + 57) * 8)
+        self.assertEqual(shared["predicted_bytes"], 1203 * (61 + 57) * 8)
+        for rank in shared["ranks"]:
+            self.assertGreater(rank["seconds"]["compute"], 0)
+
+    def fails_once(self, code, message, done):
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(len(said(done)), 1, done.stderr)
+        self.assertIn(message, said(done)[0])
+        self.assertEqual(done.stdout, "")
+
+    def test_everybodys_mistake_is_said_once(self):
+        self.fails_once(2, "B has k = 61", ranks(3, "matmul", "a64.npy", "c64.npy"))
+        self.fails_once(2, "missing.npy", ranks(3, "matmul", "missing.npy", "b64.npy"))
+        self.fails_once(2, "tessera list runs in one process", ranks(2, "list"))
+        self.fails_once(2, "runs in one process", ranks(2, "integrate", "x", "0", "1"))
+        self.fails_once(2, "compute this as simd does", ranks(2, "matmul", "a64.npy", "b64.npy", "--variant", "naive"))
+        self.fails_once(2, "ranks compute on their processors", ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "simt"))
+        self.fails_once(2, "not to standard output", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "-"))
+        self.fails_once(2, "--nonsense", ranks(2, "matmul", "a64.npy", "b64.npy", "--nonsense"))
+
+    def some(self, *groups):
+        """Ranks with words of their own."""
+        words = []
+        for count, *given in groups:
+            words += [":"] * bool(words) + ["-n", str(count), cli_case.PROGRAM, *given]
+        return subprocess.run([LAUNCHER, *words], capture_output=True, text=True, timeout=120, env={**os.environ, **MPI})
+
+    def test_one_ranks_mistake_ends_all(self):
+        with open("kept.npy", "w", encoding="utf-8") as file:
+            file.write("old")
+        good = ["matmul", "a64.npy", "b64.npy", "-o", "kept.npy"]
+        self.fails_once(2, "rank 2 on ", self.some((2, *good), (1, "matmul", "missing.npy", "b64.npy", "-o", "kept.npy")))
+        self.fails_once(2, "unlike things", self.some((2, *good), (1, *good, "--alpha", "2")))
+        self.fails_once(2, "rank 1 on ", self.some((1, *good), (1, *good, "--nonsense")))
+        self.assertEqual(bytes_of("kept.npy"), b"old")
+        self.assertEqual([name for name in os.listdir(".") if name.endswith(".tmp")], [])
+
+    def test_a_file_that_cannot_be_written(self):
+        self.fails_once(2, "cannot be written", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "nowhere/D.npy"))
+
+    def test_help_is_told_once(self):
+        self.assertEqual(self.shared(3, "matmul", "--help").stdout.count("--distributed"), 1)
+        self.assertEqual(len(self.shared(3, "--version").stdout.splitlines()), 1)
+
+    @unittest.skipUnless(CHECKER, "there is no ScaLAPACK")
+    def test_scalapacks_product(self):
+        for m, n, k in ((61, 57, 1203), (200, 3, 129), (1, 65, 40)):
+            np.save("sa.npy", self.random.normal(size=(m, k)))
+            np.save("sb.npy", self.random.normal(size=(k, n)))
+            self.shared(4, "matmul", "sa.npy", "sb.npy", "-o", "sd.npy")
+            done = ranks(4, "sa.npy", "sb.npy", "sd.npy", program=CHECKER)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("largest difference", done.stdout)
+        wrong = np.load("sd.npy")
+        wrong[0, 7] += 1e-9
+        np.save("sd.npy", wrong)
+        self.assertEqual(ranks(4, "sa.npy", "sb.npy", "sd.npy", program=CHECKER).returncode, 1)
+
+
+if __name__ == "__main__":
+    result = unittest.main(argv=sys.argv[:1], verbosity=1, exit=False).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    for test, reason in result.skipped:
+        print(f"SKIPPED: {test}: {reason}")
+    sys.exit(77 if result.skipped else 0)
