@@ -32,10 +32,10 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
     const RankReport& r = outcome.ranks[rank];
     const bool idle = !outcome.grid.has(static_cast<int>(rank));
     table.add({std::to_string(rank), r.host, std::to_string(r.threads),
-               idle ? "none" : fmt::format("{} × {}", r.rows.extent(), r.cols.extent()),
-               seconds(r.read_seconds), seconds(r.compute_seconds), seconds(r.transfer_seconds),
-               seconds(r.wait_seconds), idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6),
-               seconds(r.check_seconds), seconds(r.write_seconds)});
+               idle ? "none" : fmt::format("{} × {}", r.rows.size(), r.cols.size()), seconds(r.read_seconds),
+               seconds(r.compute_seconds), seconds(r.transfer_seconds), seconds(r.wait_seconds),
+               idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6), seconds(r.check_seconds),
+               seconds(r.write_seconds)});
   }
   fmt::print(to, "{}", table.text());
 }
@@ -44,9 +44,11 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
            const DistributedWords& words, const DistributedOutcome& outcome,
            const std::string& connected_by) {
   const double flops = operation.flops ? operation.flops(arguments) : 0;
+  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
   fmt::print(to, "{}/{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", outcome.plan.variant->ladder,
-             outcome.plan.variant->name, outcome.ranks.size(), outcome.ranks.size() == 1 ? "" : "s",
-             outcome.grid.rows, outcome.grid.cols, outcome.panels, outcome.depth, connected_by);
+             outcome.plan.variant->name, outcome.ranks.size(), plural(outcome.ranks.size()),
+             outcome.grid.rows, outcome.grid.cols, outcome.panels,
+             plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, connected_by);
   print_ranks(to, outcome);
   fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",

@@ -11,11 +11,6 @@
 
 namespace tessera::dist {
 
-// Rows and columns of every array of a contraction; the summed dimension stays whole, nothing is copied. The
-// result has no memory yet.
-Arguments part_of(const Arguments& whole, const Contraction& contraction, const Range& rows,
-                  const Range& cols);
-
 // One input on one rank: its own panels, and room for two of others.
 class Operand {
  public:

@@ -53,11 +53,11 @@ class OpenFile {
 };
 
 void write_block(OpenFile& file, std::size_t header_bytes, const Extents& extents, const ArrayView& block,
-                 const Range& rows, const Range& cols) {
+                 const Interval& rows, const Interval& cols) {
   const auto size = static_cast<std::int64_t>(size_of(block.element));
   const auto* from = static_cast<const char*>(block.data);
-  const bool whole_rows = cols.extent() == extents[1];
-  const std::int64_t together = whole_rows ? rows.extent() : 1, bytes = together * cols.extent() * size;
+  const bool whole_rows = cols.size() == extents[1];
+  const std::int64_t together = whole_rows ? rows.size() : 1, bytes = together * cols.size() * size;
   for (std::int64_t row = rows.first; row < rows.last && bytes != 0; row += together, from += bytes)
     file.write(from, static_cast<std::size_t>(bytes),
                header_bytes + static_cast<std::size_t>((row * extents[1] + cols.first) * size));
@@ -66,7 +66,7 @@ void write_block(OpenFile& file, std::size_t header_bytes, const Extents& extent
 }  // namespace
 
 void write_together(Communicator& ranks, const std::string& path, const Extents& extents,
-                    const ArrayView& block, const Range& rows, const Range& cols) {
+                    const ArrayView& block, const Interval& rows, const Interval& cols) {
   std::optional<AtomicFile> whole;
   const std::string header = npy::format_header(block.element, false, extents);
   agree(ranks, [&] {
@@ -79,7 +79,7 @@ void write_together(Communicator& ranks, const std::string& path, const Extents&
   });
   const std::string temporary = ranks.broadcast(whole ? whole->temporary() : "", 0);
   agree(ranks, [&] {
-    if (rows.extent() == 0 || cols.extent() == 0) return;
+    if (rows.size() == 0 || cols.size() == 0) return;
     OpenFile file(temporary, path);
     write_block(file, header.size(), extents, block, rows, cols);
     file.finish();

@@ -61,8 +61,8 @@ double one_rank(Communicator& ranks, const Grid& grid, const Problem& p, WholeSu
                 std::exception_ptr& failure) {
   const int rank = ranks.rank();
   const auto row = ranks.split(grid.row_of(rank)), col = ranks.split(grid.col_of(rank));
-  const Range rows = part_of(p.m, grid.rows, grid.row_of(rank)),
-              cols = part_of(p.n, grid.cols, grid.col_of(rank));
+  const Interval rows = nth_part(p.m, grid.rows, grid.row_of(rank)),
+                 cols = nth_part(p.n, grid.cols, grid.col_of(rank));
   const Array a = seen(rows.first, rows.last, p.k, p.left_over_first, false),
               b = seen(cols.first, cols.last, p.k, p.right_over_first, true);
   Operand left(p.left_over_first ? a.view().transposed() : a.view(), p.left_over_first,
@@ -79,9 +79,9 @@ double one_rank(Communicator& ranks, const Grid& grid, const Problem& p, WholeSu
 void check(const Grid& grid, const Problem& p) {
   std::atomic<std::int64_t> wrong = 0, received = 0, unfinished = 0;
   on_threads(grid.ranks(), [&](Communicator& ranks) {
-    const Range rows = part_of(p.m, grid.rows, grid.row_of(ranks.rank())),
-                cols = part_of(p.n, grid.cols, grid.col_of(ranks.rank()));
-    WholeSum sum(rows.extent(), cols.extent());
+    const Interval rows = nth_part(p.m, grid.rows, grid.row_of(ranks.rank())),
+                   cols = nth_part(p.n, grid.cols, grid.col_of(ranks.rank()));
+    WholeSum sum(rows.size(), cols.size());
     std::exception_ptr failure;
     received += static_cast<std::int64_t>(one_rank(ranks, grid, p, sum, failure));
     unfinished += sum.finished && !failure ? 0 : 1;

@@ -6,7 +6,7 @@
 
 namespace tessera::dist {
 
-Range part_of(std::int64_t extent, std::int64_t parts, std::int64_t index) {
+Interval nth_part(std::int64_t extent, std::int64_t parts, std::int64_t index) {
   const std::int64_t each = extent / parts, more = extent % parts;
   const std::int64_t first = index * each + std::min(index, more);
   return {first, first + each + (index < more ? 1 : 0)};
@@ -21,14 +21,13 @@ double received_bytes(const ProductSize& size, const Grid& grid) {
 double received_by_one(const ProductSize& size, const Grid& grid) {
   const auto lacking = [](int parts) { return static_cast<double>(parts - 1) / parts; };
   return static_cast<double>(size.k) *
-         (static_cast<double>(part_of(size.m, grid.rows, 0).extent() * size.left_bytes) * lacking(grid.cols) +
-          static_cast<double>(part_of(size.n, grid.cols, 0).extent() * size.right_bytes) *
-              lacking(grid.rows));
+         (static_cast<double>(nth_part(size.m, grid.rows, 0).size() * size.left_bytes) * lacking(grid.cols) +
+          static_cast<double>(nth_part(size.n, grid.cols, 0).size() * size.right_bytes) * lacking(grid.rows));
 }
 
 double largest_block(const ProductSize& size, const Grid& grid) {
-  return static_cast<double>(part_of(size.m, grid.rows, 0).extent()) *
-         static_cast<double>(part_of(size.n, grid.cols, 0).extent());
+  return static_cast<double>(nth_part(size.m, grid.rows, 0).size()) *
+         static_cast<double>(nth_part(size.n, grid.cols, 0).size());
 }
 
 Grid best_grid(const ProductSize& size, int ranks) {
@@ -61,7 +60,7 @@ Panels::Panels(std::int64_t extent, std::int64_t depth, int owners)
       count_(std::max<std::int64_t>(1, (extent + depth - 1) / depth)),
       owners_(owners) {}
 
-Range Panels::range(std::int64_t panel) const {
+Interval Panels::range(std::int64_t panel) const {
   return {std::min(panel * depth_, extent_), std::min((panel + 1) * depth_, extent_)};
 }
 
@@ -71,6 +70,6 @@ int Panels::owner(std::int64_t panel) const {
   return owner;
 }
 
-Range Panels::owned(int owner) const { return part_of(count_, owners_, owner); }
+Interval Panels::owned(int owner) const { return nth_part(count_, owners_, owner); }
 
 }  // namespace tessera::dist

@@ -3,17 +3,12 @@
 // block of it, and the panels of the summed dimension that every rank brings along. Pure arithmetic.
 #pragma once
 #include <cstdint>
+#include "tessera/core/division.hpp"
 
 namespace tessera::dist {
 
-// [first, last)
-struct Range {
-  std::int64_t first = 0, last = 0;
-  std::int64_t extent() const { return last - first; }
-};
-
 // Part `index` of `parts` of [0, extent): their sizes differ by at most 1; the larger ones come first.
-Range part_of(std::int64_t extent, std::int64_t parts, std::int64_t index);
+Interval nth_part(std::int64_t extent, std::int64_t parts, std::int64_t index);
 
 // C[m,n] = Σ over k of A[m,k]·B[k,n].
 struct ProductSize {
@@ -55,9 +50,9 @@ class Panels {
   Panels(std::int64_t extent, std::int64_t depth, int owners);
 
   std::int64_t count() const { return count_; }  // at least 1: of an empty sum, one that is empty
-  Range range(std::int64_t panel) const;
+  Interval range(std::int64_t panel) const;
   int owner(std::int64_t panel) const;
-  Range owned(int owner) const;  // panels
+  Interval owned(int owner) const;  // panels
 
  private:
   std::int64_t extent_, depth_, count_;

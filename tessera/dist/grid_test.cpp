@@ -13,10 +13,10 @@ TEST(Grid, PartsCoverTheWholeAndAreAlike) {
     for (const std::int64_t parts : {1, 2, 3, 7, 20}) {
       std::int64_t next = 0;
       for (std::int64_t i = 0; i < parts; ++i) {
-        const Range part = part_of(extent, parts, i);
+        const Interval part = nth_part(extent, parts, i);
         ASSERT_EQ(part.first, next);
-        ASSERT_GE(part.extent(), extent / parts);
-        ASSERT_LE(part.extent(), (extent + parts - 1) / parts);
+        ASSERT_GE(part.size(), extent / parts);
+        ASSERT_LE(part.size(), (extent + parts - 1) / parts);
         next = part.last;
       }
       ASSERT_EQ(next, extent);
@@ -41,12 +41,12 @@ TEST(Grid, TheFormulaCountsWhatEveryRankLacks) {
     for (const Grid& grid : {Grid{1, 1}, Grid{2, 3}, Grid{3, 2}, Grid{1, 5}, Grid{6, 1}}) {
       double bytes = 0, most = 0;
       for (int rank = 0; rank < grid.ranks(); ++rank) {
-        const auto m = part_of(size.m, grid.rows, grid.row_of(rank)).extent(),
-                   n = part_of(size.n, grid.cols, grid.col_of(rank)).extent();
+        const auto m = nth_part(size.m, grid.rows, grid.row_of(rank)).size(),
+                   n = nth_part(size.n, grid.cols, grid.col_of(rank)).size();
         const double before = bytes;
         const Panels left(size.k, 1, grid.cols), right(size.k, 1, grid.rows);
         for (std::int64_t panel = 0; panel < left.count(); ++panel) {
-          const auto depth = left.range(panel).extent();
+          const auto depth = left.range(panel).size();
           if (left.owner(panel) != grid.col_of(rank))
             bytes += static_cast<double>(m * depth * size.left_bytes);
           if (right.owner(panel) != grid.row_of(rank))
@@ -114,7 +114,7 @@ TEST(Panels, EveryPieceBelongsToOne) {
       for (std::int64_t panel = 0; panel < panels.count(); ++panel) {
         ASSERT_EQ(panels.range(panel).first, next);
         next = panels.range(panel).last;
-        const Range owned = panels.owned(panels.owner(panel));
+        const Interval owned = panels.owned(panels.owner(panel));
         ASSERT_TRUE(owned.first <= panel && panel < owned.last);
       }
       ASSERT_EQ(next, extent);

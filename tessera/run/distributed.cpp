@@ -105,8 +105,8 @@ class Rank {
     if (idle()) return;
     row_ = grid_->split(grid.row_of(rank));
     col_ = grid_->split(grid.col_of(rank));
-    report_.rows = dist::part_of(m, grid.rows, grid.row_of(rank));
-    report_.cols = dist::part_of(n, grid.cols, grid.col_of(rank));
+    report_.rows = dist::nth_part(m, grid.rows, grid.row_of(rank));
+    report_.cols = dist::nth_part(n, grid.cols, grid.col_of(rank));
   }
 
   // An input as [outer, summed], whole or a rank's part of it.
@@ -124,7 +124,8 @@ class Rank {
     dist::agree(ranks_, [&] {
       if (idle()) return;
       report_.read_seconds = timed([&] {
-        part_ = dist::part_of(whole_, contraction_, report_.rows, report_.cols);
+        const Division division = (*find_division(operation_.name))(whole_);
+        part_ = division.part({report_.rows, report_.cols, {0, division.depth}});
         const ArrayView& out = part_->array(contraction_.result);
         result_ = Array(out.element, out.extents);
         std::memset(result_.as<void>(), 0xFF, out.bytes());

@@ -15,7 +15,7 @@ namespace tessera {
 // What a rank did, and how long each part took; what it waited for others in the end is not in it.
 struct RankReport {
   std::string host;
-  dist::Range rows, cols;
+  Interval rows, cols;
   int threads = 1;
   double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, check_seconds = 0,
          write_seconds = 0;
