@@ -11,13 +11,14 @@ import unittest
 import numpy as np
 
 LAUNCHER, CHECKER = (sys.argv.pop(2), sys.argv.pop(2)) if len(sys.argv) > 3 else ("mpirun", "")
+CHECKER = CHECKER and os.path.abspath(CHECKER)
 
 import cli_case  # noqa: E402  which takes the program from the arguments
 
 # Of tests in a container, and with more ranks than processors. No network is used, and none is looked for.
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1", "OMPI_MCA_hwloc_base_binding_policy": "none",
-       "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OPENBLAS_NUM_THREADS": "1"}
+       "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def ranks(count, *words, program=cli_case.PROGRAM, **environment):

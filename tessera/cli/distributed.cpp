@@ -99,7 +99,9 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
   return out;
 }
 
-void refuse_what_ranks_cannot(const DistributedWords& words) {
+}  // namespace
+
+void demand_of_ranks(const DistributedWords& words) {
   if (!words.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (words.outputs.empty()) return;
   if (words.outputs[0] == "-") throw Error("-o -: ranks write to one file together, not to standard output");
@@ -107,12 +109,9 @@ void refuse_what_ranks_cannot(const DistributedWords& words) {
     throw Error(words.outputs[0] + ": ranks write .npy files, no pictures");
 }
 
-}  // namespace
-
 int operate_on_ranks(const Operation& operation, const Arguments& arguments, const DistributedWords& words,
                      const Command& command) {
   dist::Communicator& ranks = *Ranks::here().communicator();
-  refuse_what_ranks_cannot(words);
   DistributedRequest request{words.request, words.check, words.outputs.empty() ? "" : words.outputs[0]};
   const DistributedOutcome outcome = run_distributed(operation, arguments, ranks, request);
   if (Ranks::here().speaks()) {

@@ -15,6 +15,8 @@ struct DistributedWords {
   bool check = false;
 };
 
+// Throws where what is asked for is no business of ranks.
+void demand_of_ranks(const DistributedWords& words);
 // All ranks call it; rank 0 prints.
 int operate_on_ranks(const Operation& operation, const Arguments& arguments, const DistributedWords& words,
                      const Command& command);

@@ -277,6 +277,11 @@ namespace {
 
 using Places = std::map<std::string, std::string>;
 
+DistributedWords words_for_ranks(const Options& options, const Request& request,
+                                 const std::vector<std::string>& outputs) {
+  return {request, outputs, options.json, options.study, options.check};
+}
+
 // From the files of one run to its own. `to` null: nothing is told.
 int run_once(const Operation& operation, const Options& options, const Command& command,
              const Request& request, const Places& places, const std::vector<std::string>& outputs,
@@ -287,8 +292,7 @@ int run_once(const Operation& operation, const Options& options, const Command& 
   if (!options.study.empty() && Ranks::here().communicator() == nullptr)
     return study(operation, options.study, arguments, request, options.json, command);
   if (Ranks::here().communicator() != nullptr)
-    return operate_on_ranks(operation, arguments,
-                            {request, outputs, options.json, options.study, options.check}, command);
+    return operate_on_ranks(operation, arguments, words_for_ranks(options, request, outputs), command);
   demand_room(operation, outputs, arguments, files);
   const auto finish = [&](const auto& outcome) {
     if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
@@ -366,6 +370,7 @@ int operate(const Operation& operation, const Command& command) {
   if (contraction_of(operation.name) == nullptr) ranks.demand_alone("tessera " + operation.name);
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
+  if (ranks.communicator() != nullptr) demand_of_ranks(words_for_ranks(options, {}, options.outputs));
   std::FILE* const to = stream_of(options);
   const Request request = request_of(operation, options);
   const auto places = places_of(operation, options);
