@@ -2,7 +2,7 @@
 # Several ranks; and MPI, where it is found, in a library that the program loads when a launcher has started several of it.
 target_sources(tessera_objects PRIVATE
   core/contraction.cpp
-  dist/communicator.cpp dist/distributed.cpp dist/distributed_file.cpp dist/distributed_part.cpp dist/grid.cpp dist/mpi_launcher.cpp
+  dist/communicator.cpp dist/distributed.cpp dist/distributed_file.cpp dist/distributed_operand.cpp dist/grid.cpp dist/mpi_launcher.cpp
   dist/mpi_library.cpp
   run/distributed.cpp run/distributed_report.cpp)
 include(GNUInstallDirs)
