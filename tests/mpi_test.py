@@ -152,6 +152,8 @@ class Ranks(cli_case.Case):
         self.fails_once(2, "runs in one process", ranks(2, "integrate", "x", "0", "1"))
         self.fails_once(2, "compute this as simd does", ranks(2, "matmul", "a64.npy", "b64.npy", "--variant", "naive"))
         self.fails_once(2, "ranks compute on their processors", ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "simt"))
+        self.fails_once(2, "each rank has one device", ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "cpu,simt"))
+        self.fails_once(2, "each rank has one device", ranks(2, "matmul", "a64.npy", "b64.npy", "--split", "1:2"))
         self.fails_once(2, "not to standard output", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "-"))
         self.fails_once(2, "--nonsense", ranks(2, "matmul", "a64.npy", "b64.npy", "--nonsense"))
 

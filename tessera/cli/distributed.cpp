@@ -102,6 +102,8 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
 }  // namespace
 
 void demand_of_ranks(const DistributedWords& words) {
+  if (words.several_devices)
+    throw Error("each rank has one device: a list of them, --split, --memory and --timeline are for one process");
   if (!words.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (words.outputs.empty()) return;
   if (words.outputs[0] == "-") throw Error("-o -: ranks write to one file together, not to standard output");

@@ -13,6 +13,7 @@ struct DistributedWords {
   std::vector<std::string> outputs;
   std::string json, study;
   bool check = false;
+  bool several_devices = false;  // were asked for
 };
 
 // Throws where what is asked for is no business of ranks.

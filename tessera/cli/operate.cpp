@@ -279,7 +279,8 @@ using Places = std::map<std::string, std::string>;
 
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
-  return {request, outputs, options.json, options.study, options.check};
+  return {request,       outputs,       options.json,
+          options.study, options.check, names_several(options.device) || options.together.any()};
 }
 
 // From the files of one run to its own. `to` null: nothing is told.
