@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that wait: a tile's sums, rounded to 16 bits, take half of their registers, so the next tile's products begin
-// before they are stored.
+// Results that wait: a tile's sums, rounded to 16 bits, take half of their registers, so the next tile's
+// products begin before they are stored.
 #pragma once
 #include "tensor_results.cuh"
 #include "tensor_sums.cuh"
@@ -9,14 +9,16 @@ namespace tessera::matmul {
 
 // Whether a tile leaves registers for results of the one before.
 template <class C>
-inline constexpr bool can_wait = !C::promoted && !C::in_turn && !C::joined && C::row_blocks == 1 && C::cols == 256 &&
-                                 C::Kind::bytes <= 2 && std::is_same_v<typename C::Sum, float>;
+inline constexpr bool can_wait =
+    !C::promoted && !C::in_turn && !C::joined && C::row_blocks == 1 && C::cols == 256 &&
+    C::Kind::bytes <= 2 && std::is_same_v<typename C::Sum, float>;
 
 // One consumer's 64 rows of a tile, two neighbours in a register.
 template <class C>
 struct Waiting {
   static constexpr int parts = C::sums / 32;  // boxes of 64 columns
-  static_assert(parts + 2 <= least_waiting_depth);  // they are stored beside as many stages, none of them the last
+  static_assert(parts + 2 <=
+                least_waiting_depth);  // they are stored beside as many stages, none of them the last
   std::uint32_t pairs[C::sums / 2];
   int row = 0, col = 0;
 
@@ -27,11 +29,13 @@ struct Waiting {
       for (int i = 0; i < C::sums / 2; ++i) pairs[i] = pair_of(Out{}, sum[2 * i], sum[2 * i + 1]);
     } else {
 #pragma unroll
-      for (int i = 0; i < C::sums / 2; ++i) pairs[i] = pair_of(Out{}, factor * sum[2 * i], factor * sum[2 * i + 1]);
+      for (int i = 0; i < C::sums / 2; ++i)
+        pairs[i] = pair_of(Out{}, factor * sum[2 * i], factor * sum[2 * i + 1]);
     }
   }
   __device__ __forceinline__ void round(const TensorArgs& args, float factor, const float (&sum)[C::sums]) {
-    if (std::is_same_v<typename C::Kind, ptx::F16> || (C::Kind::bytes == 1 && args.out_element == Element::f16))
+    if (std::is_same_v<typename C::Kind, ptx::F16> ||
+        (C::Kind::bytes == 1 && args.out_element == Element::f16))
       round_as<__half>(factor, sum);
     else round_as<__nv_bfloat16>(factor, sum);
   }
@@ -52,7 +56,8 @@ struct Waiting {
   }
 
   // Two boxes in turn: one is filled while the copy engine may still read the other.
-  __device__ __forceinline__ void store(const TensorArgs& args, const TileShared<C>& shared, int consumer, int part) const {
+  __device__ __forceinline__ void store(const TensorArgs& args, const TileShared<C>& shared, int consumer,
+                                        int part) const {
     unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
     const bool first = fresh_thread() % 32 == 0;
     if (first) ptx::wait_until_read<1>();
@@ -63,8 +68,10 @@ struct Waiting {
     if (first) send(args, box, part);
   }
 
-  // Of a block's last tile: this consumer's rows of A's stages are boxes enough, for nobody needs them any more.
-  __device__ __forceinline__ void store_last(const TensorArgs& args, const TileShared<C>& shared, int consumer) const {
+  // Of a block's last tile: this consumer's rows of A's stages are boxes enough, for nobody needs them any
+  // more.
+  __device__ __forceinline__ void store_last(const TensorArgs& args, const TileShared<C>& shared,
+                                             int consumer) const {
     static_assert(parts <= C::stages && C::cluster_cols == 1 && C::a_bytes == C::consumers * C::box_bytes);
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
@@ -79,7 +86,8 @@ struct Waiting {
 
 // As consume, of whole tiles whose results are plain and wait.
 template <class C>
-__device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
+__device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& shared, int consumer,
+                                std::uint32_t rank) {
   const Sharing<C> sharing(rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();
   const int first_row = consumer * 64;
@@ -107,7 +115,8 @@ __device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& sha
       before = ring.stage;
       ring.advance();
     }
-    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts, args.depth - 1, first_row, givers, before, sum);
+    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts, args.depth - 1, first_row, givers, before,
+                           sum);
 
     ptx::wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, true);
