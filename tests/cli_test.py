@@ -116,12 +116,18 @@ class Listing(Case):
         self.assertIn("f32", simd["elements"])
         for rung in ladder:
             self.assertTrue(rung["runs"] or rung["reason"], rung["variant"])
+        told = {(one["input"], one["transposed"]): (one["read"], one["odd"]) for one in simd["inputs"]}
+        self.assertEqual(told, {(name, turned): (how, how) for name, how in (("A", "as it lies"), ("B", "turned in loading"))
+                                for turned in (False, True)})
+        self.assertIsNone(next(rung for rung in ladder if rung["variant"] == "naive")["inputs"])
 
     def test_list(self):
         self.assertIn("matmul", self.passes("list").stdout)
         text = self.passes("list", "matmul").stdout
-        for part in ("naive", "shared_tiles", "warp_tiles", "runs here", "Ideas"):
+        for part in ("naive", "shared_tiles", "warp_tiles", "runs here", "Ideas", "How inputs are read"):
             self.assertIn(part, text)
+        self.assertRegex(text, r"cpu/simd +f64 f32 i32 +as it lies +as it lies +turned in loading +turned in loading +the same")
+        self.assertNotIn("How inputs are read", self.passes("list", "filter").stdout)
 
     def test_ceilings_are_measured_and_remembered(self):
         self.assertEqual(json.loads(self.passes("devices", "--json", "-", XDG_CACHE_HOME="/nowhere/at/all").stdout)["rows"][0]["ceilings"], None)

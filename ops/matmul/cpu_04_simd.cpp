@@ -33,6 +33,7 @@ std::int64_t tile_rows() { return kTileRows; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "ops/matmul/intakes.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
@@ -132,6 +133,7 @@ const Rung rung{"vectors, a tile of C in registers, packed panels of B, all core
                 Where::cpu,
                 {choice_of<Problem>(
                     [](const auto& p, const Tuning&, Run& run) { multiply_simd(p, run.device->threads); })}};
+[[maybe_unused]] const bool told = (enlist_intake(b_in_panels), true);
 }  // namespace
 
 }  // namespace tessera::matmul

@@ -31,6 +31,19 @@ SIMT float activated(Activation activation, float x) {
   return x;
 }
 
+// Among f32's normal numbers.
+SIMT bool is_ordinary(float x) {
+  return std::fabs(x) >= std::numeric_limits<float>::min() && std::fabs(x) <= std::numeric_limits<float>::max();
+}
+
+// α·s_a·s_b·sum in f32, in this order. Where α·s_a·s_b leaves f32's normal numbers on the way, the whole may still be
+// one: f64 has room for all four.
+SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
+  const float first = alpha * scale_a, factor = first * scale_b;
+  if (is_ordinary(first) && is_ordinary(factor)) return factor * sum;
+  return static_cast<float>(double{alpha} * double{scale_a} * double{scale_b} * double{sum});
+}
+
 }  // namespace TESSERA_UNIT
 
 // On the processors: element (i, j) of C from its sum, an f32 or the i32 of whole numbers.
@@ -68,10 +81,9 @@ class Epilogue {
   }
 
   float scaled(std::int64_t i, std::int64_t j, float sum) const {
-    float factor = p_.alpha;
-    if (p_.scale_a != nullptr && p_.k != 0) factor *= p_.scale_a[i * p_.scale_a_step];
-    if (p_.scale_b != nullptr && p_.k != 0) factor *= p_.scale_b[j * p_.scale_b_step];
-    float out = factor * sum;
+    const float scale_a = p_.scale_a != nullptr && p_.k != 0 ? p_.scale_a[i * p_.scale_a_step] : 1.0f;
+    const float scale_b = p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_step] : 1.0f;
+    float out = scaled_sum(p_.alpha, scale_a, scale_b, sum);
     if (p_.beta != 0) out += p_.beta * real(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
     if (p_.bias != nullptr) out += real(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
     return out;

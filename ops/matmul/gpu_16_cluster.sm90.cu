@@ -6,6 +6,7 @@
 // cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
 // operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor cores
 // cut short, are promoted every 128 products. What limits it now: power.
+#include "intakes.hpp"
 #include "tensor_rung.cuh"
 
 namespace tessera::matmul {
@@ -55,7 +56,27 @@ Variant variant() {
   return out;
 }
 
+// Which factors the tensor cores take across k.
+bool turns(Element element) {
+  switch (element) {
+    case Element::bf16:
+      return ptx::Bf16::turns;
+    case Element::f16:
+      return ptx::F16::turns;
+    case Element::f32:
+      return ptx::Tf32::turns;
+    case Element::i8:
+      return ptx::S8::turns;
+    default:
+      return ptx::E4m3E4m3::turns;
+  }
+}
+
 const Rung rung(variant());
+[[maybe_unused]] const bool told = (enlist_intake([](Element element, const InputOrder& order) {
+                                      return by_copy_engine(order, turns(element));
+                                    }),
+                                    true);
 
 }  // namespace
 }  // namespace tessera::matmul

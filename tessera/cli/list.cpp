@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/intakes.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
@@ -120,11 +121,11 @@ void print_ladder(std::FILE* to, const Operation& operation) {
     if (!rung.enlisted.empty())
       ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
   }
-  fmt::print(to, "{}{}\nIdeas\n{}", table.text(), notes.text(), ideas);
+  fmt::print(to, "{}{}\nIdeas\n{}{}", table.text(), notes.text(), ideas, intake_table(operation));
 }
 
 // A rung, and on each place where it is enlisted whether it runs; "reason" where it does not.
-Json json_of(const Listed& rung) {
+Json json_of(const Operation& operation, const Listed& rung) {
   Json out{{"ladder", rung.ladder},
            {"place", rung.place},
            {"variant", rung.name},
@@ -138,6 +139,7 @@ Json json_of(const Listed& rung) {
   }
   for (const Choice& choice : rung.enlisted[0]->choices)
     out["tunings"].push_back(lab::to_json(choice.defaults()));
+  out["inputs"] = json_of_intakes(operation, *rung.enlisted[0]);
   for (const Variant* variant : rung.enlisted) {
     const Reason reason = reason_of(*variant);
     out["runs"].push_back({{"device", std::string(name_of(variant->where))},
@@ -156,7 +158,7 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
     Json one{{"operation", operation->name}, {"summary", operation->summary}, {"variants", rungs.size()}};
     if (ladders) {
       one["usage"] = operation->name + " " + operation->signature.usage();
-      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(rung));
+      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(*operation, rung));
     }
     all.push_back(std::move(one));
   }

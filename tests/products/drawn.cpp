@@ -77,7 +77,10 @@ Rounds::Rounds(double seconds, std::optional<std::uint64_t> most)
       most_(told("TESSERA_TEST_ROUNDS").has_value() ? told("TESSERA_TEST_ROUNDS") : most),
       begun_(now()) {}
 
-bool Rounds::more() const { return round_ < most_.value_or(round_ + 1) && now() - begun_ < seconds_; }
+bool Rounds::more(bool enough) const {
+  constexpr double longer = 15;
+  return round_ < most_.value_or(round_ + 1) && now() - begun_ < seconds_ + (enough ? 0 : longer);
+}
 
 std::string Rounds::text() const {
   return "TESSERA_TEST_SEED=" + std::to_string(seed_) + " TESSERA_TEST_ROUNDS=" + std::to_string(round_);

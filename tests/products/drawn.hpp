@@ -15,10 +15,10 @@ class Rounds {
  public:
   // `most`: rounds are enough.
   explicit Rounds(double seconds, std::optional<std::uint64_t> most = {});
-  bool more() const;
+  bool more(bool enough = true) const;  // somewhat longer, where it was not enough
   Random next() { return Random(seed_ + round_++); }
   std::uint64_t round() const { return round_; }
-  bool all_of(std::size_t shapes) const { return round_ >= shapes; }
+  bool limited() const { return most_.has_value(); }
   std::string text() const;  // with which to repeat them
 
  private:

@@ -133,7 +133,7 @@ TEST_F(Many, BatchesAreRightOnAGpu) {
   if (IsSkipped()) return;
   const Variant* const cluster = variant_called("matmul_batch", "cluster", Where::cuda);
   ASSERT_NE(cluster, nullptr);
-  try_batches(*cluster, 8);
+  try_batches(*cluster, 6);
 }
 
 TEST_F(Many, GroupsAreRightOnAGpu) {
@@ -141,7 +141,7 @@ TEST_F(Many, GroupsAreRightOnAGpu) {
   if (IsSkipped()) return;
   if (const Reason reason = variant_called("matmul", "cluster", Where::cuda)->needs(device_))
     GTEST_SKIP() << *reason;
-  try_groups(8);
+  try_groups(6);
 }
 
 }  // namespace

@@ -41,6 +41,16 @@ class Placed {
   // Element `at`, counted row after row, of the image in host memory.
   double get(std::int64_t at) const { return load_as_double(view_.element, place(at)); }
   void set(std::int64_t at, double value) { store_from_double(view_.element, place(at), value); }
+  // All of them, from next(), row after row.
+  template <class Next>
+  void fill(const Next& next) {
+    const std::int64_t length = view_.extents.back(),
+                       step = view_.strides.back() * static_cast<std::int64_t>(size_of(view_.element));
+    for (std::int64_t at = 0; at < count(); at += length) {
+      char* to = place(at);
+      for (std::int64_t i = 0; i < length; ++i, to += step) store_from_double(view_.element, to, next());
+    }
+  }
 
   void upload() const;
   void poison();  // there: elements, and what lies around them

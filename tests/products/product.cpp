@@ -106,7 +106,7 @@ void Product::place_added(Random& random) {
   if (asked_.batch != 0) extents.insert(extents.begin(), asked_.batch);
   if (asked_.beta != 0) {
     c0_ = &place("C0", asked_.c, extents, asked_.lies_c0);
-    for (std::int64_t at = 0; at < c0_->count(); ++at) c0_->set(at, static_cast<double>(random() % 9) - 4);
+    c0_->fill([&] { return static_cast<double>(random() % 9) - 4; });
   }
   const Element of_bias = asked_.c == Element::i8 ? Element::f32 : asked_.c;
   if (asked_.bias)
@@ -134,10 +134,14 @@ void Product::place_factor(const char* name, const std::vector<Whole>& entries, 
   Extents extents{rows, cols};
   if (asked_.batch != 0 && !for_all) extents.insert(extents.begin(), asked_.batch);
   Placed& array = place(name, element, extents, lie);
-  std::int64_t at = 0;
-  for (const Whole& entry : entries)
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j) array.set(at++, turned ? entry.at(j, i) : entry.at(i, j));
+  std::size_t at = 0, of = 0;
+  const auto size = static_cast<std::size_t>(rows * cols);
+  array.fill([&]() -> double {
+    if (at == size) at = 0, ++of;
+    const auto i = static_cast<std::int64_t>(at) / cols, j = static_cast<std::int64_t>(at) % cols;
+    ++at;
+    return turned ? entries[of].at(j, i) : entries[of].at(i, j);
+  });
 }
 
 Placed* Product::place_vector(const char* name, Element element, std::int64_t size,

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rungs state of how they read A and B.
+#pragma once
+#include "tessera/core/intake.hpp"
+
+namespace tessera::matmul {
+
+// Neighbours in memory are neighbours along k.
+inline bool lies_along_k(const InputOrder& order) { return (order.input == "A") != order.transposed; }
+
+// Panels of B are copied, an element at a time, while they are needed.
+inline Intake b_in_panels(Element, const InputOrder& order) {
+  return order.input == "B" ? Intake::turned_in_loading : Intake::as_it_lies;
+}
+
+// Hopper's copy engine: lines along k as they lie; across k where the tensor cores take that; nothing at odd addresses.
+inline Intake by_copy_engine(const InputOrder& order, bool turns) {
+  if (order.odd) return Intake::packed_before;
+  if (lies_along_k(order)) return Intake::as_it_lies;
+  return turns ? Intake::turned_in_loading : Intake::packed_before;
+}
+
+// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory.
+inline Intake across_k(Element, const InputOrder& order) {
+  return lies_along_k(order) ? Intake::turned_in_loading : Intake::as_it_lies;
+}
+
+}  // namespace tessera::matmul
