@@ -132,7 +132,7 @@ class Products : public OnDevice {
     set_layout(asked, way.a_across, way.b_across, random);
     const Tuning tuning = draw_tuning(*way.choice, random);
     Product product(run_, operation_called("matmul"), asked, random);
-    const auto wrong = wrong_by(*way.variant, *way.choice, tuning, product, once_in(random, 2) ? 2 : 1);
+    const auto wrong = wrong_by(*way.variant, *way.choice, tuning, product, once_in(random, 2));
     if (!wrong) ++refused_;
     else met_.note(way, asked, tuning, device_.processors);
     const bool right = !wrong || wrong->empty();
@@ -187,15 +187,15 @@ TEST_F(Products, WhatIsWrongIsSeen) {
   const ArrayView c = arguments.array("C");
   const auto compute = [&] { naive.choices.front().run.at(Element::bf16)(arguments, {}, run_); };
   auto* const numbers = static_cast<float*>(c.data);
-  EXPECT_EQ(wrong(product, 0, 1, compute), "");
-  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[8 * c.strides[0] + 6] += 1; }), "");
-  EXPECT_NE(wrong(product, 0, 1, [] {}), "");
-  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[7] = 0; }), "") << "between lines";
-  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[-1] = 0; }), "");
-  EXPECT_NE(wrong(product, 0, 1, [&] { compute(), numbers[8 * c.strides[0] + 7] = 0; }), "");
-  EXPECT_EQ(wrong(product, 100, 1, [&] { compute(), static_cast<char*>(run_.workspace)[99] = 1; }), "");
-  EXPECT_NE(wrong(product, 100, 1, [&] { compute(), static_cast<char*>(run_.workspace)[100] = 1; }), "");
-  EXPECT_NE(wrong(product, 100, 1, [&] { compute(), static_cast<char*>(run_.workspace)[-1] = 1; }), "");
+  EXPECT_EQ(wrong(product, 0, true, compute), "");
+  EXPECT_NE(wrong(product, 0, false, [&] { compute(), numbers[8 * c.strides[0] + 6] += 1; }), "");
+  EXPECT_NE(wrong(product, 0, false, [] {}), "");
+  EXPECT_NE(wrong(product, 0, false, [&] { compute(), numbers[7] = 0; }), "") << "between lines";
+  EXPECT_NE(wrong(product, 0, false, [&] { compute(), numbers[-1] = 0; }), "");
+  EXPECT_NE(wrong(product, 0, false, [&] { compute(), numbers[8 * c.strides[0] + 7] = 0; }), "");
+  EXPECT_EQ(wrong(product, 100, false, [&] { compute(), static_cast<char*>(run_.workspace)[99] = 1; }), "");
+  EXPECT_NE(wrong(product, 100, false, [&] { compute(), static_cast<char*>(run_.workspace)[100] = 1; }), "");
+  EXPECT_NE(wrong(product, 100, false, [&] { compute(), static_cast<char*>(run_.workspace)[-1] = 1; }), "");
 }
 
 }  // namespace
