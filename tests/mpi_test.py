@@ -113,6 +113,19 @@ class Ranks(cli_case.Case):
         np.save("f8t.npy", few.T.copy())
         self.same_bits((4,), "matmul", "f8.npy", "f8t.npy", "--element", "e4m3", "--element-b", "e5m2", "--output-element", "f32")
 
+    def test_kernels_add_panel_after_panel(self):
+        for name, shape in (("s", (19, 200)), ("r", (200, 23)), ("z", (19, 23))):
+            np.save(name + ".npy", self.random.normal(size=shape).astype(np.float32))
+        words = ["matmul", "s.npy", "r.npy", "--c", "z.npy", "--beta", "0.5", "--alpha", "-2", "--device", "simt", "--check"]
+        self.shared(1, *words, "-o", "one.npy", "--distributed")
+        for count in (2, 4):
+            told = self.shared(count, *words, "-o", "shared.npy").stdout
+            self.assertIn("4 panels of 64", told)
+            self.assertEqual(bytes_of("shared.npy"), bytes_of("one.npy"), f"{count} ranks")
+        self.fails_once(2, "not added to from panel to panel",
+                        ranks(2, *words, "--activation", "relu"))
+        self.fails_once(2, "each rank takes the GPU of its place", ranks(2, "matmul", "s.npy", "r.npy", "--device", "cuda:0"))
+
     def test_fewer_rows_than_ranks_and_empty_sums(self):
         np.save("thin.npy", self.random.normal(size=(2, 300)))
         np.save("wide.npy", self.random.normal(size=(300, 1)))
@@ -151,7 +164,6 @@ class Ranks(cli_case.Case):
         self.fails_once(2, "tessera list runs in one process", ranks(2, "list"))
         self.fails_once(2, "runs in one process", ranks(2, "integrate", "x", "0", "1"))
         self.fails_once(2, "compute this as simd does", ranks(2, "matmul", "a64.npy", "b64.npy", "--variant", "naive"))
-        self.fails_once(2, "ranks compute on their processors", ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "simt"))
         self.fails_once(2, "each rank has one device", ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "cpu,simt"))
         self.fails_once(2, "each rank has one device", ranks(2, "matmul", "a64.npy", "b64.npy", "--split", "1:2"))
         self.fails_once(2, "not to standard output", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "-"))

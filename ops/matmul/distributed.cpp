@@ -115,10 +115,32 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
 // As in BLAS, α = 0 reads neither factor.
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
-std::int64_t depth(const Arguments& whole) {
-  constexpr std::int64_t low_depth = 512;
+std::int64_t depth(const Arguments& whole, Where where) {
+  constexpr std::int64_t low_depth = 512, gpu_depth = 2048, executor_depth = 64;
+  // C is read and written for each panel, which a GPU feels; the executor is for looking at.
+  if (where == Where::cuda) return gpu_depth;
+  if (where == Where::simt) return executor_depth;
   if (!follows_simd(whole)) return low_depth;
   return simd_depth(extent(whole), static_cast<std::int64_t>(size_of(whole.element())));
+}
+
+Reason no_panels(const Arguments& whole) {
+  if (is_plain(whole)) return std::nullopt;
+  return "a sum of " + element_text(whole) +
+         " is not added to from panel to panel there: f32, f64 and i32 without scales, bias and activation "
+         "are";
+}
+
+Arguments panel(const Arguments& part, const ArrayView& left, const ArrayView& right, const ArrayView& result,
+                bool first) {
+  std::map<std::string, ArrayView> inputs{{"A", left}, {"B", right}};
+  Arguments::Words words = part.words();
+  words["op-a"] = words["op-b"] = "none";
+  if (!first) words["beta"] = "1";
+  if (!first || part.has("C0")) inputs.emplace("C0", result);
+  Arguments out(part.signature(), part.element(), std::move(inputs), words);
+  out.set_array("C", result);
+  return out;
 }
 
 Contraction contraction() {
@@ -134,6 +156,9 @@ Contraction contraction() {
   out.extent = extent;
   out.depth = depth;
   out.start = start;
+  out.no_panels = no_panels;
+  out.begins_as = "C0";
+  out.panel = panel;
   return out;
 }
 

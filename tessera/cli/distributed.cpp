@@ -18,6 +18,7 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
   using Align = report::Table::Align;
   report::Table table({{"rank"},
                        {"host", Align::left},
+                       {"device", Align::left},
                        {"threads"},
                        {"block"},
                        {"read"},
@@ -31,7 +32,7 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
     const RankReport& r = outcome.ranks[rank];
     const bool idle = !outcome.grid.has(static_cast<int>(rank));
-    table.add({std::to_string(rank), r.host, std::to_string(r.threads),
+    table.add({std::to_string(rank), r.host, r.device, std::to_string(r.threads),
                idle ? "none" : fmt::format("{} × {}", r.rows.size(), r.cols.size()), seconds(r.read_seconds),
                seconds(r.compute_seconds), seconds(r.transfer_seconds), seconds(r.wait_seconds),
                idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6), seconds(r.check_seconds),
@@ -41,14 +42,13 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
 }
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments,
-           const DistributedWords& words, const DistributedOutcome& outcome,
-           const std::string& connected_by) {
+           const DistributedWords& words, const DistributedOutcome& outcome) {
   const double flops = operation.flops ? operation.flops(arguments) : 0;
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
   fmt::print(to, "{}/{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", outcome.plan.variant->ladder,
              outcome.plan.variant->name, outcome.ranks.size(), plural(outcome.ranks.size()),
              outcome.grid.rows, outcome.grid.cols, outcome.panels,
-             plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, connected_by);
+             plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, outcome.connected_by);
   print_ranks(to, outcome);
   fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
@@ -67,6 +67,7 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
   ordered_json out = ordered_json::array();
   for (const RankReport& r : outcome.ranks)
     out.push_back({{"host", r.host},
+                   {"device", r.device},
                    {"threads", r.threads},
                    {"rows", {r.rows.first, r.rows.last}},
                    {"columns", {r.cols.first, r.cols.last}},
@@ -83,14 +84,14 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
 
 // That of one process, with the ranks beside it.
 ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
-                     const DistributedOutcome& outcome, const std::string& connected_by) {
+                     const DistributedOutcome& outcome) {
   Outcome one;
   one.plan = outcome.plan;
   one.kernel_seconds = outcome.product_seconds;
   one.round_trip_seconds = outcome.seconds;
   one.verdict = outcome.verdict;
   ordered_json out = cli::json_of(command, operation, arguments, one);
-  out["distributed"] = {{"by", connected_by},
+  out["distributed"] = {{"by", outcome.connected_by},
                         {"grid", {outcome.grid.rows, outcome.grid.cols}},
                         {"panels", outcome.panels},
                         {"depth", outcome.depth},
@@ -103,7 +104,8 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
 
 void demand_of_ranks(const DistributedWords& words) {
   if (words.several_devices)
-    throw Error("each rank has one device: a list of them, --split, --memory and --timeline are for one process");
+    throw Error(
+        "each rank has one device: a list of them, --split, --memory and --timeline are for one process");
   if (!words.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (words.outputs.empty()) return;
   if (words.outputs[0] == "-") throw Error("-o -: ranks write to one file together, not to standard output");
@@ -118,8 +120,8 @@ int operate_on_ranks(const Operation& operation, const Arguments& arguments, con
   const DistributedOutcome outcome = run_distributed(operation, arguments, ranks, request);
   if (Ranks::here().speaks()) {
     std::FILE* const to = words.json == "-" ? stderr : stdout;
-    print(to, operation, arguments, words, outcome, ranks.name());
-    write_json(words.json, json_of(command, operation, arguments, outcome, ranks.name()));
+    print(to, operation, arguments, words, outcome);
+    write_json(words.json, json_of(command, operation, arguments, outcome));
   }
   return outcome.passed ? exit_code::passed : exit_code::wrong;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include "tessera/core/arguments.hpp"
+#include "tessera/core/variant.hpp"
 
 namespace tessera {
 
@@ -29,9 +30,17 @@ struct Contraction {
   // same, and those that it gives alone on such a processor.
   std::function<std::string(const Arguments& whole)> variant;
   std::function<std::int64_t(const Arguments& whole)> extent;  // of `over`; 0 where nothing is summed
-  std::function<std::int64_t(const Arguments& whole)> depth;   // of a panel
+  std::function<std::int64_t(const Arguments& whole, Where where)> depth;  // of a panel
   // `part`: rows and columns of all arrays, over the whole summed dimension; the result has memory.
   std::function<std::unique_ptr<PanelSum>(const Arguments& part, int threads)> start;
+
+  // On devices the variants of the operation's own ladder add panels, each as a whole call.
+  std::function<Reason(const Arguments& whole)> no_panels;  // why they cannot
+  std::string begins_as;  // an optional input that the result holds before the first panel
+  // The call that adds a panel to `result`; the first one begins it.
+  std::function<Arguments(const Arguments& part, const ArrayView& left, const ArrayView& right,
+                          const ArrayView& result, bool first)>
+      panel;
 };
 
 void enlist(Contraction contraction);

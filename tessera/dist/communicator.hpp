@@ -22,6 +22,11 @@ class Pending {
   virtual void wait() = 0;
 };
 
+// Which of the ranks on its host one is.
+struct HostPlace {
+  int rank = 0, ranks = 1;
+};
+
 // All ranks call the same of these in the same order; at a time one thread of a process.
 class Communicator {
  public:
@@ -34,7 +39,7 @@ class Communicator {
   virtual int size() const = 0;
   virtual std::string name() const = 0;  // of what connects them: "Open MPI 4.1.4"
   virtual std::string host() const = 0;  // where this rank is
-  virtual int ranks_on_host() const = 0;
+  virtual HostPlace on_host() = 0;       // all ranks call it
   // Whether a thread other than the one that started something may ask whether it is done.
   virtual bool any_thread() const = 0;
 

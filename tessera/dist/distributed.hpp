@@ -11,12 +11,18 @@
 
 namespace tessera::dist {
 
+// Where panels lie: the host's memory, or a device's, to which `copy` brings them, complete on return.
+struct Room {
+  Memory* memory = nullptr;  // null: the host's
+  std::function<void(void* to, const void* from, std::size_t bytes)> copy = {};
+};
+
 // One input on one rank: its own panels, and room for two of others.
 class Operand {
  public:
   // `seen`: the rank's part as [outer, over], in memory that may be a mapped file; `over_first`: a panel
   // travels as [depth, outer], as all ranks must do it. `owners` share the panels, of whom this is `mine`.
-  Operand(const ArrayView& seen, bool over_first, const Panels& panels, int mine);
+  Operand(const ArrayView& seen, bool over_first, const Panels& panels, int mine, Room room = {});
 
   void read();  // its own share, each element once
 
@@ -33,6 +39,7 @@ class Operand {
   bool over_first_;
   Panels panels_;
   int mine_;
+  Room room_;
   std::vector<Array> own_;
   Array others_[2];
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <atomic>
 #include <set>
+#include "tessera/dist/communicator_devices.hpp"
 #include "tessera/dist/communicator_threads.hpp"
 
 namespace tessera::dist {
@@ -180,6 +181,71 @@ TEST(Communicator, LargestOfNegativeNumbersToo) {
     const auto all = ranks.gather(std::string(static_cast<std::size_t>(ranks.rank()), 'x'));
     if (ranks.rank() == 0) EXPECT_EQ(all, (std::vector<std::string>{"", "x", "xx"}));
     else EXPECT_TRUE(all.empty());
+  });
+}
+
+// A device whose memory holds every byte turned round, so that what did not go through its copies is noticed.
+class FarBackend : public HostBackend {
+ public:
+  Where where() const override { return Where::cuda; }
+  const std::vector<Device>& devices() override { return devices_; }
+  bool shares_host_memory() const override { return false; }
+  void copy(const Run&, void* to, const void* from, std::size_t bytes) override {
+    const auto* source = static_cast<const unsigned char*>(from);
+    for (std::size_t i = 0; i < bytes; ++i)
+      static_cast<unsigned char*>(to)[i] = static_cast<unsigned char>(~source[i]);
+    ++copies;
+  }
+  std::atomic<int> copies = 0;
+
+ private:
+  std::vector<Device> devices_{host_device(Where::cuda)};
+};
+
+TEST(Devices, WithoutALinkBroadcastsGoThroughTheHosts) {
+  auto& backend = static_cast<FarBackend&>(enlist_backend(std::make_unique<FarBackend>()));
+  for (const bool ask : {false, true}) {
+    backend.copies = 0;
+    on_threads(3, [&](Communicator& ranks) {
+      const tessera::Run run{&backend.devices()[0]};
+      const auto joined = join_devices(ranks, {&ranks}, run);
+      ASSERT_NE(joined[0], nullptr);
+      EXPECT_FALSE(joined[0]->any_thread());
+      std::string there(100, static_cast<char>(ranks.rank() == 1 ? ~'x' : 0));
+      const auto pending = joined[0]->start_broadcast(there.data(), there.size(), 1);
+      while (ask && !pending->done()) std::this_thread::yield();
+      pending->wait();
+      EXPECT_TRUE(pending->done());
+      EXPECT_EQ(there, std::string(100, static_cast<char>(~'x')));
+    });
+    EXPECT_EQ(backend.copies, 3);
+  }
+}
+
+TEST(Devices, PanelsAreBroughtToThem) {
+  FarBackend backend;
+  const tessera::Run run{&backend.devices()[0]};
+  const Array a = seen(0, 6, 40, false, false);
+  Operand operand(a.view(), false, Panels(40, 8, 1), 0,
+                  {&host_memory(), [&](void* to, const void* from, std::size_t bytes) {
+                     backend.copy(run, to, from, bytes);
+                   }});
+  operand.read();
+  EXPECT_EQ(backend.copies, 5);
+  const ArrayView third = operand.panel(2);
+  std::uint64_t bits = 0, wanted = 0;
+  std::memcpy(&bits, static_cast<const double*>(third.data) + third.strides[0] * 4 + third.strides[1] * 3,
+              sizeof bits);
+  const auto value = static_cast<double>(left_at(4, 19));
+  std::memcpy(&wanted, &value, sizeof wanted);
+  EXPECT_EQ(~bits, wanted);
+}
+
+TEST(Devices, ThoseThatShareTheHostsMemoryNeedNothing) {
+  on_threads(2, [&](Communicator& ranks) {
+    const Device device = host_device(Where::simt);
+    const tessera::Run run{&device};
+    EXPECT_EQ(join_devices(ranks, {&ranks}, run)[0], nullptr);
   });
 }
 

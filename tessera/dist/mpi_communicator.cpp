@@ -61,13 +61,14 @@ class MpiCommunicator : public Communicator {
   std::string host() const override { return host_name(); }
   bool any_thread() const override { return any_thread_; }
 
-  int ranks_on_host() const override {
+  HostPlace on_host() override {
     MPI_Comm here = MPI_COMM_NULL;
     MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    int ranks = 1;
-    MPI_Comm_size(here, &ranks);
+    HostPlace place;
+    MPI_Comm_rank(here, &place.rank);
+    MPI_Comm_size(here, &place.ranks);
     MPI_Comm_free(&here);
-    return ranks;
+    return place;
   }
 
   std::unique_ptr<Communicator> split(int colour) override {

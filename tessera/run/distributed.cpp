@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include "tessera/dist/communicator_devices.hpp"
 #include "tessera/dist/distributed.hpp"
 #include "tessera/dist/distributed_file.hpp"
 #include "tessera/run/distributed_report.hpp"
+#include "tessera/run/distributed_sum.hpp"
 
 namespace tessera {
 namespace {
@@ -19,23 +21,31 @@ double timed(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A variant and where it runs, as one process would choose them.
+// A variant and where it runs, as one process would choose them. GPUs are dealt out later.
 Plan settle(const Operation& operation, const Contraction& contraction, const Arguments& whole,
             Request request) {
   if (request.device == "auto") request.device = "cpu";
-  if (request.device.substr(0, request.device.find(':')) != "cpu")
-    throw Error("--device " + request.device + ": ranks compute on their processors, cpu or cpu:threads=N");
+  if (request.device.starts_with("cuda:"))
+    throw Error("--device " + request.device +
+                ": each rank takes the GPU of its place on the host, --device cuda");
+  request.cached = false;
+  const Device device = find_device(request.device);
+  if (device.where != Where::cpu) {
+    if (const Reason reason = contraction.no_panels(whole))
+      throw Error("--device " + request.device + ": " + *reason);
+    return choose_on(device, operation, whole, request);
+  }
   const std::string variant = contraction.variant(whole);
   if (request.variant && *request.variant != variant)
     throw Error("--variant " + *request.variant + ": several ranks compute this as " + variant + " does");
   if (request.tuning) throw Error("--tuning: what several ranks compute by has none");
   request.variant = variant;
-  return choose(operation, whole, request);
+  return choose_on(device, operation, whole, request);
 }
 
 // One number for what was asked, by which ranks see that it was the same: sizes, words, elements, how inputs
 // lie.
-std::int64_t fingerprint_of(const Arguments& whole, const Contraction& contraction,
+std::int64_t fingerprint_of(const Arguments& whole, const Contraction& contraction, Where where,
                             const DistributedRequest& request) {
   std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
   for (const auto& [name, extent] : whole.dims()) all += name + "=" + std::to_string(extent) + ";";
@@ -43,7 +53,7 @@ std::int64_t fingerprint_of(const Arguments& whole, const Contraction& contracti
   for (const Parameter* p : whole.signature().of(Parameter::Kind::input))
     if (whole.has(p->name)) all += p->name + (whole.array(p->name).row_major() ? ",rows;" : ",columns;");
   // Caches of unlike processors ask for panels unlike in depth.
-  all += std::to_string(contraction.depth(whole));
+  all += std::to_string(contraction.depth(whole, where)) + std::string(name_of(where));
   return static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1);
 }
 
@@ -61,6 +71,43 @@ int threads_for(const Device& device, const Request& request, int ranks_on_host)
   return bound ? device.threads : std::max(1, device.threads / ranks_on_host);
 }
 
+// A device of this rank's own, and what joins it to those of its row and its column of the grid. Where it
+// shares the host's memory nothing is needed.
+class DeviceSide {
+ public:
+  DeviceSide(const Device& device, dist::Communicator& grid, dist::Communicator& row, dist::Communicator& col)
+      : device_(device),
+        backend_(backend_of(device)),
+        run_{&device_},
+        stream_(backend_.make_stream(device), Release{this}) {
+    run_.stream = stream_.get();
+    joined_ = dist::join_devices(grid, {&row, &col}, run_);
+  }
+  DeviceSide(const DeviceSide&) = delete;
+  DeviceSide& operator=(const DeviceSide&) = delete;
+
+  dist::Communicator* row() { return joined_[0].get(); }  // null: that of the hosts
+  dist::Communicator* col() { return joined_[1].get(); }
+  dist::Room room() {
+    return {&backend_.memory(device_), [this](void* to, const void* from, std::size_t bytes) {
+              backend_.copy(run_, to, from, bytes);
+              backend_.synchronize(run_);
+            }};
+  }
+
+ private:
+  struct Release {
+    DeviceSide* side;
+    void operator()(void* stream) const { side->backend_.release_stream(side->device_, stream); }
+  };
+
+  Device device_;
+  Backend& backend_;
+  Run run_;
+  std::unique_ptr<void, Release> stream_;
+  std::vector<std::unique_ptr<dist::Communicator>> joined_;
+};
+
 // One rank's work, step by step; all ranks call each step.
 class Rank {
  public:
@@ -70,8 +117,11 @@ class Rank {
 
   DistributedOutcome run() {
     dist::agree(ranks_, [&] { outcome_.plan = settle(operation_, contraction_, whole_, request_.request); });
-    demand_same(ranks_, fingerprint_of(whole_, contraction_, request_));
+    demand_same(ranks_, fingerprint_of(whole_, contraction_, where(), request_));
+    const dist::HostPlace here = ranks_.on_host();
+    dist::agree(ranks_, [&] { deal_device(here); });
     place();
+    join();
     outcome_.seconds = timed([&] {
       read();
       outcome_.product_seconds = timed([&] { add(); });
@@ -84,6 +134,17 @@ class Rank {
 
  private:
   bool idle() const { return grid_ == nullptr; }
+  Where where() const { return outcome_.plan.device.where; }
+
+  // The GPU of this rank's place on the host; processors are shared by all ranks there.
+  void deal_device(const dist::HostPlace& here) {
+    Device& device = outcome_.plan.device;
+    const auto& devices = backend_of(device).devices();
+    if (where() == Where::cuda) device = devices[static_cast<std::size_t>(here.rank) % devices.size()];
+    else device.threads = threads_for(device, request_.request, here.ranks);
+    report_.threads = device.threads;
+    report_.device = device.label();
+  }
 
   void place() {
     const ArrayView a = whole_.array(contraction_.left), b = whole_.array(contraction_.right);
@@ -94,12 +155,9 @@ class Rank {
     const dist::Grid grid = dist::best_grid(size, ranks_.size());
     outcome_.grid = grid;
     outcome_.predicted_bytes = dist::received_bytes(size, grid);
-    outcome_.depth = contraction_.depth(whole_);
+    outcome_.depth = contraction_.depth(whole_, where());
     outcome_.panels = dist::Panels(extent, outcome_.depth, 1).count();
-    outcome_.plan.device.threads =
-        threads_for(outcome_.plan.device, request_.request, ranks_.ranks_on_host());
     report_.host = ranks_.host();
-    report_.threads = outcome_.plan.device.threads;
     const int rank = ranks_.rank();
     grid_ = ranks_.split(grid.has(rank) ? 0 : -1);
     if (idle()) return;
@@ -107,6 +165,18 @@ class Rank {
     col_ = grid_->split(grid.col_of(rank));
     report_.rows = dist::nth_part(m, grid.rows, grid.row_of(rank));
     report_.cols = dist::nth_part(n, grid.cols, grid.col_of(rank));
+  }
+
+  // What joins devices waits for all of them: what it throws on one rank ends all at once.
+  void join() {
+    outcome_.connected_by = ranks_.name();
+    if (idle() || where() == Where::cpu) return;
+    device_ = std::make_unique<DeviceSide>(outcome_.plan.device, *grid_, *row_, *col_);
+    if (device_->row() != nullptr) outcome_.connected_by += " and " + device_->row()->name();
+  }
+  dist::Communicator& panels_along(bool row) const {
+    dist::Communicator* const joined = device_ == nullptr ? nullptr : row ? device_->row() : device_->col();
+    return joined != nullptr ? *joined : row ? *row_ : *col_;
   }
 
   // An input as [outer, summed], whole or a rank's part of it.
@@ -117,7 +187,8 @@ class Rank {
     };
     const ArrayView all = seen(whole_);
     return {seen(*part_), all.strides[1] > all.strides[0],
-            dist::Panels(contraction_.extent(whole_), outcome_.depth, ranks.size()), ranks.rank()};
+            dist::Panels(contraction_.extent(whole_), outcome_.depth, ranks.size()), ranks.rank(),
+            device_ == nullptr ? dist::Room{} : device_->room()};
   }
 
   void read() {
@@ -134,7 +205,14 @@ class Rank {
         right_ = operand(contraction_.right, true, *col_);
         left_->read();
         right_->read();
-        sum_ = contraction_.start(*part_, report_.threads);
+        if (device_ == nullptr) {
+          sum_ = contraction_.start(*part_, report_.threads);
+          return;
+        }
+        auto sum =
+            std::make_unique<VariantSum>(operation_, contraction_, *part_, outcome_.plan, request_.request);
+        variant_ = sum.get();
+        sum_ = std::move(sum);
       });
     });
   }
@@ -142,8 +220,10 @@ class Rank {
   void add() {
     std::exception_ptr failure;
     if (!idle()) {
-      const dist::PanelTimes times = dist::add_panels(*grid_, *row_, *col_, *left_, *right_, *sum_,
-                                                      [&](const std::exception_ptr& e) { failure = e; });
+      const dist::PanelTimes times =
+          dist::add_panels(*grid_, panels_along(true), panels_along(false), *left_, *right_, *sum_,
+                           [&](const std::exception_ptr& e) { failure = e; });
+      if (variant_ != nullptr) outcome_.plan = variant_->plan();
       report_.compute_seconds = times.compute_seconds;
       report_.transfer_seconds = times.transfer_seconds;
       report_.wait_seconds = times.wait_seconds;
@@ -177,10 +257,12 @@ class Rank {
   dist::Communicator& ranks_;
   const DistributedRequest& request_;
   std::unique_ptr<dist::Communicator> grid_, row_, col_;  // null: this rank has nothing to do
+  std::unique_ptr<DeviceSide> device_;                    // null: the processors
   std::optional<Arguments> part_;
   Array result_;
   std::optional<dist::Operand> left_, right_;
   std::unique_ptr<PanelSum> sum_;
+  const VariantSum* variant_ = nullptr;  // the sum, where a device makes it
   RankReport report_;
   std::optional<Verdict> verdict_;
   DistributedOutcome outcome_;

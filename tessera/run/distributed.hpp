@@ -14,7 +14,7 @@ namespace tessera {
 
 // What a rank did, and how long each part took; what it waited for others in the end is not in it.
 struct RankReport {
-  std::string host;
+  std::string host, device;
   Interval rows, cols;
   int threads = 1;
   double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, check_seconds = 0,
@@ -26,6 +26,7 @@ struct DistributedOutcome {
   Plan plan;  // of rank 0: variant and device
   dist::Grid grid;
   std::int64_t panels = 0, depth = 0;
+  std::string connected_by;        // MPI, and what joins devices
   double predicted_bytes = 0;      // what all receive, by the grid's formula
   double product_seconds = 0;      // from the first panel until the last rank has its block
   double seconds = 0;              // with reading, and with writing where that was asked

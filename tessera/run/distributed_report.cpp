@@ -19,7 +19,7 @@ struct Numbers {
   double largest_ratio, norm;
   std::int64_t wrong;
   std::size_t shown;
-  std::size_t host_size;
+  std::size_t host_size, device_size;
 };
 
 struct Wrong {
@@ -63,6 +63,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   std::copy(std::begin(seconds), std::end(seconds), numbers.seconds);
   numbers.received_bytes = r.received_bytes;
   numbers.host_size = r.host.size();
+  numbers.device_size = r.device.size();
   if (verdict) {
     numbers.checked = true;
     numbers.passed = verdict->passed;
@@ -74,7 +75,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   }
   std::string out;
   put(out, numbers);
-  out += r.host;
+  out += r.host + r.device;
   if (!verdict) return out;
   for (const Mismatch& m : verdict->first)
     put(out,
@@ -85,8 +86,12 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
 void add_report(const std::string& bytes, DistributedOutcome& outcome) {
   std::size_t at = 0;
   const auto n = take<Numbers>(bytes, at);
-  RankReport report{bytes.substr(at, n.host_size), {n.rows[0], n.rows[1]}, {n.cols[0], n.cols[1]}, n.threads};
-  at += n.host_size;
+  RankReport report{bytes.substr(at, n.host_size),
+                    bytes.substr(at + n.host_size, n.device_size),
+                    {n.rows[0], n.rows[1]},
+                    {n.cols[0], n.cols[1]},
+                    n.threads};
+  at += n.host_size + n.device_size;
   double* const to[] = {&report.read_seconds, &report.compute_seconds, &report.transfer_seconds,
                         &report.wait_seconds, &report.check_seconds,   &report.write_seconds};
   for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = n.seconds[i];

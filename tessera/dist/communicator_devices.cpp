@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/dist/communicator_devices.hpp"
+#include <map>
+
+namespace tessera::dist {
+namespace {
+
+std::map<Where, DeviceLink>& links() {
+  static std::map<Where, DeviceLink> all;
+  return all;
+}
+
+class StagedBroadcast : public Pending {
+ public:
+  StagedBroadcast(Communicator& hosts, Backend& backend, const Run& run, void* data, std::size_t bytes,
+                  int root)
+      : backend_(backend), run_(run), data_(data), receives_(hosts.rank() != root), room_(bytes) {
+    if (!receives_) {
+      backend_.copy(run_, room_.data(), data_, bytes);
+      backend_.synchronize(run_);
+    }
+    pending_ = hosts.start_broadcast(room_.data(), bytes, root);
+  }
+
+  bool done() override {
+    if (!finished_ && pending_->done()) finish();
+    return finished_;
+  }
+  void wait() override {
+    if (finished_) return;
+    pending_->wait();
+    finish();
+  }
+
+ private:
+  void finish() {
+    finished_ = true;
+    if (!receives_) return;
+    backend_.copy(run_, data_, room_.data(), room_.size());
+    backend_.synchronize(run_);
+  }
+
+  Backend& backend_;
+  const Run& run_;
+  void* data_;
+  bool receives_, finished_ = false;
+  std::vector<char> room_;
+  std::unique_ptr<Pending> pending_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pending> StagedCommunicator::start_broadcast(void* data, std::size_t bytes, int root) {
+  return std::make_unique<StagedBroadcast>(hosts_, backend_, run_, data, bytes, root);
+}
+
+void enlist_link(Where where, DeviceLink link) { links()[where] = std::move(link); }
+
+std::vector<std::unique_ptr<Communicator>> join_devices(Communicator& all,
+                                                        const std::vector<Communicator*>& groups,
+                                                        const Run& run) {
+  std::vector<std::unique_ptr<Communicator>> out(groups.size());
+  Backend& backend = backend_of(*run.device);
+  if (backend.shares_host_memory()) return out;
+  const auto link = links().find(run.device->where);
+  const bool mine = link != links().end() && !link->second.unusable();
+  const bool linked = all.largest(mine ? 0 : 1) == 0;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (linked) out[i] = link->second.join(*groups[i], run);
+    else out[i] = std::make_unique<StagedCommunicator>(*groups[i], backend, run);
+  return out;
+}
+
+}  // namespace tessera::dist
