@@ -140,7 +140,30 @@ void draw_large_sizes(Asked& asked, const Tiled& tiled, Random& random) {
   };
   asked.m = rows * height - less(height);
   asked.n = cols * width - less(width);
-  asked.k = static_cast<std::int64_t>(1 + random() % 320);
+  // Up to fourteen stages of 128 bytes.
+  asked.k = static_cast<std::int64_t>(1 + random() % (14 * 128 / size_of(asked.a)));
+}
+
+void make_plain(Asked& asked, Random& random) {
+  const double alpha = asked.alpha;
+  const bool scaled = asked.scale_a && asked.scale_a_for_all;
+  asked = {.a = asked.a,
+           .b = asked.b,
+           .c = outputs_of(asked.a).front(),
+           .m = asked.m,
+           .n = (asked.n + 15) / 16 * 16,
+           .k = asked.k,
+           .op_a = asked.op_a,
+           .op_b = asked.op_b,
+           .lies_a = asked.lies_a,
+           .lies_b = asked.lies_b,
+           .tf32 = asked.tf32,
+           .fast = asked.fast};
+  asked.most = most_of(asked);
+  asked.lies_c = draw_lie(random, true);
+  if (asked.c == Element::i32) return;
+  asked.alpha = alpha;
+  asked.scale_a = asked.scale_a_for_all = scaled;
 }
 
 void draw_lies(Asked& asked, Random& random) {

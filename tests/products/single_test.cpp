@@ -10,12 +10,13 @@
 namespace tessera::products {
 namespace {
 
-// A way to compute, an element, and whether the factors lie across k.
+// A way to compute, an element, and whether the factors lie across k. `waits`: results of 16 bits shall wait
+// for the next tile's products.
 struct Way {
   const Variant* variant;
   const Choice* choice;
   Element element;
-  bool a_across, b_across;
+  bool a_across, b_across, waits = false;
 };
 
 std::vector<Way> ways_of(const std::vector<const Variant*>& variants) {
@@ -23,8 +24,13 @@ std::vector<Way> ways_of(const std::vector<const Variant*>& variants) {
   for (const Variant* variant : variants)
     for (const Choice& choice : variant->choices)
       for (const auto& [element, run] : choice.run)
-        for (int layout = 0; layout < 4; ++layout)
+        for (int layout = 0; layout < 4; ++layout) {
           out.push_back({variant, &choice, element, (layout & 1) != 0, (layout & 2) != 0});
+          const bool floats = element != Element::i8 && size_of(element) <= 2;
+          if (variant->name != "cluster" || choice.tuning.find("tile").value_or(0) != 1 || !floats) continue;
+          out.push_back(out.back());
+          out.back().waits = true;
+        }
   return out;
 }
 
@@ -55,8 +61,8 @@ class Met {
     const bool turned = asked.lies_c.by_columns && asked.n > 1;
     const auto bytes = static_cast<int>(size_of(asked.a));
     // Operands across k that need no packing allow some tiles only: those may not be counted.
-    const bool any = bytes != 2 || (!way.a_across && !way.b_across);
     const auto tile = tuning.find("tile").value_or(0);
+    const bool any = bytes != 2 || (!way.a_across && !way.b_across) || tile == 1 || tile == 3;
     if (!any || tile == 0) return;
     const matmul::TilePlan plan =
         matmul::plan_tiles(shapes, turned ? asked.n : asked.m, turned ? asked.m : asked.n, asked.k,
@@ -67,15 +73,20 @@ class Met {
     const matmul::TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
     const std::string name = "tile " + std::to_string(plan.tile + 1);
     ++rounds_[name];
-    if (plan.together == 1 && plan.units > processors / (shape.cluster_rows * shape.cluster_cols))
-      ++rounds_[name + ", second tiles"];
+    const bool second =
+        plan.together == 1 && plan.units > processors / (shape.cluster_rows * shape.cluster_cols);
+    if (second) ++rounds_[name + ", second tiles"];
+    if (second && may_wait(asked) && plan.tile == 0 && plan.order.splits == 1 && plan.strips.strips == 0 &&
+        plan.depth >= matmul::least_waiting_depth)
+      ++rounds_["results that wait, second tiles"];
     if (plan.strips.strips > 0) ++rounds_[name + ", strips"];
     if (plan.order.splits > 1) ++rounds_[name + ", parts in memory"];
     if (plan.together > 1) ++rounds_[name + ", parts in a cluster"];
   }
   // Of what a run on Hopper shall meet; empty: all of it, or none ran there.
   std::string missing() const {
-    std::vector<std::string> wanted{"tile 1, strips",
+    std::vector<std::string> wanted{"results that wait, second tiles",
+                                    "tile 1, strips",
                                     "tile 2, strips",
                                     "tile 1, parts in memory",
                                     "tile 4, parts in memory",
@@ -96,6 +107,16 @@ class Met {
   }
 
  private:
+  // Results of 16 bits in boxes, with nothing but a factor.
+  static bool may_wait(const Asked& asked) {
+    const bool plain = asked.beta == 0 && !asked.bias && (!asked.scale_a || asked.scale_a_for_all) &&
+                       (!asked.scale_b || asked.scale_b_for_all) &&
+                       asked.activation == matmul::Activation::none;
+    const std::int64_t line = asked.lies_c.by_columns ? asked.m : asked.n;
+    return plain && !promotes(asked) && size_of(asked.c) == 2 && size_of(asked.a) <= 2 && line % 8 == 0 &&
+           asked.lies_c.more % 8 == 0 && asked.lies_c.ahead % 8 == 0;
+  }
+
   std::map<std::string, int> rounds_;
 };
 
@@ -122,15 +143,28 @@ class Products : public OnDevice {
   }
 
  private:
-  bool try_one(const Way& way, Random& random, const Rounds& rounds) {
+  Asked draw(const Way& way, Tuning& tuning, Random& random) const {
     Asked asked = draw_kind(*way.variant, way.element, random);
-    const Tiled tiled = tiled_of(way, asked, device_.processors);
-    if (device_.where != Where::cuda) draw_small_sizes(asked, random);
-    else if (once_in(random, 4)) draw_large_sizes(asked, tiled, random);
+    const bool gpu = device_.where == Where::cuda, large = way.waits || once_in(random, 6);
+    if (way.waits) asked.fast = size_of(way.element) == 1;
+    if (!gpu) draw_small_sizes(asked, random);
+    else if (large) draw_large_sizes(asked, tiled_of(way, asked, device_.processors), random);
     else draw_sizes(asked, random);
+    if (way.waits) {
+      // As many stages at least; neither parts nor strips.
+      asked.k += matmul::least_waiting_depth * 128 / static_cast<std::int64_t>(size_of(way.element));
+      tuning.set("splits", 1), tuning.set("strips", 1);
+    }
     draw_lies(asked, random);
     set_layout(asked, way.a_across, way.b_across, random);
-    const Tuning tuning = draw_tuning(*way.choice, random);
+    const bool low = way.element != Element::f64 && way.element != Element::i32;
+    if (way.waits || (gpu && low && once_in(random, 3))) make_plain(asked, random);
+    return asked;
+  }
+
+  bool try_one(const Way& way, Random& random, const Rounds& rounds) {
+    Tuning tuning = draw_tuning(*way.choice, random);
+    const Asked asked = draw(way, tuning, random);
     Product product(run_, operation_called("matmul"), asked, random);
     const auto wrong = wrong_by(*way.variant, *way.choice, tuning, product, once_in(random, 2));
     if (!wrong) ++refused_;
@@ -165,7 +199,7 @@ TEST_F(Products, AreRightOnAGpu) {
        {"cluster", "tensor_cores", "warp_tiles", "wgmma", "warp_specialized", "persistent"})
     if (const Variant* variant = variant_called("matmul", name, Where::cuda)) variants.push_back(variant);
   ASSERT_FALSE(variants.empty());
-  try_all(variants, 25);
+  try_all(variants, 30);
 }
 
 // Whoever looks for wrong results must see them.
