@@ -8,7 +8,7 @@ install(TARGETS tessera_objects tessera_hooks tessera EXPORT tessera-targets
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(TARGETS tessera_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS tessera_program tessera_worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" REGEX "/elementary/[a-z_]+-inl[.]h$" PATTERN "cli" EXCLUDE)
 # Typed calls: tessera/ops/NAME.hpp includes what ops/NAME offers to programs and to writers of kernels,

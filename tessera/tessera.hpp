@@ -5,5 +5,7 @@
 #include "tessera/core/array.hpp"
 #include "tessera/core/load.hpp"
 #include "tessera/core/operation.hpp"
+#include "tessera/core/shared_array.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/run/run.hpp"
+#include "tessera/run/spread.hpp"

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call on several devices, from outside: NumPy's products, the same bits, tables, traces, mistakes.   devices_test.py PROGRAM"""
 import json
+import os
+import signal
+import subprocess
+import time
 import unittest
 
 import numpy as np
@@ -82,6 +86,57 @@ class Devices(cli_case.Case):
         self.fails(2, "say --flops", "plan", "matmul", "m=8", "n=8", "k=8", "--element", "i32")
         self.fails(2, "--gpus 0", "plan", "matmul", "m=8", "n=8", "k=8", "--gpus", "0")
         self.fails(2, "runs on one device", "plan", "seamcarve")
+
+    def test_what_goes_wrong_loses_nothing(self):
+        _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
+        for fault, words, said in (("kill:1@2", (), "(device 1) was given up, and its parts were done by the others: its process was ended by a signal: Killed"),
+                                   ("fail:0@1", ("--split", "3:1"), "(device 0) was given up, and its parts were done by the others: a failure that was asked for"),
+                                   ("hang:0@2", ("--limit", "2"), "(device 0) was given up, and its parts were done by the others: it did not answer within 2.0 s"),
+                                   ("flip:0@1,flip:1@2", ("--protect",), "found wrong, and computed again"),
+                                   ("delay:1@1:0.2", ("--split", "auto"), "copied to where all processes see it")):
+            told, together = self.product("--devices", UNLIKE, "--variant", "shared_tiles", "--fault", fault, "--check", *words)
+            self.assertEqual(alone, together, fault)
+            self.assertIn(said, told)
+            self.assertIn("verified", told)
+        # Unchecked parts come as they are: the check of the whole finds the bit.
+        done = cli_case.run("matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "flip:0@1", "--check")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.fails(5, "ended by a signal", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:0@1,kill:1@1")
+        self.fails(2, "numbered from 0 to 1", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:2@1")
+        for word in ("kill", "kill:1", "kill:1@0", "kill:1@2:3", "delay:1@2", "sink:0@1", "kill:x@1"):
+            self.fails(2, "is none; write kill", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", word)
+
+    def test_a_call_that_failed_goes_on_from_its_checkpoint(self):
+        _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
+        words = ("--devices", "simt:threads=1", "--variant", "shared_tiles", "--checkpoint", "parts")
+        self.fails(5, "asked for", "matmul", "left.npy", "right.npy", "-o", "out.npy", *words, "--fault", "fail:0@4")
+        np.save("other.npy", self.b + 1)
+        self.fails(2, "of other inputs", "matmul", "left.npy", "other.npy", *words)
+        self.fails(2, "of another call", "matmul", "left.npy", "right.npy", "--alpha", "2", *words)
+        told, resumed = self.product(*words)
+        self.assertIn("3 parts were there already", told)
+        self.assertEqual(alone, resumed)
+        self.assertFalse(os.path.exists("parts"))
+        with open("parts", "w", encoding="utf-8") as file:
+            file.write("something else\n")
+        self.fails(2, "no checkpoint", "matmul", "left.npy", "right.npy", *words)
+        os.remove("parts")
+
+    def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
+        _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
+        words = (cli_case.PROGRAM, "matmul", "left.npy", "right.npy", "-o", "late.npy", "--devices", "simt:threads=1", "--variant", "shared_tiles",
+                 "--checkpoint", "later")
+        with subprocess.Popen([*words, "--fault", "delay:0@2:2"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+            while not os.path.exists("later"):
+                time.sleep(0.01)
+            time.sleep(0.5)
+            running.send_signal(signal.SIGINT)
+            self.assertIn("stopped; the same call goes on", running.communicate(timeout=60)[1])
+        self.assertEqual(running.returncode, 130)
+        self.assertFalse(os.path.exists("late.npy"))
+        self.assertIn("were there already", self.passes(*words[1:]).stdout)
+        with open("late.npy", "rb") as file:
+            self.assertEqual(alone, file.read())
 
     def test_mistakes(self):
         pair = ("matmul", "left.npy", "right.npy", "--devices", UNLIKE)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <filesystem>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/distributed.hpp"
 #include "tessera/cli/files.hpp"
@@ -303,12 +304,18 @@ int run_once(const Operation& operation, const Options& options, const Command& 
   if (names_several(options.device) || options.together.any()) {
     const Spread spread = spread_of(options.together, computing_devices(options.device), request);
     const Together together = run_together(operation, arguments, spread, options.check);
+    if (!together.complete) {
+      fmt::print(stderr, "tessera: stopped; the same call goes on with what {} holds\n", spread.checkpoint);
+      return exit_code::interrupted;
+    }
     if (to != nullptr) {
       print(to, operation, together);
       write_json(options.json, json_of(command, operation, arguments, together));
       write_timeline(options.together.timeline, together);
     }
-    return finish(together);
+    const int code = finish(together);
+    if (!spread.checkpoint.empty()) std::filesystem::remove(spread.checkpoint);
+    return code;
   }
   const Outcome outcome = run(operation, arguments, request, options.check);
   if (to != nullptr) {

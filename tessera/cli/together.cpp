@@ -8,6 +8,7 @@
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
+#include "tessera/cli/terminal.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
 #include "tessera/report/table.hpp"
@@ -31,6 +32,15 @@ double waited(const Together& together) {
   return together.seconds > 0 ? 1 - first / together.seconds : 0;
 }
 
+double seconds_named(const char* flag, const std::string& word) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  constexpr double most = 1e6;
+  if (failed != std::errc() || end != word.data() + word.size() || !(value > 0 && value <= most))
+    throw Error(std::string(flag) + " needs seconds, not '" + word + "'");
+  return value;
+}
+
 }  // namespace
 
 void declare(Words& words, TogetherOptions& options) {
@@ -41,6 +51,16 @@ void declare(Words& words, TogetherOptions& options) {
       "dynamic|auto|A:B:…");
   words.value("--memory", options.memory,
               "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
+  words.flag(
+      "--protect", options.protect,
+      "each device in a process of its own, each part checked: what dies, hangs or errs loses nothing");
+  words.value("--limit", options.limit, "the longest that a part may take, protected [300]", "SECONDS");
+  words.value("--checkpoint", options.checkpoint,
+              "keeps the parts that are done: the same call goes on there", "FILE");
+  words.value(
+      "--fault", options.faults,
+      "makes device 0, 1, … fail at its first, second, … part: kill:1@3, fail:, hang:, flip:, delay:1@3:0.5",
+      "KIND:DEVICE@PART,…");
   words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
               "FILE");
 }
@@ -80,6 +100,14 @@ Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devi
   out.request = request;
   out.split = parse_split(options.split);
   if (!options.memory.empty()) out.memory_bytes = bytes_named("--memory", options.memory);
+  out.protect = options.protect;
+  out.faults = parse_faults(options.faults);
+  out.checkpoint = options.checkpoint;
+  if (!options.limit.empty()) out.limit_seconds = seconds_named("--limit", options.limit);
+  if (!options.checkpoint.empty()) {
+    note_interrupts();
+    out.stopped = interrupted;
+  }
   return out;
 }
 
@@ -103,10 +131,18 @@ void print(std::FILE* to, const Operation& operation, const Together& together) 
   if (const std::string rate = gflops(together.flops, together.seconds); !rate.empty())
     fmt::print(to, ", {} GFLOP/s", rate);
   fmt::print(to, "; the first to be done waited for {:.1f} % of it\n", 100 * waited(together));
-  for (const Share& share : together.shares)
+  for (std::size_t d = 0; d < together.shares.size(); ++d) {
+    const Share& share = together.shares[d];
+    if (share.wrong > 0)
+      fmt::print(to, "{} (device {}): {} part{} found wrong, and computed again\n",
+                 lab::label_of(share.plan.device), d, share.wrong, share.wrong == 1 ? "" : "s");
     if (!share.lost.empty())
-      fmt::print(to, "{} was given up, and its parts were done by the others: {}\n",
-                 lab::label_of(share.plan.device), share.lost);
+      fmt::print(to, "{} (device {}) was given up, and its parts were done by the others: {}\n",
+                 lab::label_of(share.plan.device), d, share.lost);
+  }
+  if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
+  if (together.copied_bytes > 0)
+    fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
   fmt::print(to, "{}\n",
              together.same_bits ? "bits: those of one such device alone"
                                 : "bits: within the bound, not those of one device alone");
@@ -125,6 +161,8 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["arguments"] = arguments.words();
   out["seconds"] = {{"round_trip", together.seconds}};
   out["same_bits"] = together.same_bits;
+  out["restored"] = together.restored;
+  out["copied_bytes"] = together.copied_bytes;
   auto& parts = out["parts"] = nlohmann::ordered_json::array();
   for (const Share& share : together.shares)
     parts.push_back({{"device", lab::to_json(share.plan.device)},
@@ -135,6 +173,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
                      {"share", share_of(share, together)},
                      {"busy", share.busy_seconds},
                      {"end", share.end_seconds},
+                     {"wrong", share.wrong},
                      {"lost", share.lost.empty() ? nlohmann::ordered_json(nullptr)
                                                  : nlohmann::ordered_json(share.lost)}});
   out["check"] = together.verdict ? json_of(*together.verdict) : nlohmann::ordered_json(nullptr);

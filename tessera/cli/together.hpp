@@ -12,9 +12,13 @@
 namespace tessera::cli {
 
 struct TogetherOptions {
-  std::string split, memory, timeline;
+  std::string split, memory, timeline, faults, limit, checkpoint;
+  bool protect = false;
 
-  bool any() const { return !split.empty() || !memory.empty() || !timeline.empty(); }
+  bool any() const {
+    return !split.empty() || !memory.empty() || !timeline.empty() || !faults.empty() || !limit.empty() ||
+           !checkpoint.empty() || protect;
+  }
 };
 
 void declare(Words& words, TogetherOptions& options);

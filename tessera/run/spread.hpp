@@ -9,6 +9,7 @@
 #include <vector>
 #include "tessera/core/division.hpp"
 #include "tessera/dist/timeline.hpp"
+#include "tessera/run/fault.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera {
@@ -32,9 +33,19 @@ struct Spread {
   Request request = {};  // its device does not count
   Split split = {};
   std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
+  // Devices in processes of their own, and each tile checked before it counts: a device that dies, hangs or
+  // computes wrongly loses nothing. (Faults alone mean such processes, too.)
+  bool protect = false;
+  std::vector<Fault> faults = {};
+  double limit_seconds = 300;   // the longest that a tile may take in such a process
+  std::string checkpoint = {};  // a file for the tiles that are done, so that a call that was stopped goes
+                                // on; it stays until somebody removes it
+  std::function<bool()> stopped = {};  // optional: asked between tiles
   // Optional: called on the device's thread before it computes a tile. What it throws is the device's
   // failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
+
+  bool in_workers() const { return protect || !faults.empty(); }
 };
 
 // What one device did.
@@ -44,6 +55,7 @@ struct Share {
   double flops = 0;
   double busy_seconds = 0;  // computing and copying
   double end_seconds = 0;   // when its last tile was done, since the beginning
+  std::size_t wrong = 0;    // tiles that were found wrong, and computed again
   std::string lost;         // why it was given up; its tiles were done by the others
 };
 
@@ -52,6 +64,9 @@ struct Together {
   std::map<std::string, Array> outputs;  // those that `host` had no memory for
   double seconds = 0;                    // from the first copy to the last
   double flops = 0;
+  bool complete = true;           // it was not stopped
+  std::size_t restored = 0;       // tiles that the checkpoint had
+  std::int64_t copied_bytes = 0;  // of inputs, to where workers see them
   // The result is that of any of these devices alone, bit for bit.
   bool same_bits = false;
   dist::Timeline timeline;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program tessera-worker: one device of a call that several share, see tessera/run/worker.hpp.
+#include <sys/prctl.h>
+#include <csignal>
+#include <cstdio>
+#include "tessera/run/worker.hpp"
+
+int main() {
+  // Its parent decides when it ends: an interrupt from the keyboard is told to both.
+  (void)std::signal(SIGINT, SIG_IGN);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    tessera::serve_worker(tessera::dist::channel_file);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tessera-worker: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays in memory that other processes can map, so that they need no copy of them.
+#pragma once
+#include <optional>
+#include "tessera/core/array.hpp"
+
+namespace tessera {
+
+Array shared_array(Element element, const Extents& extents);  // row-major, zeros
+
+// Where a byte of such an array lies: a file descriptor, which the array keeps open, and the place in that
+// file.
+struct SharedPlace {
+  int file = -1;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;  // of the whole file
+};
+std::optional<SharedPlace> find_shared(const void* address);
+
+// The memory behind a file descriptor that another process has handed over; it is gone with the owner.
+std::shared_ptr<void> map_shared(int file, std::size_t bytes);
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another program, started beside this one, and a channel of whole messages to it. It shares nothing with
+// this one but the files it is handed: whatever becomes of it, this process goes on.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tessera::dist {
+
+class Process {
+ public:
+  // Runs the program with the channel's other end as file 3, and the files as 4, 5, …; nothing else is
+  // inherited but the standard streams. Throws Error where it cannot be started.
+  Process(const std::string& program, const std::vector<int>& files);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // Throw Error with how it ended, where it did.
+  void send(const std::string& message);
+  std::string receive(
+      double seconds);  // … and where no answer comes within so long, after which it is killed
+
+  int id() const { return process_; }
+
+ private:
+  std::string end();  // kills it, unless it has ended; tells how it ended
+
+  int channel_ = -1, process_ = -1;
+};
+
+// The other side's ends of a channel. False, or nothing: the channel is closed.
+inline constexpr int channel_file = 3, first_file = 4;
+bool send_message(int channel, const std::string& message);
+bool receive_message(int channel, std::string& message);
+
+}  // namespace tessera::dist

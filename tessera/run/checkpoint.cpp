@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file: a line of JSON, a byte for each tile, the tiles' bytes one after another.
+#include "tessera/run/checkpoint.hpp"
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include "tessera/run/guard.hpp"
+#include "tessera/run/place.hpp"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Error unusable(const std::string& path, const std::string& why) {
+  return Error("--checkpoint " + path + ": " + why);
+}
+Error failed(const std::string& path) { return unusable(path, std::strerror(errno)); }
+
+void write_at(const std::string& path, int file, const void* from, std::size_t bytes, std::int64_t place) {
+  for (const char* at = static_cast<const char*>(from); bytes != 0;) {
+    const ssize_t done = pwrite(file, at, bytes, place);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) throw failed(path);
+    at += done, place += done, bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+void read_at(const std::string& path, int file, void* to, std::size_t bytes, std::int64_t place) {
+  for (char* at = static_cast<char*>(to); bytes != 0;) {
+    const ssize_t done = pread(file, at, bytes, place);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw failed(path);
+    if (done == 0) throw unusable(path, "it ends too soon");
+    at += done, place += done, bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+// Empty where there is none.
+std::string first_line(const std::string& path, int file) {
+  std::string out;
+  char piece[4096];
+  for (std::int64_t place = 0;; place += static_cast<std::int64_t>(sizeof piece)) {
+    const ssize_t got = pread(file, piece, sizeof piece, place);
+    if (got < 0) throw failed(path);
+    const auto* const end = static_cast<const char*>(std::memchr(piece, '\n', static_cast<std::size_t>(got)));
+    if (end != nullptr) return out.append(piece, static_cast<std::size_t>(end - piece));
+    if (got == 0) return {};
+    out.append(piece, static_cast<std::size_t>(got));
+  }
+}
+
+Json identity(const Operation& operation, const Arguments& host) {
+  Json inputs = Json::object();
+  for (const Parameter* p : host.signature().of(Parameter::Kind::input))
+    if (host.has(p->name)) {
+      const Array packed = packed_copy(host.array(p->name));
+      inputs[p->name] = fingerprint(packed.view().data, packed.view().bytes());
+    }
+  return {{"tessera", "checkpoint"}, {"operation", operation.name}, {"element", name_of(host.element())},
+          {"words", host.words()},   {"dims", host.dims()},         {"inputs", inputs}};
+}
+
+Json tiles_json(const std::vector<Tile>& tiles) {
+  Json out = Json::array();
+  for (const Tile& tile : tiles)
+    out.push_back({tile.rows.first, tile.rows.last, tile.cols.first, tile.cols.last});
+  return out;
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(std::string path, const Operation& operation, const Arguments& host,
+                       const Division& division, const std::string& how, std::vector<Tile>& tiles)
+    : path_(std::move(path)), host_(&host), division_(&division) {
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) throw failed(path_);
+  const Json now = identity(operation, host);
+  std::string line = first_line(path_, file_);
+  if (!line.empty()) {
+    Json then = Json::parse(line, nullptr, false);
+    if (then.is_discarded() || !then.is_object() || !then.contains("tiles") || !then.contains("how"))
+      throw unusable(path_, "it is no checkpoint");
+    same_bits_ = then["how"] == how;
+    tiles.clear();
+    for (const Json& tile : then["tiles"])
+      tiles.push_back({{tile.at(0), tile.at(1)}, {tile.at(2), tile.at(3)}, {0, division.depth}});
+    then.erase("tiles");
+    then.erase("how");
+    if (then != now) throw unusable(path_, "it is of another call, or of other inputs");
+  } else {
+    if (lseek(file_, 0, SEEK_END) != 0) throw unusable(path_, "it is no checkpoint");
+    Json about = now;
+    about["how"] = how;
+    about["tiles"] = tiles_json(tiles);
+    line = about.dump();
+    const std::string text = line + "\n" + std::string(tiles.size(), '\0');
+    write_at(path_, file_, text.data(), text.size(), 0);
+  }
+  tiles_ = tiles;
+  done_place_ = static_cast<std::int64_t>(line.size()) + 1;
+  done_.resize(tiles_.size());
+  read_at(path_, file_, done_.data(), done_.size(), done_place_);
+  std::int64_t place = done_place_ + static_cast<std::int64_t>(tiles_.size());
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    places_.push_back(place);
+    for (const Slice& slice : division.writes(tiles_[i]))
+      place += static_cast<std::int64_t>(tessera::bytes_of(slice, host.array(slice.array)));
+  }
+}
+
+Checkpoint::~Checkpoint() {
+  if (file_ >= 0) (void)close(file_);
+}
+
+void Checkpoint::restore() {
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    if (!has(i)) continue;
+    std::int64_t place = places_[i];
+    for (const Slice& slice : division_->writes(tiles_[i])) {
+      const ArrayView view = part_of(host_->array(slice.array), slice.box);
+      std::vector<char> bytes(view.bytes());
+      read_at(path_, file_, bytes.data(), bytes.size(), place);
+      unpack(bytes.data(), view);
+      place += static_cast<std::int64_t>(bytes.size());
+    }
+  }
+}
+
+// The bytes first, then the mark that they are there: whatever ends the machine, the mark does not lie.
+void Checkpoint::commit(std::size_t tile) {
+  std::int64_t place = places_[tile];
+  for (const Slice& slice : division_->writes(tiles_[tile])) {
+    const Array packed = packed_copy(part_of(host_->array(slice.array), slice.box));
+    write_at(path_, file_, packed.as<char>(), packed.view().bytes(), place);
+    place += static_cast<std::int64_t>(packed.view().bytes());
+  }
+  if (fdatasync(file_) != 0) throw failed(path_);
+  done_[tile] = 1;
+  write_at(path_, file_, &done_[tile], 1, done_place_ + static_cast<std::int64_t>(tile));
+}
+
+}  // namespace tessera

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles of a call that are done, in a file, so that a call that was stopped goes on where it was. The
+// file tells what was asked and of which inputs: another call does not take it for its own. Whoever has the
+// result removes it.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/core/division.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera {
+
+class Checkpoint {
+ public:
+  // Opens the file, or makes it, for these tiles; where the file has others, they take their place. `how`:
+  // what else must be the same for the same bits. Throws Error where the file is of another call, or cannot
+  // be used.
+  Checkpoint(std::string path, const Operation& operation, const Arguments& host, const Division& division,
+             const std::string& how, std::vector<Tile>& tiles);
+  ~Checkpoint();
+  Checkpoint(const Checkpoint&) = delete;
+  Checkpoint& operator=(const Checkpoint&) = delete;
+
+  bool has(std::size_t tile) const { return done_[tile] != 0; }
+  bool same_bits() const { return same_bits_; }  // all that is in it was computed in this way
+  void restore();                                // what it has, into the result
+  void commit(std::size_t tile);                 // from the result; on return it is in the file
+
+ private:
+  std::string path_;
+  const Arguments* host_;
+  const Division* division_;
+  std::vector<Tile> tiles_;
+  std::vector<std::int64_t> places_;  // of each tile's bytes in the file
+  std::vector<char> done_;
+  std::int64_t done_place_ = 0;
+  bool same_bits_ = true;
+  int file_ = -1;
+};
+
+}  // namespace tessera

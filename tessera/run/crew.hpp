@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of a call on several devices, one for each, and what they share: the queue of tiles, and what
+// is told of each device. A thread waits for its device, computing or in another process.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include "tessera/dist/queue.hpp"
+#include "tessera/run/checkpoint.hpp"
+#include "tessera/run/hand.hpp"
+#include "tessera/run/spread.hpp"
+#include "tessera/run/worker.hpp"
+
+namespace tessera {
+
+class Crew {
+ public:
+  Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread);
+  ~Crew();
+
+  // Throws Error when no device is left; where it was stopped, what it returns is not complete.
+  Together work();
+
+ private:
+  void choose_tiles();
+  void open_checkpoint();
+  void make_queue();
+  void make_hands();
+  std::vector<double> work_of_tiles() const;
+  double now() const;
+  bool stopped() const;
+
+  void serve(std::size_t device);
+  bool is_right(std::size_t tile);
+  void deliver(std::size_t device, std::size_t tile, const std::vector<dist::Span>& spans, double begun);
+  void take_back(std::size_t device, std::size_t tile);
+  void lose(std::size_t device, std::exception_ptr failure);
+
+  const Operation* operation_;
+  const Arguments* host_;
+  const Division* division_;
+  const Spread* spread_;
+  Together out_;
+  std::vector<Tile> tiles_;          // those to do
+  std::vector<std::size_t> number_;  // of each in the checkpoint
+  std::optional<Checkpoint> checkpoint_;
+  std::optional<SharedCall> shared_;
+  std::vector<std::unique_ptr<Hand>> hands_;
+  std::optional<dist::Queue> queue_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::exception_ptr failure_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is made to go wrong, so that it can be seen to lose nothing.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct Fault {
+  enum class Kind {
+    kill,   // the device's process ends in the middle of a tile, part of which is smashed
+    fail,   // the device reports an error
+    hang,   // it never answers again
+    delay,  // a tile takes so many seconds longer
+    flip,   // a bit of the tile it delivers is wrong
+  };
+  Kind kind = Kind::fail;
+  std::size_t device = 0;  // its place in the list, from 0
+  std::size_t tile = 1;    // the first, second, … that it computes
+  double seconds = 0;      // delay
+};
+
+// "kill:1@3,delay:0@2:0.5". Throws Error.
+std::vector<Fault> parse_faults(const std::string& words);
+const char* name_of(Fault::Kind kind);
+
+}  // namespace tessera

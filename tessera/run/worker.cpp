@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/worker.hpp"
+#include <dlfcn.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include "tessera/core/shared_array.hpp"
+#include "tessera/run/place.hpp"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string word_of(const Device& device) {
+  return device.where == Where::cuda ? device.label()
+                                     : device.label() + ":threads=" + std::to_string(device.threads);
+}
+
+Json tile_json(const Tile& tile) {
+  return {tile.rows.first, tile.rows.last,   tile.cols.first,
+          tile.cols.last,  tile.depth.first, tile.depth.last};
+}
+
+Json plan_json(const Plan& plan, const std::vector<Fault>& faults) {
+  Json tuning = Json::object(), planned = Json::array();
+  for (const auto& [name, value] : plan.tuning) tuning[name] = value;
+  for (const Fault& fault : faults)
+    planned.push_back({{"kind", name_of(fault.kind)}, {"tile", fault.tile}, {"seconds", fault.seconds}});
+  return {{"device", word_of(plan.device)},
+          {"ladder", plan.variant->ladder},
+          {"variant", plan.variant->name},
+          {"tuning", tuning},
+          {"faults", planned}};
+}
+
+}  // namespace
+
+SharedCall::SharedCall(const Operation& operation, const Arguments& host)
+    : host_(&host), description_(std::make_unique<Json>()) {
+  Json& out = *description_;
+  out = {{"operation", operation.name}, {"element", name_of(host.element())}, {"words", host.words()}};
+  out["arrays"] = Json::array();
+  std::set<std::string> objects;
+  for (const Variant& variant : all_variants())
+    if (!variant.object.empty()) objects.insert(std::filesystem::absolute(variant.object));
+  out["objects"] = objects;
+  for (const Parameter& p : host.signature().parameters)
+    if (p.is_array() && host.has(p.name)) add(p);
+}
+
+SharedCall::~SharedCall() = default;
+
+void SharedCall::add(const Parameter& parameter) {
+  ArrayView view = host_->array(parameter.name);
+  const bool output = parameter.kind == Parameter::Kind::output;
+  if (view.count() != 0 && !find_shared(view.data)) {
+    const Array& copy = copies_[parameter.name] = shared_array(view.element, view.extents);
+    if (!output) {
+      const Array packed = packed_copy(view);
+      unpack(packed.view().data, copy.view());
+      copied_bytes_ += static_cast<std::int64_t>(view.bytes());
+    }
+    view = copy.view();
+  }
+  Json about{{"name", parameter.name},
+             {"element", name_of(view.element)},
+             {"output", output},
+             {"extents", view.extents},
+             {"strides", view.strides}};
+  if (const auto place = view.count() != 0 ? find_shared(view.data) : std::nullopt) {
+    const auto known = std::ranges::find(files_, place->file);
+    about["file"] = known - files_.begin();
+    about["offset"] = place->offset;
+    about["bytes"] = place->bytes;
+    if (known == files_.end()) files_.push_back(place->file);
+  }
+  (*description_)["arrays"].push_back(std::move(about));
+}
+
+void SharedCall::fetch(const std::vector<Slice>& written) const {
+  for (const Slice& slice : written) {
+    const auto copy = copies_.find(slice.array);
+    if (copy == copies_.end()) continue;
+    const Array packed = packed_copy(part_of(copy->second.view(), slice.box));
+    unpack(packed.view().data, part_of(host_->array(slice.array), slice.box));
+  }
+}
+
+Worker::Worker(const SharedCall& call, const Division& division, const Plan& plan,
+               const std::vector<Fault>& faults, double limit_seconds)
+    : call_(&call),
+      division_(&division),
+      limit_seconds_(limit_seconds),
+      process_(worker_program(), call.files()) {
+  Json setup = call.description();
+  setup["plan"] = plan_json(plan, faults);
+  process_.send(setup.dump());
+}
+
+std::vector<dist::Span> Worker::compute(const Tile& tile) {
+  process_.send(tile_json(tile).dump());
+  const Json answer = Json::parse(process_.receive(limit_seconds_));
+  if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
+  call_->fetch(division_->writes(tile));
+  std::vector<dist::Span> out;
+  for (const Json& span : answer.at("spans"))
+    out.push_back(
+        {0, static_cast<dist::Deed>(span[0].get<int>()), 0, span[1].get<double>(), span[2].get<double>()});
+  return out;
+}
+
+std::string worker_program() {
+  constexpr const char* name = "tessera-worker";
+  if (const char* const set = std::getenv("TESSERA_WORKER"); set != nullptr && *set != '\0') return set;
+  std::vector<std::filesystem::path> places;
+  std::error_code ignored;
+  places.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path());
+  Dl_info about{};
+  if (dladdr(reinterpret_cast<const void*>(&worker_program), &about) != 0 && about.dli_fname != nullptr)
+    places.push_back(std::filesystem::absolute(about.dli_fname, ignored).parent_path());
+  for (const auto& place : std::vector(places)) places.push_back(place.parent_path());
+  for (const auto& place : places)
+    if (const auto file = place / name; access(file.c_str(), X_OK) == 0) return file;
+  throw Error(Error::Kind::no_device, std::string("the program ") + name +
+                                          " is not beside this one; TESSERA_WORKER tells where it is");
+}
+
+}  // namespace tessera

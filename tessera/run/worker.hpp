@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device in a process of its own: a program that is executed, not forked, for the caller may hold CUDA,
+// threads or an interpreter. A device that fails may take that process with it; it does not take this one.
+// Operands and result lie in memory that all of them map: what does not is copied there, once for all
+// workers.
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+#include "tessera/dist/process.hpp"
+#include "tessera/run/fault.hpp"
+#include "tessera/run/hand.hpp"
+
+namespace tessera {
+
+// A call's arrays as workers see them.
+class SharedCall {
+ public:
+  SharedCall(const Operation& operation, const Arguments& host);
+  SharedCall(const SharedCall&) = delete;
+  SharedCall& operator=(const SharedCall&) = delete;
+  ~SharedCall();
+
+  const Arguments& host() const { return *host_; }
+  const std::vector<int>& files() const { return files_; }
+  const nlohmann::ordered_json& description() const { return *description_; }
+  std::int64_t copied_bytes() const { return copied_bytes_; }
+  // What a tile wrote, to where the caller has it.
+  void fetch(const std::vector<Slice>& written) const;
+
+ private:
+  void add(const Parameter& parameter);
+
+  const Arguments* host_;
+  std::vector<int> files_;
+  std::unique_ptr<nlohmann::ordered_json> description_;
+  std::map<std::string, Array> copies_;
+  std::int64_t copied_bytes_ = 0;
+};
+
+class Worker final : public Hand {
+ public:
+  Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
+         double limit_seconds);
+  std::vector<dist::Span> compute(const Tile& tile) override;
+
+ private:
+  const SharedCall* call_;
+  const Division* division_;
+  double limit_seconds_;
+  dist::Process process_;
+};
+
+// The program: TESSERA_WORKER, else `tessera-worker` beside this program, this library, or the folder above.
+// Throws Error where there is none.
+std::string worker_program();
+
+// All that the program does; `channel` is its end. Returns when the other end is closed.
+void serve_worker(int channel);
+
+}  // namespace tessera
