@@ -2,6 +2,7 @@
 #include "product.hpp"
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <mutex>
 #include <sstream>
 #include "ops/matmul/low_bound.hpp"
@@ -14,7 +15,7 @@ constexpr const char* activations[] = {"none", "relu", "gelu", "gelu-tanh", "sil
 
 std::string text_of(double value) {
   std::ostringstream out;
-  out << value;
+  out << std::setprecision(17) << value;
   return out.str();
 }
 
@@ -57,6 +58,7 @@ bool is_right(const Asked& asked, double got, double z) {
 
 // Whether f32 holds z, and what it is summed from, without rounding.
 bool is_exact(const Asked& asked, double z) {
+  if (asked.scales_a * asked.scales_b != 1) return static_cast<float>(z) == z;  // nothing is added to it
   return asked.c == Element::i32 || asked.c == Element::f64 ||
          (std::fabs(z) < 0x1p20 && z * 8 == std::nearbyint(z * 8));
 }
@@ -112,12 +114,11 @@ void Product::place_added(Random& random) {
   if (asked_.bias)
     bias_ = place_vector("bias", of_bias, asked_.bias_along_rows ? asked_.m : asked_.n, {-3, -1, 0, 1, 2, 4},
                          random);
-  if (asked_.scale_a)
-    scale_a_ =
-        place_vector("scale-a", Element::f32, asked_.scale_a_for_all ? 1 : asked_.m, {0.5, 1, 2}, random);
-  if (asked_.scale_b)
-    scale_b_ =
-        place_vector("scale-b", Element::f32, asked_.scale_b_for_all ? 1 : asked_.n, {0.5, 1, 2}, random);
+  const auto place_scales = [&](const char* name, bool for_all, std::int64_t size, double times) {
+    return place_vector(name, Element::f32, for_all ? 1 : size, {0.5 * times, times, 2 * times}, random);
+  };
+  if (asked_.scale_a) scale_a_ = place_scales("scale-a", asked_.scale_a_for_all, asked_.m, asked_.scales_a);
+  if (asked_.scale_b) scale_b_ = place_scales("scale-b", asked_.scale_b_for_all, asked_.n, asked_.scales_b);
 }
 
 Placed& Product::place(const char* name, Element element, Extents extents, const Lie& lie) {

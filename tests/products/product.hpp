@@ -23,6 +23,7 @@ struct Asked {
   double alpha = 1, beta = 0;
   bool bias = false, bias_along_rows = false;
   bool scale_a = false, scale_a_for_all = false, scale_b = false, scale_b_for_all = false;
+  double scales_a = 1, scales_b = 1;  // powers of two, of all of them
   matmul::Activation activation = matmul::Activation::none;
   bool tf32 = false, fast = false;
 };

@@ -178,6 +178,25 @@ class Products : public OnDevice {
 
   Met met_;
   int refused_ = 0;
+
+ protected:
+  std::string wrong_of_extremes(const Variant& variant) {
+    Random random(11);
+    for (const bool for_all : {false, true}) {
+      Asked asked{
+          .a = Element::bf16, .b = Element::bf16, .c = Element::f32, .m = 131, .n = 72, .k = 70, .most = 8};
+      asked.alpha = 0x1p-100;
+      asked.scale_a = asked.scale_b = true;
+      asked.scale_a_for_all = asked.scale_b_for_all = for_all;
+      asked.scales_a = 0x1p-60, asked.scales_b = 0x1p120;
+      Product product(run_, operation_called("matmul"), asked, random);
+      const Choice& choice = variant.choices.front();
+      const auto wrong = wrong_by(variant, choice, choice.defaults(), product, false);
+      if (!wrong) return "refused";
+      if (!wrong->empty()) return *wrong;
+    }
+    return {};
+  }
 };
 
 // The processors' rungs: what tests a GPU is itself tested everywhere.
@@ -200,6 +219,13 @@ TEST_F(Products, AreRightOnAGpu) {
     if (const Variant* variant = variant_called("matmul", name, Where::cuda)) variants.push_back(variant);
   ASSERT_FALSE(variants.empty());
   try_all(variants, 30);
+}
+
+// α·s_a is less than f32 has, times s_b it is ordinary again.
+TEST_F(Products, OfExtremeScalesAreRightOnTheProcessors) {
+  take(Where::cpu);
+  if (IsSkipped()) return;
+  EXPECT_EQ(wrong_of_extremes(*variant_called("matmul", "naive", Where::cpu)), "");
 }
 
 // Whoever looks for wrong results must see them.
