@@ -7,5 +7,6 @@
 #include "tessera/core/operation.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/io/npy.hpp"
+#include "tessera/run/enqueue.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/spread.hpp"

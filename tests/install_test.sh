@@ -16,10 +16,14 @@ fi
 program_of() { awk '/^```cpp/ {inside = 1; next} /^```/ {inside = 0} inside' "$1"; }
 program_of "$here/../README.md" > "$work/readme.cpp"
 program_of "$here/../docs/integrate.md" > "$work/integrals.cpp"
-cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
+cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" -DCALLS_PROGRAM="$here/../examples/calls/host.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/stranger" > "$work/log" || { cat "$work/log"; exit 1; }
 "$work/stranger/stranger"
 "$work/stranger/readme" | grep -q ': right$'
+"$work/stranger/calls" > "$work/calls"
+for told in '0.839844 by .*: right' '240 120 60: right'; do
+  grep -q "$told" "$work/calls" || { cat "$work/calls"; exit 1; }
+done
 "$work/stranger/integrals" > "$work/integrals"
 for told in '0.785398163397448.. ± .*, converged' 3.1415927 0.290000000 0.3333333 0.7853; do
   grep -q "$told" "$work/integrals" || { cat "$work/integrals"; exit 1; }

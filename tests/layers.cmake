@@ -38,9 +38,9 @@ tessera_test(tensor_cores ops/matmul/mma_layout_test.cpp ops/matmul/mma_plan_tes
 tessera_test(tensor_kernel ops/matmul/mma_kernel_test.cpp ops/matmul/warp_kernel_test.cpp)
 target_include_directories(test_tensor_kernel BEFORE PRIVATE emulated)
 target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
-tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp)
+tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/multiply_test.cpp)
 tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batch/batch_plan_test.cpp
-             ops/matmul_batch/group_test.cpp)
+             ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
@@ -62,8 +62,19 @@ tessera_test(refocus ops/refocus/refocus_test.cpp ops/sharpest/sharpest_test.cpp
 tessera_test(resize ops/resize/resize_test.cpp)
 tessera_test(seamcarve ops/seamcarve/seamcarve_test.cpp)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
+tessera_test(enqueued tessera/run/enqueue_test.cpp)
 if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu ops/integrate/call_test.cu)
+  tessera_test(enqueue ops/matmul/enqueue_test.cu ops/matmul_batch/enqueue_test.cu)
+  set_tests_properties(enqueue PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?12 tests")
+  add_executable(calls_on_device ${PROJECT_SOURCE_DIR}/examples/calls/device.cpp)
+  target_link_libraries(calls_on_device PRIVATE tessera_compile tessera::tessera)
+  # Under the name that it has once it is installed.
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/installed/tessera/ops/matmul.hpp CONTENT "#include \"ops/matmul/enqueue.hpp\"\n")
+  target_include_directories(calls_on_device PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/installed)
+  set_target_properties(calls_on_device PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  tessera_script(example_on_device calls_on_device)
+  set_tests_properties(example_on_device PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
 tessera_test(twins tests/twins/twins_test.cpp)

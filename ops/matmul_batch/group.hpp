@@ -5,15 +5,19 @@
 #include <span>
 #include <type_traits>
 #include <vector>
-#include "ops/matmul_batch/multiply.hpp"
+#include "multiply.hpp"
 
 namespace tessera::matmul_batch {
 
-// C = α·op(A)·op(B) + β·C, as matmul::multiply has it.
-template <class T, class Out = T>
+// As matmul::multiply has it.
+template <class T, class Out = T, class TB = T>
 struct Product {
-  ConstMatrixView<T> a, b;
+  ConstMatrixView<T> a;
+  ConstMatrixView<TB> b;
   MatrixView<Out> c;
+  // Its own, where they are given; else those of Options.
+  matmul::Scale scale_a = {}, scale_b = {};
+  matmul::Bias bias = {};
 };
 
 struct GroupOutcome {
@@ -23,50 +27,69 @@ struct GroupOutcome {
   std::string wrong = {};           // … and what is not, of the first that is wrong
 };
 
+namespace detail {
+
+struct AnyProduct {
+  matmul::detail::AnyMatrix a, b, c;
+  matmul::Scale scale_a, scale_b;
+  matmul::Bias bias;
+};
+
+template <class T, class Out, class TB>
+std::vector<AnyProduct> any(std::span<const Product<T, Out, TB>> products) {
+  std::vector<AnyProduct> out;
+  for (const auto& p : products)
+    out.push_back({matmul::detail::any(p.a), matmul::detail::any(p.b), matmul::detail::any(p.c), p.scale_a,
+                   p.scale_b, p.bias});
+  return out;
+}
+
+GroupOutcome multiply_group(std::span<const AnyProduct> products, const Options& options);
+
+}  // namespace detail
+
 // All of them, with the same options. On the processors each core takes one after another; on a GPU whose
 // tensor cores serve the elements they are one launch, else one after another, as they are where Options asks
 // for a variant of the single product. "auto" is the device that the product of the most arithmetic would
-// take. No two C may overlap. A product's bits do not depend on the others. T, Out: those of multiply_batch.
+// take. No two C may overlap. A product's bits do not depend on the others. T, Out, TB: those of
+// matmul::multiply. What β multiplies is C.
 //
 // Throws as matmul::multiply does, with the number of the product.
-template <class T, class Out = T>
-GroupOutcome multiply_group(std::span<const std::type_identity_t<Product<T, Out>>> products,
-                            const Options& options = {});
+template <class T, class Out = T, class TB = T>
+GroupOutcome multiply_group(std::span<const std::type_identity_t<Product<T, Out, TB>>> products,
+                            const Options& options = {}) {
+  return detail::multiply_group(detail::any(products), options);
+}
 
 // Products of one size by the addresses of their matrices.
 struct PointerShape {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: rows lie one after another
 };
-template <class T, class Out = T>
-GroupOutcome multiply_pointers(std::span<const std::type_identity_t<T>* const> a,
-                               std::span<const std::type_identity_t<T>* const> b,
-                               std::span<std::type_identity_t<Out>* const> c, const PointerShape& shape,
-                               const Options& options = {}) {
+
+template <class T, class Out = T, class TB = T>
+std::vector<Product<T, Out, TB>> products_at(std::span<const std::type_identity_t<T>* const> a,
+                                             std::span<const std::type_identity_t<TB>* const> b,
+                                             std::span<std::type_identity_t<Out>* const> c,
+                                             const PointerShape& shape, const Options& options = {}) {
   if (a.size() != c.size() || b.size() != c.size())
     throw Error("there are " + std::to_string(a.size()) + " A, " + std::to_string(b.size()) + " B and " +
                 std::to_string(c.size()) + " C");
   const bool turned_a = options.transpose_a, turned_b = options.transpose_b;
-  std::vector<Product<T, Out>> all;
+  std::vector<Product<T, Out, TB>> all;
   for (std::size_t i = 0; i < c.size(); ++i)
     all.push_back({{a[i], turned_a ? shape.k : shape.m, turned_a ? shape.m : shape.k, shape.lda},
                    {b[i], turned_b ? shape.n : shape.k, turned_b ? shape.k : shape.n, shape.ldb},
                    {c[i], shape.m, shape.n, shape.ldc}});
-  return multiply_group<T, Out>(all, options);
+  return all;
 }
 
-extern template GroupOutcome multiply_group<float, float>(std::span<const Product<float, float>>,
-                                                          const Options&);
-extern template GroupOutcome multiply_group<double, double>(std::span<const Product<double, double>>,
-                                                            const Options&);
-extern template GroupOutcome multiply_group<std::int32_t, std::int32_t>(
-    std::span<const Product<std::int32_t, std::int32_t>>, const Options&);
-extern template GroupOutcome multiply_group<bf16, bf16>(std::span<const Product<bf16, bf16>>, const Options&);
-extern template GroupOutcome multiply_group<bf16, float>(std::span<const Product<bf16, float>>,
-                                                         const Options&);
-extern template GroupOutcome multiply_group<f16, f16>(std::span<const Product<f16, f16>>, const Options&);
-extern template GroupOutcome multiply_group<f16, float>(std::span<const Product<f16, float>>, const Options&);
-extern template GroupOutcome multiply_group<std::int8_t, std::int32_t>(
-    std::span<const Product<std::int8_t, std::int32_t>>, const Options&);
+template <class T, class Out = T, class TB = T>
+GroupOutcome multiply_pointers(std::span<const std::type_identity_t<T>* const> a,
+                               std::span<const std::type_identity_t<TB>* const> b,
+                               std::span<std::type_identity_t<Out>* const> c, const PointerShape& shape,
+                               const Options& options = {}) {
+  return multiply_group<T, Out, TB>(products_at<T, Out, TB>(a, b, c, shape, options), options);
+}
 
 }  // namespace tessera::matmul_batch

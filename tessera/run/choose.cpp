@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include "tessera/core/expression.hpp"
+#include "tessera/run/enqueue.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
 
@@ -87,8 +88,16 @@ std::string known_tunings(const Variant& variant) {
   return variant.choices.size() > most ? out + "; …" : out;
 }
 
+// Whether a Plan can run the arguments, by where they lie now.
+using Refusing = Reason (*)(const Plan&, const Arguments&);
+
+Reason refuses_in_place(const Plan& plan, const Arguments& there) {
+  return plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device);
+}
+
 // The first choice that fits the tuning and accepts the arguments; or why none does.
-Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, const Request& request) {
+Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, const Request& request,
+              Refusing refusing) {
   Reason first_reason;
   for (const Choice& choice : variant.choices) {
     Tuning tuning = choice.defaults();
@@ -97,7 +106,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
       for (const auto& [name, value] : *request.tuning) tuning.set(name, value);
     }
     const Plan tried{&variant, &choice, std::move(tuning), plan.device};
-    const Reason reason = refuses(tried, arguments);
+    const Reason reason = refusing(tried, arguments);
     if (!reason) {
       plan = tried;
       return std::nullopt;
@@ -131,6 +140,28 @@ bool may_use_cache(const Request& request) {
   const char* no = std::getenv("TESSERA_NO_CACHE");
   const bool forbidden = no != nullptr && std::string_view(no) != "" && std::string_view(no) != "0";
   return request.cached && !forbidden && !request.variant && !request.tuning;
+}
+
+Plan chosen_on(const Device& device, const Operation& operation, const Arguments& arguments,
+               const Request& request, Refusing refusing) {
+  if (may_use_cache(request))
+    if (auto found = tuned_plan(tuning_file(), device, operation, arguments, refusing)) return *found;
+  Plan plan;
+  plan.device = device;
+  auto ladder = ladder_of(operation.name);
+  std::erase_if(ladder, [&](const Variant* v) {
+    return v->where != device.where || (request.variant ? v->name != *request.variant : v->yardstick);
+  });
+  if (ladder.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
+  std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
+  Reason highest;
+  for (const Variant* variant : ladder) {
+    const Reason reason = settle(plan, *variant, arguments, request, refusing);
+    if (!reason) return plan;
+    if (!highest) highest = variant->name + ": " + *reason;
+  }
+  throw Error("no variant of " + operation.name + " can compute this on " + device.label() +
+              (highest ? "; " + *highest : std::string(": this build has none")));
 }
 
 }  // namespace
@@ -177,24 +208,12 @@ Plan choose(const Operation& operation, const Arguments& arguments, const Reques
 
 Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                const Request& request) {
-  if (may_use_cache(request))
-    if (auto found = tuned_plan(tuning_file(), device, operation, arguments)) return *found;
-  Plan plan;
-  plan.device = device;
-  auto ladder = ladder_of(operation.name);
-  std::erase_if(ladder, [&](const Variant* v) {
-    return v->where != device.where || (request.variant ? v->name != *request.variant : v->yardstick);
-  });
-  if (ladder.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
-  std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
-  Reason highest;
-  for (const Variant* variant : ladder) {
-    const Reason reason = settle(plan, *variant, arguments, request);
-    if (!reason) return plan;
-    if (!highest) highest = variant->name + ": " + *reason;
-  }
-  throw Error("no variant of " + operation.name + " can compute this on " + device.label() +
-              (highest ? "; " + *highest : std::string(": this build has none")));
+  return chosen_on(device, operation, arguments, request, refuses);
+}
+
+Plan choose_in_place(const Device& device, const Operation& operation, const Arguments& there,
+                     const Request& request) {
+  return chosen_on(device, operation, there, request, refuses_in_place);
 }
 
 }  // namespace tessera

@@ -62,11 +62,14 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
   return false;
 }
 
-void refuse_overlaps(const Arguments& host) {
+void refuse_overlaps(const Arguments& host, const std::string& in_place) {
   for (const Parameter* output : host.signature().of(Parameter::Kind::output))
     for (const Parameter& other : host.signature().parameters) {
       if (!other.is_array() || other.name == output->name || !host.has(other.name)) continue;
-      if (overlap(host.array(output->name), host.array(other.name)))
+      const ArrayView &to = host.array(output->name), &from = host.array(other.name);
+      if (other.name == in_place && from.data == to.data && from.extents == to.extents && from.strides == to.strides)
+        continue;
+      if (overlap(to, from))
         throw Error(output->name + " overlaps " + other.name + " in memory; an output must lie apart");
     }
 }

@@ -10,7 +10,8 @@ namespace tessera {
 // Parts of one matrix that lie side by side do not overlap.
 bool overlap(const ArrayView& a, const ArrayView& b);
 
-// Throws Error where an output shares memory with an input or with another output.
-void refuse_overlaps(const Arguments& host);
+// Throws Error where an output shares memory with an input or with another output. `in_place` may lie exactly
+// where the output does, element on element.
+void refuse_overlaps(const Arguments& host, const std::string& in_place = {});
 
 }  // namespace tessera

@@ -88,7 +88,8 @@ std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
   return out;
 }
 
-std::optional<Plan> plan_of(const Finding& finding, const Device& device, const Arguments& arguments) {
+std::optional<Plan> plan_of(const Finding& finding, const Device& device, const Arguments& arguments,
+                            Reason (*refuses)(const Plan&, const Arguments&)) {
   for (const Variant* variant : ladder_of(finding.key.operation)) {
     if (variant->where != device.where || variant->ladder != finding.ladder ||
         variant->name != finding.variant)
@@ -150,7 +151,8 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
 }
 
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& arguments) {
+                               const Arguments& arguments,
+                               Reason (*refuses)(const Plan&, const Arguments&)) {
   const auto findings = file.empty() ? nullptr : findings_in(file);
   if (!findings || findings->empty()) return std::nullopt;
   const TunedFor wanted = tuned_for(operation, arguments, device);
@@ -166,7 +168,7 @@ std::optional<Plan> tuned_plan(const std::string& file, const Device& device, co
   std::ranges::reverse(near);
   std::ranges::stable_sort(near, {}, &std::pair<double, const Finding*>::first);
   for (const auto& [apart, finding] : near)
-    if (auto plan = plan_of(*finding, device, arguments)) return plan;
+    if (auto plan = plan_of(*finding, device, arguments, refuses)) return plan;
   return std::nullopt;
 }
 

@@ -24,8 +24,9 @@ struct TunedFor {
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device);
 
 // The choice found for the nearest sizes, each within a factor of 4, whose rung and tuning still exist and
-// accept the arguments. Nothing where there is none, or the file cannot be read.
+// accept the arguments, as `refuses` has it. Nothing where there is none, or the file cannot be read.
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& arguments);
+                               const Arguments& arguments,
+                               Reason (*refuses)(const Plan&, const Arguments&) = tessera::refuses);
 
 }  // namespace tessera

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call.hpp"
+#include <algorithm>
+#include "ops/matmul/call.hpp"
+
+namespace tessera::matmul_batch {
+namespace {
+
+Error wrong(const char* name, const std::string& what) { return Error(std::string(name) + " has " + what); }
+
+// One matrix serves all: as many dimensions as a matrix has.
+ArrayView operand(ArrayView view, std::int64_t entries) {
+  if (view.extents[0] != 1 || entries == 1) return view;
+  view.extents.erase(view.extents.begin());
+  view.strides.erase(view.strides.begin());
+  return view;
+}
+
+// Entries lie behind each other, or side by side within the lines.
+void check_apart(const ArrayView& c) {
+  if (c.count() == 0 || c.extents[0] == 1) return;
+  const bool by_rows = c.strides[2] == 1;
+  const std::int64_t line = c.extents[by_rows ? 2 : 1], lines = c.extents[by_rows ? 1 : 2],
+                     apart = c.strides[by_rows ? 1 : 2], step = c.strides[0];
+  const bool behind = step >= (lines - 1) * apart + line;
+  const bool beside = step >= line && (c.extents[0] - 1) * step + line <= apart;
+  if (!behind && !beside) throw wrong("C", "the step " + std::to_string(step) + ", with which its entries overlap");
+}
+
+}  // namespace
+
+const Operation& the_batch() {
+  const Operation* operation = find_operation("matmul_batch");
+  if (operation == nullptr) throw Error(Error::Kind::internal, "the batched product is not linked");
+  return *operation;
+}
+
+ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
+  if (batch.count < 0) throw wrong(name, "a negative extent");
+  if (batch.step < 0) throw wrong(name, "the negative step " + std::to_string(batch.step));
+  matmul::detail::AnyMatrix first = batch.first;
+  if (batch.count == 0) first.data = reinterpret_cast<const void*>(std::uintptr_t{256});  // nobody reads it
+  ArrayView view = matmul::view_of(name, first);
+  const std::size_t lines = first.order == Order::rows ? 0 : 1;
+  std::int64_t reach = 0;
+  if (__builtin_mul_overflow(view.extents[lines], view.strides[lines], &reach))
+    throw wrong(name, "more rows than any memory");
+  view.extents.insert(view.extents.begin(), batch.count);
+  view.strides.insert(view.strides.begin(), batch.step == 0 ? reach : batch.step);
+  if (batch.count == 0) view.data = nullptr;
+  return view;
+}
+
+ArrayView result_of(const detail::AnyBatch& c) {
+  ArrayView out = view_of("C", c);
+  check_apart(out);
+  return out;
+}
+
+ArrayView addend_of(const Options& options, const ArrayView& c) {
+  const matmul::detail::AnyMatrix first{options.c0.data,  c.element,
+                                        c.extents[1],     c.extents[2],
+                                        options.c0.leading_dimension, options.c0.order};
+  return view_of("C0", {first, c.extents[0], options.c0.step});
+}
+
+Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
+                       const ArrayView* added) {
+  matmul::check_elements(a.element, b.element, c.element);
+  const std::int64_t entries = c.extents[0];
+  std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
+  if (added != nullptr) inputs["C0"] = *added;
+  matmul::add_vectors(inputs, options, c.extents[1], c.extents[2], &entries);
+  Arguments::Words words = matmul::words_of(a.element, b.element, c.element, options);
+  // Somebody must say how many entries there are.
+  if (inputs["A"].extents.size() == 2 && inputs["B"].extents.size() == 2 && added == nullptr) {
+    inputs["A"] = a;
+    inputs["A"].extents[0] = entries;
+    inputs["A"].strides[0] = 0;
+  }
+  Arguments out(the_batch().signature, a.element, std::move(inputs), words);
+  out.set_array("C", c);
+  return out;
+}
+
+}  // namespace tessera::matmul_batch

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches and groups for programs: every element, scales and bias of each entry, either order; the same bits where
+// the work is put in place; what is told of wrong words.
+#include <gtest/gtest.h>
+#include <cmath>
+#include <cstring>
+#include "enqueue.hpp"
+#include "enqueue_group.hpp"
+#include "tessera/core/random.hpp"
+
+namespace tessera::matmul_batch {
+namespace {
+
+using matmul::bias_of_columns;
+using matmul::bias_of_rows;
+
+template <class T>
+std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
+  std::vector<T> out(static_cast<std::size_t>(count));
+  Random random(seed);
+  constexpr bool whole = std::is_integral_v<T>;
+  for (T& x : out) store_from_double(element_of<T>, &x, whole ? std::round(20 * random.normal()) : random.normal());
+  return out;
+}
+
+constexpr std::int64_t batch = 5, m = 19, n = 23, k = 31;
+
+Options on_processors(Options options) {
+  options.request.device = "cpu";
+  return options;
+}
+
+template <class T, class Out, class TB = T>
+void expect_right(Options options, Order order = Order::rows, std::int64_t of_b = batch) {
+  const std::vector<T> a = drawn<T>(batch * m * k, 1);
+  const std::vector<TB> b = drawn<TB>(batch * k * n, 2);
+  std::vector<Out> c = drawn<Out>(batch * m * n + 50, 3), there = c;
+  const ConstBatchView<T> a_view{a.data(), batch, m, k, 0, 0, order};
+  const ConstBatchView<TB> b_view{b.data(), of_b, k, n, 0, 0, order};
+  const auto view_of = [order](std::vector<Out>& x) { return BatchView<Out>{x.data(), batch, m, n, 0, m * n + 10, order}; };
+  options = on_processors(options);
+  options.check = true;
+  const Outcome outcome = multiply_batch(a_view, b_view, view_of(c), options);
+  EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
+  options.check = false;
+  EXPECT_EQ(workspace_bytes(a_view, b_view, view_of(there), options), 0u);
+  enqueue(nullptr, a_view, b_view, view_of(there), options);
+  EXPECT_EQ(std::memcmp(c.data(), there.data(), c.size() * sizeof(Out)), 0);
+}
+
+TEST(BatchCalls, EveryElementWithAllThatFollowsTheSum) {
+  const std::vector<float> scale = drawn<float>(batch * (m + n), 4);
+  const std::vector<bf16> bias = drawn<bf16>(batch * m + n, 5);
+  const Options scaled{.scale_a = {scale.data(), true, m}, .scale_b = {scale.data() + 3, false, 2}};
+  const Options added{.beta = 2, .bias = bias_of_rows(bias.data(), m), .activation = Activation::relu};
+  for (const Order order : {Order::rows, Order::columns})
+    for (const std::int64_t of_b : {batch, std::int64_t{1}}) {
+      expect_right<bf16, float>(scaled, order, of_b);
+      expect_right<bf16, bf16>(added, order, of_b);
+      expect_right<e4m3, bf16, e5m2>(added, order, of_b);
+      expect_right<e5m2, f16>(scaled, order, of_b);
+      expect_right<f16, float>({.bias = {}, .activation = Activation::gelu}, order, of_b);
+      expect_right<std::int8_t, std::int8_t>(scaled, order, of_b);
+      expect_right<std::int8_t, std::int32_t>({.alpha = 2, .beta = -1}, order, of_b);
+      expect_right<float, float>({.beta = 0.5, .compute = Compute::tf32}, order, of_b);
+      expect_right<double, double>({.alpha = 3, .beta = 0.5}, order, of_b);
+    }
+}
+
+TEST(BatchCalls, OneOfEachServesAll) {
+  const std::vector<double> a(m * k, 1), b(k * n, 2);
+  std::vector<double> c(batch * m * n, NAN);
+  enqueue<double>(nullptr, {a.data(), 1, m, k}, {b.data(), 1, k, n}, {c.data(), batch, m, n});
+  EXPECT_EQ(c, std::vector<double>(c.size(), 2.0 * k));
+  EXPECT_EQ(enqueue<double>(nullptr, {a.data(), 0, m, k}, {b.data(), 1, k, n}, {c.data(), 0, m, n}).variant, nullptr);
+}
+
+template <class F>
+std::string complaint(const F& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::user);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(BatchCalls, SayWhatIsWrong) {
+  std::vector<float> x(300);
+  const float* const in = x.data();
+  float* const out = x.data() + 200;
+  const auto says = [&](ConstBatchView<float> a, ConstBatchView<float> b, BatchView<float> c, const Options& o = {},
+                        void* stream = nullptr) {
+    return complaint([&] { enqueue<float>(stream, a, b, c, o); });
+  };
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2, 0, 3}), "C has the step 3, with which its entries overlap");
+  EXPECT_EQ(says({in, 2, 2, 3, 0, -6}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has the negative step -6");
+  EXPECT_EQ(says({in, 3, 2, 3}, {in, 2, 3, 2}, {out, 3, 2, 2}), "B has batch = 2, but A has 3");
+  EXPECT_EQ(says({nullptr, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has no data");
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {x.data() + 4, 2, 2, 2}),
+            "C overlaps A in memory; an output must lie apart");
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.scale_a = {in, true, -2}}),
+            "scale-a has the negative step -2");
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {.check = true}),
+            "what is enqueued cannot be checked: nobody waits for it");
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}, {}, out), "cpu has no streams");
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "none");
+}
+
+// Unequal products, each with scales and a bias of its own, and what is wanted of them one by one.
+template <class T, class Out, class TB = T>
+void expect_group(const Options& given, bool vectors) {
+  using Added = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
+  const std::vector<std::array<std::int64_t, 3>> sizes{{33, 65, 17}, {0, 5, 5}, {1, 1, 1}, {5, 6, 0}, {20, 40, 64}};
+  std::vector<std::vector<T>> a;
+  std::vector<std::vector<TB>> b;
+  std::vector<std::vector<Out>> together, alone, there;
+  const std::vector<float> scale = drawn<float>(100, 6);
+  const std::vector<Added> bias = drawn<Added>(100, 7);
+  const auto products_in = [&](std::vector<std::vector<Out>>& c) {
+    std::vector<Product<T, Out, TB>> out;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto [rows, cols, depth] = sizes[i];
+      out.push_back({{a[i].data(), rows, depth}, {b[i].data(), depth, cols}, {c[i].data(), rows, cols}});
+      if (!vectors) continue;
+      out.back().scale_a = {scale.data() + i, true};
+      out.back().bias = bias_of_columns(bias.data() + i);
+    }
+    return out;
+  };
+  for (const auto& [rows, cols, depth] : sizes) {
+    a.push_back(drawn<T>(rows * depth, a.size()));
+    b.push_back(drawn<TB>(depth * cols, a.size() + 50));
+    together.push_back(drawn<Out>(rows * cols, 8));
+  }
+  alone = there = together;
+  Options options = on_processors(given);
+  enqueue_group<T, Out, TB>(nullptr, products_in(there), options);
+  options.check = true;
+  const GroupOutcome outcome = multiply_group<T, Out, TB>(products_in(together), options);
+  EXPECT_TRUE(outcome.passed.value_or(false)) << outcome.wrong;
+  const auto one_by_one = products_in(alone);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto bytes = together[i].size() * sizeof(Out);
+    EXPECT_EQ(std::memcmp(there[i].data(), together[i].data(), bytes), 0) << i;
+    multiply_group<T, Out, TB>(std::span(one_by_one).subspan(i, 1), options);
+    EXPECT_EQ(std::memcmp(alone[i].data(), together[i].data(), bytes), 0) << i;
+  }
+}
+
+TEST(GroupCalls, EveryElementWithVectorsOfEachProduct) {
+  expect_group<bf16, bf16>({.alpha = 2, .beta = -1}, true);
+  expect_group<f16, float>({.activation = Activation::silu}, true);
+  expect_group<e4m3, bf16, e5m2>({}, true);
+  expect_group<e5m2, float>({.accumulate = Accumulate::fast}, true);
+  expect_group<std::int8_t, std::int8_t>({.activation = Activation::relu}, true);
+  expect_group<std::int8_t, std::int32_t>({.alpha = 3, .beta = 1}, false);
+  expect_group<float, float>({.activation = Activation::gelu}, true);
+  expect_group<double, double>({.beta = 2}, false);
+}
+
+TEST(GroupCalls, SayWhatIsWrong) {
+  std::vector<double> x(100);
+  const Product<double> right{{x.data(), 2, 3}, {x.data(), 3, 2}, {x.data() + 50, 2, 2}};
+  Product<double> wrong = right;
+  const auto says = [&](const Product<double>& second, const Options& o = {}, void* stream = nullptr) {
+    const std::vector<Product<double>> both{right, second};
+    return complaint([&] { enqueue_group<double>(stream, both, o); });
+  };
+  EXPECT_EQ(says(right), "none");
+  EXPECT_EQ(says(right, {}, x.data()), "cpu has no streams");
+  EXPECT_EQ(says(right, {.activation = Activation::relu}),
+            "product 0: a product of f64 knows no scales, bias or activation");
+  EXPECT_EQ(says(right, {.beta = 1, .c0 = {x.data()}}), "in a group β multiplies C, not C0");
+  wrong.b.rows = 4;
+  EXPECT_EQ(says(wrong), "product 1: B has k = 4, but A has 3");
+  wrong = right;
+  wrong.c.data = x.data() + 5;
+  EXPECT_EQ(says(wrong), "product 1: C overlaps A");
+  EXPECT_EQ(enqueue_group<double>(nullptr, {}), "");
+}
+
+}  // namespace
+}  // namespace tessera::matmul_batch

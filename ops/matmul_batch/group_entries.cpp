@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "group_entries.hpp"
+#include <algorithm>
+#include <atomic>
+#include "ops/matmul/call.hpp"
+#include "ops/matmul/elements.hpp"
+#include "ops/matmul/naive.hpp"
+#include "ops/matmul/simd.hpp"
+#include "tessera/core/parallel.hpp"
+#include "tessera/run/overlap.hpp"
+
+namespace tessera::matmul_batch {
+namespace {
+
+void compute_on_processor(const Arguments& entry) {
+  const auto plain = [&]<class T>(std::type_identity<T>) {
+    matmul::multiply_simd(matmul::Problem<T>::of(entry), 1);
+  };
+  if (!matmul::is_plain(entry)) return matmul::naive_low(matmul::LowProblem::of(entry));
+  if (entry.element() == Element::f32) return plain(std::type_identity<float>{});
+  if (entry.element() == Element::f64) return plain(std::type_identity<double>{});
+  plain(std::type_identity<std::int32_t>{});
+}
+
+void check_vectors(const Arguments& entry) {
+  const bool bare = !matmul::has_low_problem(entry.element());
+  if (bare && !matmul::is_plain(entry))
+    throw Error("a product of " + std::string(name_of(entry.element())) + " knows no scales, bias or activation");
+}
+
+}  // namespace
+
+Group::Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place) {
+  if (options.c0.data != nullptr) throw Error("in a group β multiplies C, not C0");
+  for (std::size_t i = 0; i < products.size(); ++i) try {
+      add(products[i], options, in_place);
+    } catch (const Error& error) {
+      throw Error(error.kind(), "product " + std::to_string(i) + ": " + error.what());
+    }
+}
+
+void Group::add(const detail::AnyProduct& product, const Options& options, bool in_place) {
+  Options own = options;
+  if (product.scale_a.data != nullptr) own.scale_a = product.scale_a;
+  if (product.scale_b.data != nullptr) own.scale_b = product.scale_b;
+  if (product.bias.data != nullptr) own.bias = product.bias;
+  const ArrayView a = matmul::view_of("A", product.a), b = matmul::view_of("B", product.b),
+                  c = matmul::view_of("C", product.c);
+  ArrayView added = c;
+  if (own.beta != 0 && !in_place) added = matmul::set_aside(c, kept_.emplace_back());
+  Arguments entry = matmul::arguments_of(a, b, c, own, own.beta != 0 ? &added : nullptr);
+  check_vectors(entry);
+  for (const char* input : {"A", "B"})
+    if (overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
+  entries_.push_back(std::move(entry));
+}
+
+void compute_on_processors(std::span<const Arguments> entries, int threads) {
+  std::atomic<std::size_t> next = 0;
+  const int useful =
+      static_cast<int>(std::clamp<std::size_t>(entries.size(), 1, static_cast<std::size_t>(threads)));
+  parallel(useful, [&](int) {
+    for (std::size_t e = next++; e < entries.size(); e = next++) compute_on_processor(entries[e]);
+  });
+}
+
+}  // namespace tessera::matmul_batch

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is enqueued on a made-up kind of GPU: whose memory, which stream, which workspace, and who is refused.
+#include "tessera/run/enqueue.hpp"
+#include <gtest/gtest.h>
+#include <cstring>
+#include <vector>
+#include "tessera/core/in_order.hpp"
+#include "tessera/core/zeroed_front.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t room = 1024, front = 64;
+
+// Two devices, whose memories are pieces of the host's.
+alignas(256) char memories[2][1 << 16];
+char streams[2];
+
+class MadeUpGpu final : public HostBackend {
+ public:
+  MadeUpGpu() : devices_(2, host_device(Where::cuda)) { devices_[1].index = 1; }
+  Where where() const override { return Where::cuda; }
+  bool shares_host_memory() const override { return false; }
+  const std::vector<Device>& devices() override { return devices_; }
+
+ private:
+  std::vector<Device> devices_;
+};
+
+struct Lending {
+  int lent = 0, back = 0;
+  std::size_t bytes = 0;
+  bool noting = false;
+};
+Lending lending;
+
+class MadeUpOrder final : public InOrder {
+ public:
+  std::optional<int> holder_of(const void* address) override {
+    for (int i = 0; i < 2; ++i)
+      if (address >= memories[i] && address < memories[i] + sizeof memories[i]) return i;
+    return std::nullopt;
+  }
+  std::optional<std::string> refuses_stream(const Device& device, void* stream) override {
+    if (stream == nullptr || stream == &streams[device.index]) return std::nullopt;
+    return "the stream is of another device than " + device.label();
+  }
+  bool is_noting(const Run&) override { return lending.noting; }
+  void* borrow(const Run& run, std::size_t bytes) override {
+    ++lending.lent;
+    lending.bytes = bytes;
+    return memories[run.device->index] + sizeof memories[0] / 2;
+  }
+  void give_back(const Run&, void*) noexcept override { ++lending.back; }
+};
+
+// What the variant found when it ran.
+struct Seen {
+  int runs = 0;
+  void* stream = nullptr;
+  char* workspace = nullptr;
+  std::size_t bytes = 0;
+  std::vector<char> held;
+};
+Seen seen;
+bool breaks = false;
+
+void add(const Arguments& there, const Tuning&, Run& run) {
+  if (breaks) throw Error("it broke");
+  auto* const workspace = static_cast<char*>(run.workspace);
+  seen = {seen.runs + 1, run.stream, workspace, run.workspace_bytes, {workspace, workspace + run.workspace_bytes}};
+  std::memset(run.workspace, 0x77, run.workspace_bytes);
+  const auto a = there.view<const float, 1>("A"), d = there.view<const float, 1>("D");
+  const auto c = there.view<float, 1>("C");
+  for (std::int64_t i = 0; i < c.extent[0]; ++i) c(i) = 2 * a(i) + (d.data != nullptr ? d(i) : 0);
+}
+
+Variant variant(const char* idea, bool yardstick) {
+  Choice choice;
+  choice.run[Element::f32] = add;
+  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return room; };
+  choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+    if (arguments.array("A").strides[0] != 1) return "A has gaps";
+    return std::nullopt;
+  };
+  Variant out;
+  out.idea = idea;
+  out.where = Where::cuda;
+  out.yardstick = yardstick;
+  out.choices.push_back(std::move(choice));
+  return out;
+}
+
+Operation operation(const char* name, bool tells) {
+  using namespace parameter;
+  Operation out;
+  out.name = name;
+  out.summary = "twice A, and D";
+  out.signature.parameters = {input("A", {"n"}, "a vector"), optional_input("D", {"n"}, "another")};
+  if (tells) out.signature.parameters.push_back(value("sum", "what it tells"));
+  out.signature.parameters.push_back(output("C", {"n"}, "the result"));
+  out.elements = {Element::f32};
+  out.output = "C";
+  return out;
+}
+
+class Enqueue : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    enlist_backend(std::make_unique<MadeUpGpu>());
+    enlist_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
+    enlist(operation("doubling", false));
+    enlist(operation("telling", true));
+    enlist(variant("all of its workspace is to be zeros", false), Here{"ops/doubling/gpu_01_all.cu", 1});
+    enlist(variant("the front is", false), Here{"ops/doubling/gpu_02_front.cu", 1});
+    enlist(variant("somebody else's", true), Here{"ops/doubling/gpu_00_other.cu", 1});
+    enlist(variant("one that tells", false), Here{"ops/telling/gpu_01_all.cu", 1});
+    enlist_zeroed_front("doubling", "front", front);
+  }
+  void SetUp() override {
+    lending = {};
+    seen = {};
+    breaks = false;
+    for (int i = 0; i < 8; ++i) in_[i] = static_cast<float>(i), added_[i] = 100;
+    std::memset(space_, 0xee, 2 * room);
+  }
+
+  const Operation& doubling_ = *find_operation("doubling");
+  float* const in_ = reinterpret_cast<float*>(memories[0]);
+  float* const added_ = in_ + 16;
+  float* const out_ = in_ + 32;
+  char* const space_ = memories[0] + 4096;
+
+  static ArrayView vector(float* data, std::int64_t step = 1) { return {data, Element::f32, {8}, {step}}; }
+  Arguments there(std::map<std::string, ArrayView> inputs, float* out, const char* name = "doubling") const {
+    Arguments arguments(find_operation(name)->signature, Element::f32, std::move(inputs), {});
+    arguments.set_array("C", vector(out));
+    return arguments;
+  }
+  Arguments there() const { return there({{"A", vector(in_)}}, out_); }
+  Plan plan(const Arguments& arguments, const char* name = "front") const {
+    return choose_in_place(doubling_, arguments, {.device = "cuda", .variant = name, .cached = false});
+  }
+  std::string complaint(const Arguments& arguments, void* stream = nullptr, const Workspace& workspace = {},
+                        const std::string& in_place = {}) const {
+    const int before = seen.runs;
+    try {
+      enqueue(plan(arguments), arguments, stream, workspace, in_place);
+      EXPECT_EQ(seen.runs, before + 1);
+      return "none";
+    } catch (const Error& error) {
+      EXPECT_EQ(seen.runs, before) << "refused, but done";
+      EXPECT_EQ(lending.lent, lending.back);
+      return error.what();
+    }
+  }
+};
+
+TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
+  const Arguments arguments = there({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
+  const Plan chosen = plan(arguments);
+  ASSERT_EQ(workspace_bytes(chosen, arguments), room);
+  enqueue(chosen, arguments, &streams[0], {space_, room});
+  EXPECT_EQ(out_[3], 106);
+  EXPECT_EQ(seen.stream, &streams[0]);
+  EXPECT_EQ(seen.workspace, space_);
+  EXPECT_EQ(seen.bytes, room);
+  EXPECT_EQ(lending.lent, 0);
+  for (std::size_t i = 0; i < room; ++i) ASSERT_EQ(seen.held[i], i < front ? 0 : '\xee') << i;
+  EXPECT_EQ(space_[room], '\xee');
+  // The caller says that it need not be cleared.
+  enqueue(chosen, arguments, nullptr, {space_, room, true});
+  for (const char byte : seen.held) ASSERT_EQ(byte, 0x77);
+  // Who has not said how much of it shall be zeros gets all of it cleared.
+  enqueue(plan(arguments, "all"), arguments, nullptr, {space_, 2 * room});
+  for (const char byte : seen.held) ASSERT_EQ(byte, 0);
+}
+
+TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
+  const Arguments arguments = there();
+  enqueue(plan(arguments), arguments, nullptr);
+  EXPECT_EQ(lending.lent, 1);
+  EXPECT_EQ(lending.back, 1);
+  EXPECT_EQ(lending.bytes, room);
+  for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
+  // It is cleared whatever the caller says of a workspace that is not there.
+  enqueue(plan(arguments), arguments, nullptr, {.zeroed = true});
+  for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
+  breaks = true;
+  EXPECT_THROW(enqueue(plan(arguments), arguments, nullptr), Error);
+  EXPECT_EQ(lending.lent, lending.back);
+}
+
+TEST_F(Enqueue, TheDeviceIsWhereTheResultLies) {
+  EXPECT_EQ(device_holding(in_).label(), "cuda:0");
+  EXPECT_EQ(device_holding(memories[1] + 5).label(), "cuda:1");
+  EXPECT_EQ(device_holding(this).label(), "cpu");
+  EXPECT_EQ(choose_in_place(doubling_, there()).device.index, 0);
+  auto* const second = reinterpret_cast<float*>(memories[1]);
+  const Arguments arguments = there({{"A", vector(second)}}, second + 8);
+  const Plan chosen = choose_in_place(doubling_, arguments);
+  EXPECT_EQ(chosen.device.index, 1);
+  enqueue(chosen, arguments, &streams[1]);
+  EXPECT_EQ(seen.workspace, memories[1] + sizeof memories[1] / 2);
+}
+
+// A copy would have none: where nothing is copied, what counts is how the arrays lie.
+TEST_F(Enqueue, StridesAreThoseThatTheArraysHave) {
+  const Arguments gaps = there({{"A", vector(in_, 2)}}, out_);
+  EXPECT_EQ(complaint(gaps), "no variant of doubling can compute this on cuda:0; front: A has gaps");
+  EXPECT_NO_THROW(choose(doubling_, gaps, {.device = "cuda", .cached = false}));
+  EXPECT_THROW(enqueue(plan(there()), gaps, nullptr), Error) << "a Plan made for others";
+}
+
+TEST_F(Enqueue, SaysWhatIsWrong) {
+  float host[8] = {};
+  auto* const second = reinterpret_cast<float*>(memories[1]);
+  auto* const odd = reinterpret_cast<float*>(memories[0] + 2);
+  EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)), "A lies in host memory, but the work is for cuda:0");
+  EXPECT_EQ(complaint(there({{"A", vector(second)}}, out_)),
+            "A lies in the memory of cuda:1, but the work is for cuda:0");
+  EXPECT_EQ(complaint(there({{"A", vector(nullptr)}}, out_)), "A has no data");
+  EXPECT_EQ(complaint(there({{"A", vector(odd)}}, out_)), "A is not aligned to its elements");
+  EXPECT_EQ(complaint(there({{"A", vector(in_)}}, in_ + 7)), "C overlaps A in memory; an output must lie apart");
+  EXPECT_EQ(complaint(there(), &streams[1]), "the stream is of another device than cuda:0");
+  EXPECT_EQ(complaint(there(), nullptr, {space_, room - 1}), "the workspace has 1023 bytes, 1024 are needed");
+  EXPECT_EQ(complaint(there(), nullptr, {nullptr, room}), "the workspace lies in host memory, but the work is for cuda:0");
+  EXPECT_EQ(complaint(there(), nullptr, {space_ + 8, room}), "the workspace is not aligned to 256 bytes");
+  EXPECT_EQ(complaint(there(), nullptr, {in_, room}), "the workspace overlaps A");
+  EXPECT_EQ(complaint(there()), "none");
+}
+
+TEST_F(Enqueue, AnInputMayLieWhereTheResultDoesIfItIsNamed) {
+  const auto both = [this](float* d) { return there({{"A", vector(in_)}, {"D", vector(d)}}, added_); };
+  EXPECT_EQ(complaint(both(added_)), "C overlaps D in memory; an output must lie apart");
+  EXPECT_EQ(complaint(both(added_ + 1), nullptr, {}, "D"), "C overlaps D in memory; an output must lie apart");
+  EXPECT_EQ(complaint(both(added_), nullptr, {}, "A"), "C overlaps D in memory; an output must lie apart");
+  EXPECT_EQ(complaint(both(added_), nullptr, {}, "D"), "none");
+  EXPECT_EQ(added_[3], 106);
+}
+
+TEST_F(Enqueue, WhatMustBeWaitedForIsRefused) {
+  const Arguments telling = there({{"A", vector(in_)}}, out_, "telling");
+  EXPECT_THROW(enqueue(choose_in_place(*find_operation("telling"), telling), telling, nullptr), Error);
+  const Arguments arguments = there();
+  EXPECT_THROW(enqueue(plan(arguments, "other"), arguments, nullptr), Error);
+  EXPECT_EQ(seen.runs, 0);
+}
+
+// What a graph allocates for itself is not known before it runs.
+TEST_F(Enqueue, MemoryUnknownWhileNotingIsTaken) {
+  float host[8] = {};
+  lending.noting = true;
+  EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)), "none");
+  EXPECT_EQ(complaint(there({{"A", vector(reinterpret_cast<float*>(memories[1]))}}, out_)),
+            "A lies in the memory of cuda:1, but the work is for cuda:0");
+}
+
+}  // namespace
+}  // namespace tessera
