@@ -58,9 +58,10 @@ class Devices(cli_case.Case):
         self.assertIn("simt", self.passes("bench", "matmul", "m=4", "n=4", "k=4", "--devices", "simt", "--variant",
                                           "per_element", "--reps", "1").stdout)
 
-    def test_an_operation_runs_on_one(self):
+    def test_what_cannot_be_cut_runs_on_one(self):
         for words in ("cpu,simt", "all"):
-            self.fails(2, "an operation runs on one", "matmul", "A.npy", "B.npy", "--device", words)
+            self.fails(2, "integrate runs on one", "integrate", "x", "0", "1", "--device", words)
+        self.assertIn("matmul together", self.passes("matmul", "A.npy", "B.npy", "--device", "cpu,simt").stdout)
 
     def test_several_gpus(self):
         if "cuda is not usable" in self.passes("devices").stdout:
