@@ -154,6 +154,8 @@ class Products : public OnDevice {
       // As many stages at least; neither parts nor strips.
       asked.k += matmul::least_waiting_depth * 128 / static_cast<std::int64_t>(size_of(way.element));
       tuning.set("splits", 1), tuning.set("strips", 1);
+    } else if (way.variant->name == "cluster" && once_in(random, 3)) {
+      tuning.set("splits", 1), tuning.set("strips", 2);
     }
     draw_lies(asked, random);
     set_layout(asked, way.a_across, way.b_across, random);
