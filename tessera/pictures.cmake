@@ -13,6 +13,8 @@ function(tessera_picture_format name header library function)
     set_source_files_properties(io/picture_${small}.cpp PROPERTIES COMPILE_DEFINITIONS TESSERA_HAS_${name}
                                 COMPILE_OPTIONS -idirafter${TESSERA_${name}_INCLUDE})
     target_link_libraries(tessera_objects PRIVATE ${TESSERA_${name}})
+    list(APPEND TESSERA_PICTURE_FORMATS -DTESSERA_HAS_${name} -idirafter${TESSERA_${name}_INCLUDE} ${TESSERA_${name}})
+    set(TESSERA_PICTURE_FORMATS ${TESSERA_PICTURE_FORMATS} PARENT_SCOPE)
   else()
     message(STATUS "tessera: no lib${library}, or one without ${function}: ${name} files cannot be read or written")
   endif()

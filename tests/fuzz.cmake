@@ -7,19 +7,24 @@ if(NOT TESSERA_CLANG)
 endif()
 add_custom_target(fuzzers ALL)
 
-# A fuzzer made of files of the library, run for some seconds from the inputs that are kept.
-function(tessera_fuzzer name seconds)
+# A fuzzer made of files of the library, run for some seconds from the inputs that are kept, or that it makes.
+function(tessera_fuzzer name seconds seeds)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/tessera/ OUTPUT_VARIABLE fuzzed)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
     COMMAND ${TESSERA_CLANG} -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-            -DFMT_HEADER_ONLY -I${PROJECT_SOURCE_DIR} ${fuzzed} -o ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
+            -DFMT_HEADER_ONLY -I${PROJECT_SOURCE_DIR} ${fuzzed} ${TESSERA_FUZZED_WITH} -o ${PROJECT_BINARY_DIR}/tests/${name}_fuzz
     DEPENDS ${fuzzed} VERBATIM)
   add_custom_target(fuzzer_${name} DEPENDS ${PROJECT_BINARY_DIR}/tests/${name}_fuzz)
   add_dependencies(fuzzers fuzzer_${name})
   tessera_script(${name}_fuzz ${PROJECT_BINARY_DIR}/tests/${name}_fuzz -runs=100000 -max_total_time=${seconds} -seed=1
-                 ${PROJECT_BINARY_DIR}/tests/${name}_found ${PROJECT_SOURCE_DIR}/tests/fuzz/${name})
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name}_found)
+                 -malloc_limit_mb=1000 ${PROJECT_BINARY_DIR}/tests/${name}_found ${seeds})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name}_found ${seeds})
 endfunction()
 
-tessera_fuzzer(npy 20 io/npy_fuzz.cpp io/npy.cpp io/npy_dict.cpp io/npy_header.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
-tessera_fuzzer(formula 6 formula/formula_fuzz.cpp formula/parse.cpp core/nearest.cpp formula/polynomial.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)
+tessera_fuzzer(npy 20 ${PROJECT_SOURCE_DIR}/tests/fuzz/npy io/npy_fuzz.cpp io/npy.cpp io/npy_dict.cpp io/npy_header.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
+tessera_fuzzer(formula 6 ${PROJECT_SOURCE_DIR}/tests/fuzz/formula formula/formula_fuzz.cpp formula/parse.cpp core/nearest.cpp formula/polynomial.cpp formula/distance.cpp formula/tree.cpp formula/operators.cpp formula/compile.cpp)
+# By hand for longer: build/tests/picture_fuzz -max_total_time=3600 build/tests/picture_found build/tests/picture_seeds
+get_directory_property(formats DIRECTORY ${PROJECT_SOURCE_DIR}/tessera DEFINITION TESSERA_PICTURE_FORMATS)
+set(TESSERA_FUZZED_WITH ${formats})
+tessera_fuzzer(picture 8 ${PROJECT_BINARY_DIR}/tests/picture_seeds io/picture_fuzz.cpp io/picture.cpp io/picture_jpeg.cpp io/picture_orient.cpp io/picture_png.cpp
+               io/picture_pnm.cpp io/picture_tiff.cpp io/picture_tiff_pixels.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)

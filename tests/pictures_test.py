@@ -51,6 +51,31 @@ class Pictures(cli_case.Case):
         self.fails(2, "x.ppm: .ppm holds 3 channels, not 1", "matmul", "A.npy", "B.npy", "-o", "x.ppm")
         self.assertFalse(os.path.exists("x.png"))
 
+    def test_of_several_pages_the_first_is_read_and_that_is_told(self):
+        def page(value, after):
+            entries = [(256, 4, 2), (257, 4, 1), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, after - 2), (277, 3, 1), (278, 4, 1), (279, 4, 2)]
+            data = struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", t, k, 1, v) for t, k, v in entries)
+            return bytes([value, value]), data
+        (one, first), (two, second) = page(7, 10), page(9, 12 + 9 * 12 + 2 + 4)
+        body = b"II*\0" + struct.pack("<I", 10) + one + first
+        end = len(body) + 4
+        with open("pages.tif", "wb") as file:
+            file.write(body + struct.pack("<I", end + 2) + two + second + struct.pack("<I", 0))
+        done = self.passes("filter", "pages.tif", "--kernel", "1", "-o", "page.pgm")
+        self.assertIn("pages.tif: has several pages; the first is read", done.stderr)
+        with open("page.pgm", "rb") as file:
+            self.assertEqual(file.read()[-2:], bytes([7, 7]))
+
+    def test_a_mask_of_16_bits_counts_by_its_upper_eight(self):
+        def save_pgm(path, most, values):
+            with open(path, "wb") as file:
+                file.write(b"P5\n6 1\n%d\n" % most + struct.pack(">6" + ("H" if most > 255 else "B"), *values))
+        save_pgm("p.pgm", 255, [0, 1, 2, 3, 4, 5])
+        save_pgm("m.pgm", 65535, [65535, 32768, 32767, 127, 32768, 65535])
+        self.passes("seamcarve", "p.pgm", "--protect", "m.pgm", "--width", "4", "-o", "kept.pgm")
+        with open("kept.pgm", "rb") as file:
+            self.assertEqual(file.read()[-4:], bytes([0, 1, 4, 5]))
+
     def test_what_is_no_picture_says_so(self):
         with open("no.png", "wb") as file:
             file.write(b"GIF89a, or so")

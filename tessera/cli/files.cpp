@@ -35,6 +35,14 @@ bool widens(Element from, Element to) {
   }
 }
 
+// A mask of 16 bits by its upper eight.
+Array upper_bytes(const Array& from) {
+  Array out(Element::u8, from.extents());
+  for (std::int64_t i = 0; i < from.view().count(); ++i)
+    out.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(from.as<std::uint16_t>()[i] >> 8);
+  return out;
+}
+
 Array converted(const std::string& path, const Array& from, std::optional<Element> as) {
   if (!as || from.element() == *as) return from;
   if (!widens(from.element(), *as))
@@ -72,9 +80,12 @@ Array channels_of(const Array& pixels, std::int64_t first, std::int64_t count) {
   return packed_copy(part);
 }
 
-// Of the full range of one type to that of the other.
+bool is_plain_integer(Element element) { return element == Element::u8 || element == Element::u16; }
+
+// Between bytes and 16 bits of the full range of one to that of the other; else the values that it has.
 Array alpha_as(const Array& alpha, Element element) {
-  if (alpha.element() == element) return alpha;
+  if (alpha.element() == element || !is_plain_integer(element) || !is_plain_integer(alpha.element()))
+    return converted("alpha", alpha, element);
   Array out(element, alpha.extents());
   for (std::int64_t i = 0; i < alpha.view().count(); ++i)
     if (element == Element::u16)
@@ -82,8 +93,6 @@ Array alpha_as(const Array& alpha, Element element) {
     else out.as<std::uint8_t>()[i] = static_cast<std::uint8_t>((alpha.as<std::uint16_t>()[i] + 128) / 257);
   return out;
 }
-
-bool is_plain_integer(Element element) { return element == Element::u8 || element == Element::u16; }
 
 }  // namespace
 
@@ -112,11 +121,13 @@ Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) 
 Array Files::read_picture(const Parameter& p, const std::string& path, std::optional<Element> as) {
   const picture::Picture picture = picture::read(path, limits_);
   const bool first = !dimensions_;
+  if (picture.first_of_several) notes_.push_back(path + ": has several pages; the first is read");
   if (first) profile_ = picture.profile;
   Array pixels = first || !picture.alpha ? without_alpha(p, picture)
                                          : channels_of(picture.pixels, 0, picture.pixels.extents()[2] - 1);
   if (first) dimensions_ = picture_dimensions;
-  return converted(path, pixels, as);
+  const bool mask = p.element == Element::u8 && pixels.element() == Element::u16;
+  return converted(path, mask ? upper_bytes(pixels) : pixels, as);
 }
 
 // What is computed from a grid is written as pictures are.
@@ -176,11 +187,14 @@ ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {
   return out;
 }
 
-bool Files::takes_alpha(const ArrayView& pixels) const {
+bool Files::takes_alpha(const std::string& path, const ArrayView& pixels) const {
   if (!alpha_ || pixels.extents[2] % 2 == 0 || pixels.extents[2] > 3) return false;
   if (pixels.extents[0] != alpha_->extents()[0] || pixels.extents[1] != alpha_->extents()[1]) return false;
-  return pixels.element == alpha_->element() ||
-         (is_plain_integer(pixels.element) && is_plain_integer(alpha_->element()));
+  const Element from = alpha_->element(), to = pixels.element;
+  if (!widens(from, to) && !(is_plain_integer(from) && is_plain_integer(to)))
+    throw Error(path + ": its alpha of " + std::string(name_of(from)) + " cannot go with colours of " +
+                std::string(name_of(to)) + "; --alpha drop leaves it out, --alpha channel computes on it");
+  return true;
 }
 
 Array Files::with_alpha(const ArrayView& pixels) const {
@@ -248,7 +262,7 @@ void Files::demand_room(const Parameter& p, const std::string& path, const Array
   if (!picture::named_as_picture(path)) return;
   const ArrayView pixels = as_picture(path, as_in_file(p, view));
   Extents extents = pixels.extents;
-  const bool added = p.picture != Picture::no && takes_alpha(pixels);
+  const bool added = p.picture != Picture::no && takes_alpha(path, pixels);
   if (added) ++extents[2];
   const bool alpha = added || (whole_alpha_ && p.picture != Picture::no && extents[2] % 2 == 0);
   if (const auto reason = picture::cannot_hold(path, pixels.element, extents, alpha))
@@ -280,7 +294,7 @@ ArrayView Files::write_one(const Parameter& p, const std::string& path, const Ar
   if (p.picture != Picture::no) {
     style.profile = profile_;
     style.alpha = whole_alpha_ && pixels.extents[2] % 2 == 0;
-    if (takes_alpha(pixels)) {
+    if (takes_alpha(path, pixels)) {
       joined = with_alpha(pixels);
       pixels = joined.view();
       style.alpha = true;
@@ -324,6 +338,26 @@ std::string name_for(const std::string& pattern, const std::string& input, std::
   if (!told_apart)
     throw Error("-o " + pattern + " would be written for every file; put {name} or {index} into it");
   return out;
+}
+
+void demand_apart(const std::vector<std::string>& inputs,
+                  const std::vector<std::vector<std::string>>& outputs) {
+  const auto place = [](const std::string& path) {
+    std::error_code none;
+    const auto real = std::filesystem::weakly_canonical(path, none);
+    return none ? path : real.string();
+  };
+  std::map<std::string, std::size_t> read, written;
+  for (std::size_t i = 0; i < inputs.size(); ++i) read.emplace(place(inputs[i]), i);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (const std::string& output : outputs[i]) {
+      const std::string at = place(output);
+      if (const auto other = read.find(at); other != read.end() && other->second != i)
+        throw Error(output + ", made from " + inputs[i] + ", is one of the files to be read");
+      if (const auto [other, fresh] = written.emplace(at, i); !fresh)
+        throw Error(inputs[other->second] + " and " + inputs[i] + " would both be written to " + output +
+                    "; {index} in -o tells them apart");
+    }
 }
 
 }  // namespace tessera::cli

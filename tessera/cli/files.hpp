@@ -37,6 +37,8 @@ class Files {
   // What the file was given, for telling; `path` is "-" for standard output.
   // Where the output is several pictures, {index} in `path` makes a file of each.
   ArrayView write(const Parameter& p, const std::string& path, const ArrayView& view) const;
+  // What of the files read so far somebody may not expect.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   ArrayView write_one(const Parameter& p, const std::string& path, const ArrayView& view) const;
@@ -44,12 +46,13 @@ class Files {
   Array read_picture(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array without_alpha(const Parameter& p, const picture::Picture& picture);
   ArrayView as_in_file(const Parameter& p, const ArrayView& view) const;
-  bool takes_alpha(const ArrayView& pixels) const;
+  bool takes_alpha(const std::string& path, const ArrayView& pixels) const;
   Array with_alpha(const ArrayView& pixels) const;
 
   picture::Limits limits_;
   picture::Style style_;
   std::string asked_alpha_, tiles_;
+  std::vector<std::string> notes_;
   std::vector<std::byte> profile_;
   std::optional<std::size_t> dimensions_;  // of the first picture's file
   std::optional<Array> alpha_;             // [height,width,1]
@@ -61,5 +64,8 @@ class Files {
 std::vector<std::string> several(const std::string& word);
 // "out/{name}.png" for "in/cat.jpg": "out/cat.png". Throws Error where it would not tell files apart.
 std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
+// Throws Error where one of several would be written over another, or over an input that is not its own.
+void demand_apart(const std::vector<std::string>& inputs,
+                  const std::vector<std::vector<std::string>>& outputs);
 
 }  // namespace tessera::cli

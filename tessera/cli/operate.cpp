@@ -287,9 +287,13 @@ DistributedWords words_for_ranks(const Options& options, const Request& request,
 // From the files of one run to its own. `to` null: nothing is told.
 int run_once(const Operation& operation, const Options& options, const Command& command,
              const Request& request, const Places& places, const std::vector<std::string>& outputs,
-             std::FILE* to) {
+             std::FILE* to, Progress* progress = nullptr) {
   Files files(options.files);
   const auto arrays = read_inputs(operation, options, files, places);
+  for (const std::string& note : files.notes()) {
+    if (progress != nullptr) progress->clear();
+    fmt::print(stderr, "{}\n", note);
+  }
   Arguments arguments = arguments_of(operation, options, places, arrays);
   if (!options.study.empty() && Ranks::here().communicator() == nullptr)
     return study(operation, options.study, arguments, request, options.json, command);
@@ -334,6 +338,7 @@ int run_each(const Operation& operation, const Options& options, const Command& 
   std::vector<std::vector<std::string>> outputs(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (const std::string& pattern : options.outputs) outputs[i].push_back(name_for(pattern, inputs[i], i));
+  demand_apart(inputs, outputs);
   std::size_t done = 0;
   int code = exit_code::passed;
   Progress progress;
@@ -343,7 +348,7 @@ int run_each(const Operation& operation, const Options& options, const Command& 
     std::string why = "a wrong result";
     try {
       places[name] = inputs[i];
-      one = run_once(operation, options, command, request, places, outputs[i], nullptr);
+      one = run_once(operation, options, command, request, places, outputs[i], nullptr, &progress);
     } catch (const Error& error) {
       one = exit_code_of(error.kind());
       why = error.what();

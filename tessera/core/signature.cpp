@@ -17,6 +17,7 @@ std::string with_extents(const Parameter& p) {
 }
 
 std::string flag_usage(const Parameter& p) {
+  if (p.options == std::vector<std::string>{"no", "yes"}) return "[--" + p.flag() + "[=no|yes]]";
   std::string value = "TEXT";
   if (p.kind == Kind::input) value = with_extents(p);
   if (p.kind == Kind::real) value = "NUMBER";
@@ -35,10 +36,12 @@ bool Parameter::is_flag() const {
   return kind == Kind::input ? optional : kind != Kind::output && kind != Kind::value;
 }
 
-// "C0" → "c": an optional array's flag is its letter, as BLAS users expect. "roi_x", a name in expressions, is --roi-x.
+// "C0" → "c": an optional array's flag is its letter, as BLAS users expect. "roi_x", a name in expressions,
+// is --roi-x.
 std::string Parameter::flag() const {
   std::string out;
-  for (const char c : name) out += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char c : name)
+    out += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   while (out.size() > 1 && out.back() == '0') out.pop_back();
   return out;
 }
@@ -95,7 +98,8 @@ Parameter real(std::string name, double value, std::string help) {
   return p;
 }
 
-Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum, std::string help) {
+Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum,
+                  std::string help) {
   Parameter p;
   p.kind = Kind::integer;
   p.name = std::move(name);

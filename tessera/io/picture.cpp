@@ -117,8 +117,8 @@ bool serves(std::span<const std::byte> profile, std::int64_t channels) {
 
 }  // namespace
 
-Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
-                 std::int64_t width, std::int64_t channels) {
+void demand_within(const std::string& name, const Limits& limits, Element element, std::int64_t height,
+                   std::int64_t width, std::int64_t channels) {
   if (height < 1 || width < 1) throw Error(name + ": has no pixels");
   if (height > limits.pixels / width)
     throw Error(name + ": has " + std::to_string(width) + " × " + std::to_string(height) +
@@ -126,7 +126,18 @@ Array pixels_for(const std::string& name, const Limits& limits, Element element,
   const std::int64_t of_one = channels * static_cast<std::int64_t>(size_of(element));
   if (height * width > limits.bytes / of_one)
     throw Error(name + ": its pixels need more than the limit of " + std::to_string(limits.bytes) + " bytes");
+}
+
+Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
+                 std::int64_t width, std::int64_t channels) {
+  demand_within(name, limits, element, height, width, channels);
   return Array(element, {height, width, channels});
+}
+
+Error unreadable(const std::string& name, const std::string& format, const std::string& message) {
+  const bool memory = message.find("emory") != std::string::npos;
+  return Error(name + ": " + (memory ? "there is not enough memory to read this " : "is a damaged ") +
+               format + " file: " + message);
 }
 
 bool begins_as_picture(const std::string& path) {

@@ -33,7 +33,9 @@ std::regex expression_of(const std::string& pattern) {
       out += "([0-9]{1,9})";
       i += row_word.size() - 1;
     } else if (pattern[i] == '*') {
-      out += "[^/]*";
+      // What stands before a number takes none of its digits.
+      const bool before = rest.substr(1).starts_with(row_word) || rest.substr(1).starts_with(col_word);
+      out += before ? "(?:[^/]*[^/0-9])?" : "[^/]*";
     } else if (pattern[i] == '?') {
       out += "[^/]";
     } else {

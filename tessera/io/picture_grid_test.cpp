@@ -59,6 +59,15 @@ TEST_F(Grid, NamesSayThePlace) {
   EXPECT_EQ(turned.paths[1], files.paths[3]);
 }
 
+TEST_F(Grid, StarsLeaveNumbersWhole) {
+  for (int row = 8; row < 12; ++row) put("v" + std::to_string(row) + "_0.pgm", 0);
+  for (const char* pattern : {"*{row}_{col}.pgm", "v{row}_{col}*", "*{row}_{col}*"}) {
+    const GridFiles files = find_grid(in(pattern));
+    EXPECT_EQ(files.rows, 4) << pattern;
+    EXPECT_EQ(files.cols, 1) << pattern;
+  }
+}
+
 TEST_F(Grid, WhatIsMissingOrTwiceIsTold) {
   put_all();
   std::filesystem::remove(in("v_02_9.pgm"));

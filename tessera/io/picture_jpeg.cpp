@@ -26,10 +26,9 @@ void on_exit(j_common_ptr info) {
   std::longjmp(failing->back, 1);
 }
 
+// At once: what is missing of a large picture would be made up for a long time.
 void on_message(j_common_ptr info, int level) {
-  auto* const failing = reinterpret_cast<Failing*>(info->err);
-  if (level >= 0) return;  // a trace
-  if (info->err->num_warnings++ == 0) info->err->format_message(info, failing->message);
+  if (level < 0) on_exit(info);  // else a trace
 }
 
 void prepare(Failing& failing) {
@@ -99,7 +98,7 @@ bool read_rows(Reading& r, unsigned char* pixels, std::size_t row_bytes) {
     jpeg_read_scanlines(&r.info, &row, 1);
   }
   jpeg_finish_decompress(&r.info);
-  return r.info.err->num_warnings == 0;
+  return true;
 }
 
 bool write_all(Writing& w, const unsigned char* pixels, unsigned width, unsigned height, int channels,
@@ -140,7 +139,7 @@ Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const L
   Reading r;
   prepare(r.failing);
   r.info.err = &r.failing.manager;
-  const auto damaged = [&] { return Error(name + ": is a damaged JPEG file: " + r.failing.message); };
+  const auto damaged = [&] { return unreadable(name, "JPEG", r.failing.message); };
   if (!read_header(r, reinterpret_cast<const unsigned char*>(file.data()), file.size(), limits.bytes))
     throw damaged();
   const int channels = r.info.num_components;

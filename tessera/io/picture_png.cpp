@@ -67,8 +67,7 @@ void put(png_structp png, png_bytep from, std::size_t count) {
 
 void flush(png_structp) {}
 
-// Everything becomes 8 or 16 bits of 1 to 4 channels.
-bool read_header(Reading& r, int* passes) {
+bool read_header(Reading& r) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_read_fn(r.png, &r, take);
   // The limits of pixels and memory are ours; a text that unpacks to gigabytes is none of our wishes.
@@ -76,6 +75,28 @@ bool read_header(Reading& r, int* passes) {
   png_set_chunk_malloc_max(r.png, png_alloc_size_t{1} << 26);
   png_set_benign_errors(r.png, 1);
   png_read_info(r.png, r.info);
+  return true;
+}
+
+// What the header asks for, before libpng takes memory for rows: a row of it may be longer than all of ours.
+void demand_room(const Reading& r, const std::string& name, const Limits& limits) {
+  constexpr double most_of_a_byte = 1032;  // of Deflate
+  const int kind = png_get_color_type(r.png, r.info), depth = png_get_bit_depth(r.png, r.info);
+  const bool colour = (kind & PNG_COLOR_MASK_COLOR) != 0,
+             alpha = (kind & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(r.png, r.info, PNG_INFO_tRNS) != 0;
+  const std::int64_t height = png_get_image_height(r.png, r.info), width = png_get_image_width(r.png, r.info);
+  demand_within(name, limits, depth == 16 ? Element::u16 : Element::u8, height, width,
+                (colour ? 3 : 1) + (alpha ? 1 : 0));
+  const double bits =
+      static_cast<double>(height) * static_cast<double>(width) * depth *
+      ((kind & PNG_COLOR_MASK_PALETTE) != 0 ? 1 : (colour ? 3 : 1) + (kind & PNG_COLOR_MASK_ALPHA ? 1 : 0));
+  if (bits / 8 > static_cast<double>(r.file.size()) * most_of_a_byte)
+    throw unreadable(name, "PNG", "it ends too early");
+}
+
+// Everything becomes 8 or 16 bits of 1 to 4 channels.
+bool settle(Reading& r, int* passes) {
+  if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_expand(r.png);
   if (std::endian::native == std::endian::little) png_set_swap(r.png);
   *passes = png_set_interlace_handling(r.png);
@@ -136,8 +157,10 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
   r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error<Reading>, on_reading_warning);
   if (r.png != nullptr) r.info = png_create_info_struct(r.png);
   if (r.info == nullptr) throw Error(name + ": no memory is left for reading it");
+  if (!read_header(r)) throw unreadable(name, "PNG", r.message);
+  demand_room(r, name, limits);
   int passes = 0;
-  if (!read_header(r, &passes)) throw Error(name + ": is a damaged PNG file: " + r.message);
+  if (!settle(r, &passes)) throw unreadable(name, "PNG", r.message);
   Raw raw;
   const std::size_t height = png_get_image_height(r.png, r.info), row_bytes = png_get_rowbytes(r.png, r.info);
   const int channels = png_get_channels(r.png, r.info);
@@ -146,7 +169,7 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
                  static_cast<std::int64_t>(height), png_get_image_width(r.png, r.info), channels);
   raw.picture.alpha = channels == 2 || channels == 4;
   std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>(), height, row_bytes);
-  if (!read_rows(r, rows.data())) throw Error(name + ": is a damaged PNG file: " + r.message);
+  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message);
   take_notes(r, raw);
   return raw;
 }

@@ -2,6 +2,7 @@
 // Pictures survive the way through every format, and no damaged file is more than an error.
 #include "tessera/io/picture.hpp"
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <cstring>
 #include <fstream>
 #include "tessera/core/random.hpp"
@@ -170,6 +171,42 @@ TEST(Picture, LimitsHoldBeforeMemoryIsTaken) {
     expect_refused(text, "more than the limit of 399", {.pixels = 399});
     expect_refused(text, "more than the limit of 300 bytes", {.bytes = 300});
   }
+}
+
+// A PNG file of a header and nothing else but its end.
+std::string bare_png(std::uint32_t width, std::uint32_t height) {
+  const auto number = [](std::uint32_t value) {
+    std::string out;
+    for (int i = 3; i >= 0; --i) out += static_cast<char>(value >> 8 * i & 255);
+    return out;
+  };
+  const auto chunk = [&](const std::string& data, std::uint32_t bytes) {
+    std::uint32_t sum = ~0u;
+    for (const char c : data) {
+      sum ^= static_cast<unsigned char>(c);
+      for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ ((sum & 1) != 0 ? 0xedb88320u : 0);
+    }
+    return number(bytes) + data + number(~sum);
+  };
+  return "\x89PNG\r\n\x1a\n" +
+         chunk("IHDR" + number(width) + number(height) + std::string("\x10\6\0\0\0", 5), 13) +
+         chunk("IDAT", 0) + chunk("IEND", 0);
+}
+
+// libpng takes memory for two rows as soon as it knows their length.
+TEST(Picture, AHeaderAloneTakesNoMemory) {
+  const auto kilobytes = [] {
+    rusage used = {};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+  };
+  const auto encodes = encoded({"a.png", Element::u8, 1}, made(Element::u8, 1, 1, 1), {});
+  if (!encodes) GTEST_SKIP() << "this build knows no PNG";
+  const long before = kilobytes();
+  expect_refused(bare_png(0x7fffffff, 0x7fffffff), "more than the limit of 536870912");
+  expect_refused(bare_png(1 << 28, 1), "ends too early");
+  expect_refused(bare_png(1 << 28, 2), "ends too early");
+  EXPECT_LT(kilobytes() - before, 100000);
 }
 
 TEST(Picture, TextSamplesAreStretchedToTheFullRange) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TIFF by libtiff, from memory and to memory: strips or tiles, planes together or apart, 8 and 16 bits and
-// floats.
+// TIFF by libtiff, from memory and to memory: strips or tiles, planes together or apart, up to 16 bits and
+// floats. What libtiff only warns of while it reads pixels is an error: the picture would have holes.
 #include "tessera/io/picture_codec.hpp"
 #if defined(TESSERA_HAS_TIFF)
 #include <tiffio.h>
@@ -9,7 +9,10 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <string_view>
+#include "tessera/io/picture_tiff_pixels.hpp"
 
 namespace tessera::picture {
 namespace {
@@ -19,6 +22,7 @@ struct Stream {
   Bytes bytes;                           // when writing
   std::span<const std::byte> file = {};  // when reading
   std::size_t at = 0;
+  bool reads_pixels = false, lacks_pixels = false;
   char message[200] = {};
 
   static Stream& of(thandle_t handle) { return *static_cast<Stream*>(handle); }
@@ -65,7 +69,13 @@ int on_error(TIFF*, void* state, const char*, const char* format, va_list values
   return 1;
 }
 
-int on_warning(TIFF*, void*, const char*, const char*, va_list) { return 1; }
+// Of tags that nobody knows there are many, and they are no damage.
+int on_warning(TIFF* tiff, void* state, const char* module, const char* format, va_list values) {
+  auto* const stream = static_cast<Stream*>(state);
+  if (!stream->reads_pixels || std::string_view(format).starts_with("Old-style LZW")) return 1;
+  stream->lacks_pixels = true;
+  return on_error(tiff, state, module, format, values);
+}
 
 using Tiff = std::unique_ptr<TIFF, void (*)(TIFF*)>;
 
@@ -91,7 +101,8 @@ struct Header {
 };
 
 Element element_of_samples(const Header& h, const std::string& name) {
-  if (h.format == SAMPLEFORMAT_UINT && h.bits == 8) return Element::u8;
+  const bool few = (h.bits == 1 || h.bits == 2 || h.bits == 4) && h.samples == 1;
+  if (h.format == SAMPLEFORMAT_UINT && (h.bits == 8 || few)) return Element::u8;
   if (h.format == SAMPLEFORMAT_UINT && h.bits == 16) return Element::u16;
   if (h.format == SAMPLEFORMAT_INT && h.bits == 16) return Element::i16;
   if (h.format == SAMPLEFORMAT_IEEEFP && h.bits == 16) return Element::f16;
@@ -135,91 +146,113 @@ Header read_header(TIFF* tiff, const std::string& name) {
   return h;
 }
 
-// What lies together in the file: a strip or a tile, of one plane or of all.
-void read_blocks(TIFF* tiff, const Header& h, const std::string& name, const Stream& stream,
-                 std::byte* pixels) {
-  const bool tiled = TIFFIsTiled(tiff) != 0, apart = h.planes == PLANARCONFIG_SEPARATE;
-  std::uint32_t block_width = h.width, block_height = h.height;
-  if (tiled) {
-    TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &block_width);
-    TIFFGetField(tiff, TIFFTAG_TILELENGTH, &block_height);
+// How a file is cut: into strips or tiles, each of one plane or of all.
+struct Cut {
+  bool tiled = false, apart = false;
+  std::uint32_t width = 0, height = 0;  // of a block
+  std::size_t samples = 0, row_bytes = 0;
+  tmsize_t bytes = 0;
+  std::uint64_t blocks = 0;
+};
+
+std::uint64_t parts(std::uint64_t whole, std::uint64_t part) { return (whole + part - 1) / part; }
+
+Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
+  Cut c{.tiled = TIFFIsTiled(tiff) != 0,
+        .apart = h.planes == PLANARCONFIG_SEPARATE,
+        .width = h.width,
+        .height = h.height};
+  if (c.tiled) {
+    TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &c.width);
+    TIFFGetField(tiff, TIFFTAG_TILELENGTH, &c.height);
   } else {
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &block_height);
-    block_height = std::min(block_height, h.height);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &c.height);
+    c.height = std::min(c.height, h.height);
   }
-  const std::size_t size = size_of(h.element), of_block = apart ? 1 : h.samples,
-                    row_bytes = block_width * of_block * size;
-  const tmsize_t bytes = tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
+  c.samples = c.apart ? 1 : h.samples;
+  c.row_bytes = (c.width * c.samples * h.bits + 7) / 8;
+  c.bytes = c.tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
   const double largest =
-      std::max(67108864.0, 4.0 * h.width * h.height * h.samples * static_cast<double>(size));
-  if (block_width == 0 || block_height == 0 || bytes <= 0 || static_cast<double>(bytes) > largest ||
-      static_cast<std::size_t>(bytes) / row_bytes < block_height)
+      std::max(67108864.0, 4.0 * h.width * h.height * h.samples * static_cast<double>(size_of(h.element)));
+  if (c.width == 0 || c.height == 0 || c.bytes <= 0 || static_cast<double>(c.bytes) > largest ||
+      static_cast<std::size_t>(c.bytes) / c.row_bytes < c.height)
     throw Error(name + ": is a damaged TIFF file: its strips or tiles have no possible size");
-  Bytes block(static_cast<std::size_t>(bytes));
-  std::uint32_t index = 0;
-  for (std::uint32_t plane = 0; plane < (apart ? h.samples : 1u); ++plane)
-    for (std::uint64_t y0 = 0; y0 < h.height; y0 += block_height)
-      for (std::uint64_t x0 = 0; x0 < h.width; x0 += block_width, ++index) {
-        const std::size_t rows = std::min<std::size_t>(block_height, h.height - y0),
-                          cols = std::min<std::size_t>(block_width, h.width - x0);
-        const auto wanted = static_cast<tmsize_t>(tiled ? block.size() : rows * row_bytes);
-        const tmsize_t got = tiled ? TIFFReadEncodedTile(tiff, index, block.data(), bytes)
-                                   : TIFFReadEncodedStrip(tiff, index, block.data(), bytes);
-        if (got < wanted)
-          throw Error(name + ": is a damaged TIFF file: " +
-                      (stream.message[0] != 0 ? stream.message : "it ends too early"));
-        for (std::size_t y = 0; y < rows; ++y)
-          for (std::size_t x = 0; x < cols; ++x)
-            std::memcpy(pixels + (((y0 + y) * h.width + x0 + x) * h.samples + plane) * size,
-                        block.data() + y * row_bytes + x * of_block * size, of_block * size);
-      }
+  c.blocks = parts(h.width, c.width) * parts(h.height, c.height) * (c.apart ? h.samples : 1u);
+  return c;
 }
 
-template <class T>
-void invert(T* values, std::int64_t count, int samples, bool alpha) {
-  const int colours = alpha ? samples - 1 : samples;
-  for (std::int64_t i = 0; i < count; i += samples)
-    for (int c = 0; c < colours; ++c) values[i + c] = static_cast<T>(~values[i + c]);
-}
-
-// Colours as they were before alpha took its share, to the nearest.
-template <class T>
-void divide_by_alpha(T* values, std::int64_t count, int samples) {
-  constexpr std::uint64_t most = std::numeric_limits<T>::max();
-  for (std::int64_t i = 0; i < count; i += samples)
-    for (int c = 0; c + 1 < samples; ++c)
-      if (const std::uint64_t a = values[i + samples - 1]; a != 0)
-        values[i + c] = static_cast<T>(std::min(most, (values[i + c] * most + a / 2) / a));
-}
-
-void as_straight_colours(const Header& h, const std::string& name, Array& pixels) {
-  const std::int64_t count = pixels.view().count();
-  const bool wide = h.element == Element::u16;
-  if (h.photometric == PHOTOMETRIC_MINISWHITE) {
-    if (wide) invert(pixels.as<std::uint16_t>(), count, h.samples, h.alpha);
-    else invert(pixels.as<std::uint8_t>(), count, h.samples, h.alpha);
+// Before memory is taken: each block lies within the file, and they can hold as much as the header says.
+// libtiff reads a block that is not listed from wherever 0 leads.
+void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
+  constexpr double most_of_a_byte = 4096;  // of LZW and Deflate
+  double stored = 0;
+  for (std::uint64_t i = 0; i < cut.blocks; ++i) {
+    const auto index = static_cast<std::uint32_t>(i);
+    int failed = i > std::numeric_limits<std::uint32_t>::max() ? 1 : 0, no_count = 0;
+    const std::uint64_t at = failed != 0 ? 0 : TIFFGetStrileOffsetWithErr(tiff, index, &failed),
+                        bytes = failed != 0 ? 0 : TIFFGetStrileByteCountWithErr(tiff, index, &no_count);
+    if (failed != 0 || no_count != 0 || at == 0 || bytes == 0)
+      throw Error(name + ": is a damaged TIFF file: of its " + std::to_string(cut.blocks) + " " +
+                  (cut.tiled ? "tiles" : "strips") + " number " + std::to_string(i + 1) + " is missing");
+    if (at > file || bytes > file - at) throw Error(name + ": is a damaged TIFF file: it ends too early");
+    stored += static_cast<double>(bytes);
   }
-  if (!h.multiplied) return;
-  if (wide) divide_by_alpha(pixels.as<std::uint16_t>(), count, h.samples);
-  else if (h.element == Element::u8) divide_by_alpha(pixels.as<std::uint8_t>(), count, h.samples);
+  const bool plain = h.compression == COMPRESSION_NONE, packed = h.compression == COMPRESSION_LZW ||
+                                                                 h.compression == COMPRESSION_ADOBE_DEFLATE ||
+                                                                 h.compression == COMPRESSION_DEFLATE;
+  const double wanted = static_cast<double>(h.height) * ((1.0 * h.width * h.samples * h.bits) / 8);
+  if ((plain && wanted > stored) || (packed && wanted > stored * most_of_a_byte))
+    throw Error(name + ": is a damaged TIFF file: it ends too early");
+}
+
+void put_row(const Header& h, const Cut& cut, const std::byte* from, std::size_t cols, std::byte* to) {
+  const std::size_t size = size_of(h.element);
+  if (h.bits < 8) unpack_bits(from, cols, h.bits, to);
+  else if (!cut.apart) std::memcpy(to, from, cols * cut.samples * size);
   else
-    throw Error(name + ": its colours have been multiplied by alpha, which is undone for 8 and 16 bits only");
+    for (std::size_t x = 0; x < cols; ++x) std::memcpy(to + x * h.samples * size, from + x * size, size);
 }
 
-// The 16-bit colours that 8-bit numbers stand for.
-Array look_up(TIFF* tiff, const std::string& name, const Limits& limits, const Array& numbers) {
-  std::uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
-  if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &red, &green, &blue) == 0)
-    throw Error(name + ": is a damaged TIFF file: its palette is missing");
-  Array out = pixels_for(name, limits, Element::u16, numbers.extents()[0], numbers.extents()[1], 3);
-  auto* to = out.as<std::uint16_t>();
-  const auto* from = numbers.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < numbers.view().count(); ++i, to += 3) {
-    to[0] = red[from[i]];
-    to[1] = green[from[i]];
-    to[2] = blue[from[i]];
+void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, Stream& stream,
+                 std::byte* pixels) {
+  const std::size_t size = size_of(h.element);
+  Bytes block(static_cast<std::size_t>(cut.bytes));
+  std::uint32_t index = 0;
+  stream.reads_pixels = true;
+  for (std::uint32_t plane = 0; plane < (cut.apart ? h.samples : 1u); ++plane)
+    for (std::uint64_t y0 = 0; y0 < h.height; y0 += cut.height)
+      for (std::uint64_t x0 = 0; x0 < h.width; x0 += cut.width, ++index) {
+        const std::size_t rows = std::min<std::size_t>(cut.height, h.height - y0),
+                          cols = std::min<std::size_t>(cut.width, h.width - x0);
+        const auto wanted = static_cast<tmsize_t>(cut.tiled ? block.size() : rows * cut.row_bytes);
+        const tmsize_t got = cut.tiled ? TIFFReadEncodedTile(tiff, index, block.data(), cut.bytes)
+                                       : TIFFReadEncodedStrip(tiff, index, block.data(), cut.bytes);
+        if (got < wanted || stream.lacks_pixels)
+          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early");
+        for (std::size_t y = 0; y < rows; ++y)
+          put_row(h, cut, block.data() + y * cut.row_bytes, cols,
+                  pixels + (((y0 + y) * h.width + x0) * h.samples + plane) * size);
+      }
+  stream.reads_pixels = false;
+}
+
+void as_straight_colours(TIFF* tiff, const Header& h, const std::string& name, const Limits& limits,
+                         Array& pixels) {
+  if (h.photometric == PHOTOMETRIC_PALETTE) {
+    Palette palette{nullptr, nullptr, nullptr, std::size_t{1} << h.bits};
+    if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &palette.red, &palette.green, &palette.blue) == 0)
+      throw Error(name + ": is a damaged TIFF file: its palette is missing");
+    Array colours = pixels_for(name, limits, Element::u8, h.height, h.width, 3);
+    look_up(palette, pixels, colours);
+    pixels = colours;
+    return;
   }
-  return out;
+  if (h.bits < 8) stretch_bits(pixels, h.bits);
+  if (h.photometric == PHOTOMETRIC_MINISWHITE) invert(pixels, h.alpha);
+  if (!h.multiplied) return;
+  if (h.element != Element::u8 && h.element != Element::u16)
+    throw Error(name + ": its colours have been multiplied by alpha, which is undone for 8 and 16 bits only");
+  divide_by_alpha(pixels);
 }
 
 void describe(TIFF* tiff, const ArrayView& pixels, const Style& style, std::uint32_t rows_a_strip) {
@@ -252,16 +285,17 @@ Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const L
   Stream stream;
   stream.file = file;
   const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, least_memory));
-  const auto damaged = [&] { return Error(name + ": is a damaged TIFF file: " + stream.message); };
-  if (!tiff) throw damaged();
+  if (!tiff) throw unreadable(name, "TIFF", stream.message);
   const Header h = read_header(tiff.get(), name);
+  demand_within(name, limits, h.element, h.height, h.width, h.samples);
+  const Cut cut = cut_of(tiff.get(), h, name);
+  demand_blocks(tiff.get(), h, cut, name, file.size());
   Raw raw;
   raw.picture.pixels = pixels_for(name, limits, h.element, h.height, h.width, h.samples);
   raw.picture.alpha = h.alpha;
-  read_blocks(tiff.get(), h, name, stream, raw.picture.pixels.as<std::byte>());
-  as_straight_colours(h, name, raw.picture.pixels);
-  if (h.photometric == PHOTOMETRIC_PALETTE)
-    raw.picture.pixels = look_up(tiff.get(), name, limits, raw.picture.pixels);
+  raw.picture.first_of_several = TIFFLastDirectory(tiff.get()) == 0;
+  read_blocks(tiff.get(), h, cut, name, stream, raw.picture.pixels.as<std::byte>());
+  as_straight_colours(tiff.get(), h, name, limits, raw.picture.pixels);
   std::uint16_t orientation = 1;
   if (TIFFGetField(tiff.get(), TIFFTAG_ORIENTATION, &orientation) != 0) raw.orientation = orientation;
   std::uint32_t bytes = 0;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer's entry: any bytes either make a picture within the limits, which survives being written and read
+// again, or an Error that names the file. The seeds, a file of every kind, are made at the start and laid
+// into the last folder named.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include "tessera/io/picture.hpp"
+#include "tests/tiff_files.hpp"
+
+namespace {
+
+using namespace tessera;
+
+constexpr picture::Limits limits{.pixels = 1 << 16, .bytes = 1 << 20};
+
+void demand(bool holds) {
+  if (!holds) std::abort();
+}
+
+Array made(Element element, std::int64_t height, std::int64_t width, std::int64_t channels) {
+  Array out(element, {height, width, channels});
+  auto* const bytes = out.as<unsigned char>();
+  for (std::size_t i = 0; i < out.view().bytes(); ++i)
+    bytes[i] = static_cast<unsigned char>((i * i * 7 + i / 5) & 0x3f);
+  return out;
+}
+
+void save(const std::string& path, const std::vector<std::byte>& file) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+}
+
+void save_ours(const std::string& folder) {
+  const std::pair<const char*, std::vector<Element>> formats[] = {
+      {"png", {Element::u8, Element::u16}},
+      {"jpg", {Element::u8}},
+      {"tif", {Element::u8, Element::u16, Element::i16, Element::f16, Element::f32}},
+      {"ppm", {Element::u8, Element::u16}},
+      {"pgm", {Element::u8, Element::u16}},
+      {"pfm", {Element::f32}}};
+  for (const auto& [ending, elements] : formats)
+    for (const Element element : elements)
+      for (std::int64_t channels = 1; channels <= 4; ++channels) {
+        const std::string name = std::string("a.") + ending;
+        const bool alpha = channels % 2 == 0;
+        if (picture::cannot_hold(name, element, {5, 7, channels}, alpha)) continue;
+        save(folder + "/" + ending + "_" + std::string(name_of(element)) + "_" + std::to_string(channels),
+             picture::encode(name, made(element, 5, 7, channels).view(), {.alpha = alpha}));
+      }
+}
+
+// Kinds of TIFF that are read and never written.
+void save_tiff(const std::string& folder) {
+  using namespace tessera::testing;
+  const TiffBytes row(16, std::byte{0x5a}), tile(256, std::byte{9});
+  const auto put = [&](const char* name, std::vector<TiffPage> pages) {
+    save(folder + "/tiff_" + name, tiff_file(pages));
+  };
+  put("bits1", {tiff_page(9, 2, 1, 0, 1, {row, row})});
+  put("bits4", {tiff_page(9, 2, 4, 1, 2, {row})});
+  put("pages", {tiff_page(4, 1, 8, 1, 1, {row}), tiff_page(4, 2, 8, 1, 2, {row})});
+  TiffPage palette = tiff_page(4, 1, 2, 3, 1, {row});
+  palette.tags.push_back({tiff_colours, {0, 9, 700, 65535, 1, 2, 3, 4, 5, 6, 7, 8}, true});
+  put("palette", {palette});
+  TiffPage tiles = tiff_page(20, 3, 8, 1, 3, {tile, tile});
+  tiles.tiled = true;
+  tiles.tags.back() = {tiff_tile_width, {16}};
+  tiles.tags.push_back({tiff_tile_height, {16}});
+  put("tiles", {tiles});
+}
+
+bool may_differ(const std::string& ending) { return ending == "jpg"; }
+
+void check(std::span<const std::byte> file) {
+  try {
+    const picture::Picture read = picture::parse(file, "input", limits);
+    const Array& pixels = read.pixels;
+    demand(pixels.extents().size() == 3 && pixels.view().bytes() <= static_cast<std::size_t>(limits.bytes));
+    for (const std::string ending : {"png", "jpg", "tif", "ppm", "pfm"}) {
+      const std::string name = "a." + ending;
+      if (picture::cannot_hold(name, pixels.element(), pixels.extents(), read.alpha)) continue;
+      const auto written =
+          picture::encode(name, pixels.view(), {.alpha = read.alpha, .profile = read.profile});
+      const picture::Picture again = picture::parse(written, "again");
+      demand(again.pixels.extents() == pixels.extents() && again.pixels.element() == pixels.element());
+      if (!may_differ(ending))
+        demand(std::memcmp(again.pixels.as<char>(), pixels.as<char>(), pixels.view().bytes()) == 0);
+    }
+  } catch (const Error& error) {
+    demand(error.kind() == Error::Kind::user && std::string(error.what()).starts_with("input: "));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
+  const std::string folder = (*words)[*count - 1];
+  if (folder.empty() || folder[0] == '-' || !std::filesystem::is_directory(folder)) return 0;
+  save_ours(folder);
+  save_tiff(folder);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  check({reinterpret_cast<const std::byte*>(data), size});
+  return 0;
+}
