@@ -12,13 +12,15 @@ tessera_script(liblqr $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:liblqr
 set_tests_properties(liblqr PROPERTIES PASS_REGULAR_EXPRESSION "(faster than|as fast as) liblqr|liblqr was not found")
 # What OpenCV computes, where its definition is the same, to the last bit.
 if(TARGET opencv)
-  foreach(case laplacian:u8:reflect_101 laplacian_ksize3:u16:reflect laplacian8:f32:replicate gaussian:u8:reflect_101)
+  foreach(case laplacian:u8:reflect_101:9 laplacian_ksize3:u16:reflect:9 laplacian8:f32:replicate:9 sharpen:u8:reflect:9 scharr_x:u16:replicate:9 gaussian:u8:reflect_101:1
+          gaussian:u8:replicate:3 gaussian:u8:reflect_101:5 gaussian:u8:reflect:7 gaussian:u8:reflect_101:9 gaussian:u8:replicate:11)
     string(REPLACE ":" ";" words ${case})
     list(GET words 0 kernel)
     list(GET words 1 element)
     list(GET words 2 border)
-    tessera_script(opencv_${kernel} $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:opencv> bench filter images=1 height=61 width=83
-                   channels=3 --kernel ${kernel} --size 9 --element ${element} --border ${border} --device cpu --variant opencv --reps 2)
-    set_tests_properties(opencv_${kernel} PROPERTIES PASS_REGULAR_EXPRESSION "opencv [^\n]* ok\n")
+    list(GET words 3 size)
+    tessera_script(opencv_${kernel}_${size} $<TARGET_FILE:tessera_program> --load $<TARGET_FILE:opencv> bench filter images=1 height=61 width=83
+                   channels=3 --kernel ${kernel} --size ${size} --element ${element} --border ${border} --device cpu --variant opencv --reps 2)
+    set_tests_properties(opencv_${kernel}_${size} PROPERTIES PASS_REGULAR_EXPRESSION "opencv [^\n]* ok\n")
   endforeach()
 endif()

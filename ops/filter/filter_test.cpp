@@ -174,6 +174,26 @@ TEST(Kernel, GaussiansOfBytesSumTo256) {
   EXPECT_EQ(kernel_of("gaussian", 5, 1.1, Element::u8).row, (std::vector<double>{18, 63, 94, 63, 18}));
 }
 
+TEST(Kernel, ShortGaussiansOfNoWidthAreOpenCvs) {
+  using Row = std::vector<double>;
+  for (const Element element : {Element::u8, Element::f32}) {
+    const double one = element == Element::u8 ? 256 : 1;
+    const auto row = [&](int size) {
+      Row out = kernel_of("gaussian", size, 0, element).row;
+      for (double& w : out) w *= 256 / one;
+      return out;
+    };
+    EXPECT_EQ(row(1), Row({256}));
+    EXPECT_EQ(row(3), Row({64, 128, 64}));
+    EXPECT_EQ(row(5), Row({16, 64, 96, 64, 16}));
+    EXPECT_EQ(row(7), Row({8, 28, 56, 72, 56, 28, 8}));
+    EXPECT_EQ(row(9), Row({4, 13, 30, 51, 60, 51, 30, 13, 4}));
+  }
+  // A width that is stated holds.
+  EXPECT_NE(kernel_of("gaussian", 3, 0.8, Element::f32).row[0], 0.25);
+  EXPECT_NEAR(kernel_of("gaussian", 11, 0, Element::f32).row[0], 2.2559306989 / 256, 1e-9);
+}
+
 TEST(Kernel, WhatCannotBeReadIsTold) {
   const auto says = [](const std::string& text, const std::string& what) {
     try {

@@ -41,9 +41,19 @@ std::vector<double> in_256ths(const std::vector<double>& bell) {
   return out;
 }
 
-Kernel gaussian(int size, double sigma, Element element) {
-  if (size % 2 == 0) throw Error("--size " + std::to_string(size) + ": a Gaussian has an odd number of taps");
-  if (sigma == 0) sigma = 0.3 * ((size - 1) * 0.5 - 1) + 0.8;
+// OpenCV's short Gaussians of no stated width are these, in 256ths, up to the middle.
+std::vector<double> usual_bell(int size) {
+  constexpr int most = 9;
+  static const std::vector<double> halves[] = {
+      {256}, {64, 128}, {16, 64, 96}, {8, 28, 56, 72}, {4, 13, 30, 51, 60}};
+  if (size > most) return {};
+  std::vector<double> out = halves[size / 2];
+  for (int i = size / 2 - 1; i >= 0; --i) out.push_back(out[static_cast<std::size_t>(i)]);
+  for (double& b : out) b /= 256;
+  return out;
+}
+
+std::vector<double> bell_of(int size, double sigma) {
   std::vector<double> bell(static_cast<std::size_t>(size));
   double sum = 0;
   for (int i = 0; i < size; ++i) {
@@ -51,6 +61,13 @@ Kernel gaussian(int size, double sigma, Element element) {
     sum += bell[static_cast<std::size_t>(i)] = std::exp(-x * x / (2 * sigma * sigma));
   }
   for (double& b : bell) b /= sum;
+  return bell;
+}
+
+Kernel gaussian(int size, double sigma, Element element) {
+  if (size % 2 == 0) throw Error("--size " + std::to_string(size) + ": a Gaussian has an odd number of taps");
+  std::vector<double> bell = sigma == 0 ? usual_bell(size) : std::vector<double>{};
+  if (bell.empty()) bell = bell_of(size, sigma == 0 ? 0.3 * ((size - 1) * 0.5 - 1) + 0.8 : sigma);
   if (element != Element::u8) {
     for (double& b : bell) b = static_cast<float>(b);
     return product(bell, bell);

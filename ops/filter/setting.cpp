@@ -38,8 +38,11 @@ double outside_of(const Arguments& arguments) {
 
 bool is_whole(double value) { return value == std::nearbyint(value); }
 
+// A tap of weight 0 has no bit set: kernels leave it out by that, and −0 is one too.
 std::int32_t stored(double weight, bool whole) {
-  return whole ? static_cast<std::int32_t>(weight) : std::bit_cast<std::int32_t>(static_cast<float>(weight));
+  return whole         ? static_cast<std::int32_t>(weight)
+         : weight == 0 ? 0
+                       : std::bit_cast<std::int32_t>(static_cast<float>(weight));
 }
 
 void put_weights(const Kernel& kernel, Taps& taps) {
