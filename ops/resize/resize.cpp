@@ -3,10 +3,20 @@
 #include "resize.hpp"
 #include "reference.hpp"
 #include "tessera/core/operation.hpp"
+#include "tessera/core/told_size.hpp"
 #include "words.hpp"
 
 namespace tessera::resize {
 namespace {
+
+constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
+
+ToldSize scaled_side(const char* side) {
+  return [side](const std::map<std::string, ArrayView>&, const Dims& dims,
+                const std::map<std::string, std::string>& words) {
+    return scaled(dims.at(side), words.at("scale"));
+  };
+}
 
 Signature signature() {
   using namespace parameter;
@@ -21,9 +31,8 @@ Signature signature() {
   Signature out;
   out.parameters = {
       image,
-      // Reals count in millionths: to the nearest, halves up.
-      dimension("width", "(from_width * scale / 500000 + 1) / 2", 1, "pixels of a row of the result"),
-      dimension("height", "(from_height * scale / 500000 + 1) / 2", 1, "rows of the result"),
+      dimension("width", width_by_scale, 1, "pixels of a row of the result"),
+      dimension("height", height_by_scale, 1, "rows of the result"),
       scale,
       text(
           "method", "cubic",
@@ -138,7 +147,9 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool enlisted =
+    (enlist_size(width_by_scale, scaled_side("from_width")),
+     enlist_size(height_by_scale, scaled_side("from_height")), enlist(operation()), true);
 
 }  // namespace
 }  // namespace tessera::resize

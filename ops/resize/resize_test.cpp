@@ -53,6 +53,27 @@ std::string told(const Case& chosen) {
   return out;
 }
 
+TEST(Resize, SidesAreScaledExactly) {
+  EXPECT_EQ(scaled(320, "0.5015625"), 161);  // 160.5
+  EXPECT_EQ(scaled(320, "0.5015624999999999999999"), 160);
+  EXPECT_EQ(scaled(3, "0.16666666666666666"), 0);
+  EXPECT_EQ(scaled(3, "0.16666666666666667"), 1);
+  EXPECT_EQ(scaled(5, ".1"), 1);
+  EXPECT_EQ(scaled(4, "0.1"), 0);
+  EXPECT_EQ(scaled(300, "0.47"), 141);
+  EXPECT_EQ(scaled(300, "1"), 300);
+  EXPECT_EQ(scaled(7, "1.25e2"), 875);
+  EXPECT_EQ(scaled(7, "12.5E+1"), 875);
+  EXPECT_EQ(scaled(7, "1e3"), 7000);
+  EXPECT_EQ(scaled(1000000, "1e-6"), 1);
+  const Inputs inputs(resizing(), Element::u8,
+                      {.dims = {{"images", 1}, {"from_height", 320}, {"from_width", 3}, {"channels", 1}},
+                       .words = {{"scale", "0.5015625"}}},
+                      1);
+  EXPECT_EQ(inputs.arguments().dim("height"), 161);
+  EXPECT_EQ(inputs.arguments().dim("width"), 2);
+}
+
 // The result's bytes by one rung.
 std::vector<char> computed(const Variant& v, const Choice& choice, const Case& chosen, Element element,
                            std::uint64_t seed) {

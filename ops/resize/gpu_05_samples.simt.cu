@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 5: a thread for each sample of the result, for pictures so small that all of them run at once.
+//
+// A small picture takes as long as one thread does: strips would leave most of the GPU idle, and a second
+// launch would be half of the time. Neighbouring threads read neighbouring samples, a third of a pixel's
+// each. Every sum is taken anew, as in `global`, which is why it serves no more than one wave of threads.
+// What limits it is the launch and the chain of one sample's sums.
+#include "launch.hpp"
+
+namespace tessera::resize {
+namespace {
+
+struct Config {
+  int block = 256;
+  Tuning tuning() const { return {{"block", block}}; }
+};
+
+constexpr std::int64_t most_samples = std::int64_t{1}
+                                      << 18;  // about what a large GPU's processors hold at once
+
+template <class T, Config config>
+struct Samples {
+  static constexpr int threads = config.block;
+  struct Shared {};
+
+  static std::int64_t samples(const Problem<T>& p) {
+    return std::int64_t{p.rows()} * p.cols() * p.channels() * p.images();
+  }
+  static Reason refuses(const Problem<T>& p, const Tuning&) {
+    if (samples(p) > most_samples)
+      return "is for results of at most " + std::to_string(most_samples) + " samples, not " +
+             std::to_string(samples(p));
+    return std::nullopt;
+  }
+
+  static Launch launch(const Problem<T>& p, const Tuning&) {
+    const std::int64_t row = std::int64_t{p.cols()} * p.channels();
+    return {.grid = {(row + threads - 1) / threads, p.rows(), p.images()}, .block = {threads}};
+  }
+
+  template <class A>
+  SIMT static void compute(const Problem<T>& p, std::int64_t n, int y, int x, int c) {
+    const A sum = p.template sum_across<A>(y, [&](int row) {
+      return p.template sum_along<A>(x, [&](int col) { return p.template number<A>(n, row, col, c); });
+    });
+    p.resized(n, y, x, c) = p.sample(sum);
+  }
+
+  SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
+    const int at = thread.block().x * threads + thread.index().x, y = thread.block().y, x = at / p.channels(),
+              c = at % p.channels();
+    const std::int64_t n = thread.block().z;
+    if (x >= p.cols()) return;
+    if (p.plan.premultiply) {  // a colour needs its alpha: the pixel's first thread makes all of it
+      if (c == 0) p.compute(n, y, x);
+      return;
+    }
+    if (p.plan.recipe == Recipe::pick) {
+      p.resized(n, y, x, c) = p.image(n, p.start(p.plan.across, y), p.start(p.plan.along, x), c);
+      return;
+    }
+    if constexpr (std::is_integral_v<T>) {
+      if (p.plan.recipe != Recipe::real) return compute<std::int32_t>(p, n, y, x, c);
+    }
+    compute<float>(p, n, y, x, c);
+  }
+};
+
+const KernelRung<Problem, Config, Samples, Config{256}, Config{128}> rung{
+    "small pictures: a thread for each sample of the result, all at once"};
+
+}  // namespace
+}  // namespace tessera::resize
