@@ -9,6 +9,7 @@
 namespace tessera::seamcarve {
 namespace {
 
+template <class Sum>
 class Naive {
  public:
   explicit Naive(Greys greys)
@@ -19,7 +20,7 @@ class Naive {
     for (std::int32_t y = 0; y < length; ++y)
       for (std::int32_t x = 0; x < width_; ++x) {
         const Around a = around(y, x);
-        const std::int32_t own = own_energy(greys_.energy, a) + bias_of(pixel(y, x), greys_.direction.bias);
+        const Sum own = with_mark<Sum>(own_energy(greys_.energy, a), pixel(y, x));
         costs_[at(y, x)] = y == 0 ? own : own + way(y, x, a).cost;
       }
     std::int32_t x = 0;
@@ -44,10 +45,10 @@ class Naive {
     return {grey(y, std::max(x - 1, 0)), grey(y, x), grey(y, std::min(x + 1, width_ - 1)),
             grey(std::max(y - 1, 0), x), grey(below, x)};
   }
-  std::int32_t cost(std::int32_t y, std::int32_t x) const {
-    return x < 0 || x >= width_ ? beyond : costs_[at(y, x)];
+  Sum cost(std::int32_t y, std::int32_t x) const {
+    return x < 0 || x >= width_ ? beyond<Sum> : costs_[at(y, x)];
   }
-  Way way(std::int32_t y, std::int32_t x, const Around& a) const {
+  Way<Sum> way(std::int32_t y, std::int32_t x, const Around& a) const {
     return cheapest_into(greys_.energy, a, cost(y - 1, x - 1), cost(y - 1, x), cost(y - 1, x + 1));
   }
   void close(const std::int32_t* seam) {
@@ -59,16 +60,21 @@ class Naive {
 
   Greys greys_;
   std::int32_t width_;
-  std::vector<std::int32_t> costs_;
+  std::vector<Sum> costs_;
 };
 
-Seams find(Greys greys) {
+template <class Sum>
+Seams find_by(Greys greys) {
   const Direction d = greys.direction;
   Seams out(static_cast<std::size_t>(d.seams) * static_cast<std::size_t>(d.length));
-  Naive search(std::move(greys));
+  Naive<Sum> search(std::move(greys));
   for (std::int32_t n = 0; n < d.seams; ++n)
     search.next(&out[static_cast<std::size_t>(n) * static_cast<std::size_t>(d.length)]);
   return out;
+}
+
+Seams find(Greys greys) {
+  return greys.masked ? find_by<Masked>(std::move(greys)) : find_by<Plain>(std::move(greys));
 }
 
 const Rung rung{"all costs anew for each seam, on one core",

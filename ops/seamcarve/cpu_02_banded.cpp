@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Of as many columns as a vector has from x on, none of them at an edge.
 template <class D>
-HWY_INLINE void whole_vector(D d, const Stretch& s, std::int32_t x) {
+HWY_INLINE void whole_vector(D d, const Stretch<Plain>& s, std::int32_t x) {
   const hn::Rebind<Pixel, D> narrow;
   const auto pixels = [&](const Pixel* row, std::int32_t at) {
     return hn::PromoteTo(d, hn::LoadU(narrow, row + at));
@@ -28,15 +28,12 @@ HWY_INLINE void whole_vector(D d, const Stretch& s, std::int32_t x) {
   const auto grey = [&](const Pixel* row, std::int32_t at) { return hn::And(pixels(row, at), low); };
   const auto apart = [&](auto a, auto b) { return hn::Abs(hn::Sub(a, b)); };
   const auto left = grey(s.here, x - 1), right = grey(s.here, x + 1), above = grey(s.above, x);
-  const auto marks = hn::ShiftRight<grey_bits>(pixels(s.here, x));
-  auto own = hn::IfThenElseZero(hn::Eq(marks, hn::Set(d, int{kept})), hn::Set(d, s.bias));
-  own = hn::Sub(own, hn::IfThenElseZero(hn::Eq(marks, hn::Set(d, int{unwanted})), hn::Set(d, s.bias)));
+  auto own = apart(left, right);
   if (s.energy == Energy::laplacian) {
     const auto around = hn::Add(hn::Add(left, right), hn::Add(above, grey(s.below, x)));
-    own = hn::Add(own, apart(around, hn::ShiftLeft<2>(grey(s.here, x))));
-  } else {
-    own = hn::Add(own, apart(left, right));
-    if (s.energy == Energy::gradient) own = hn::Add(own, apart(above, grey(s.below, x)));
+    own = apart(around, hn::ShiftLeft<2>(grey(s.here, x)));
+  } else if (s.energy == Energy::gradient) {
+    own = hn::Add(own, apart(above, grey(s.below, x)));
   }
   if (s.costs_above != nullptr) {
     auto from_left = hn::LoadU(d, s.costs_above + x - 1), from_right = hn::LoadU(d, s.costs_above + x + 1);
@@ -49,7 +46,7 @@ HWY_INLINE void whole_vector(D d, const Stretch& s, std::int32_t x) {
   hn::StoreU(own, d, s.to + (x - s.first));
 }
 
-void costs_of(const Stretch& s) {
+void costs_of(const Stretch<Plain>& s) {
   const hn::ScalableTag<std::int32_t> d;
   const auto lanes = static_cast<std::int32_t>(hn::Lanes(d));
   std::int32_t x = s.first;
@@ -72,6 +69,13 @@ namespace {
 
 HWY_EXPORT(costs_of);
 
+void sum_up(const Stretch<Plain>& s) { HWY_DYNAMIC_DISPATCH(costs_of)(s); }
+// Costs of 64 bits fill half as many lanes, and masks are rare: no vectors.
+void sum_up(const Stretch<Masked>& s) {
+  for (std::int32_t x = s.first; x < s.last; ++x) s.to[x - s.first] = cost_at(s, x);
+}
+
+template <class Sum>
 class Banded {
  public:
   Banded(Greys greys, int threads)
@@ -108,9 +112,9 @@ class Banded {
     return place(y) * place(greys_.direction.across) + place(start_[place(y)]);
   }
   Pixel* pixels(std::int32_t y) { return greys_.pixels.data() + at(y); }
-  std::int32_t* costs(std::int32_t y) { return costs_.data() + at(y); }
+  Sum* costs(std::int32_t y) { return costs_.data() + at(y); }
 
-  Stretch stretch(std::int32_t y, std::int32_t first, std::int32_t last, std::int32_t* to) {
+  Stretch<Sum> stretch(std::int32_t y, std::int32_t first, std::int32_t last, Sum* to) {
     return {pixels(std::max(y - 1, 0)),
             pixels(y),
             pixels(std::min(y + 1, greys_.direction.length - 1)),
@@ -119,13 +123,11 @@ class Banded {
             width_,
             first,
             last,
-            greys_.direction.bias,
             greys_.energy};
   }
 
   void sum_up_everything() {
-    for (std::int32_t y = 0; y < greys_.direction.length; ++y)
-      HWY_DYNAMIC_DISPATCH(costs_of)(stretch(y, 0, width_, costs(y)));
+    for (std::int32_t y = 0; y < greys_.direction.length; ++y) sum_up(stretch(y, 0, width_, costs(y)));
   }
 
   // Three columns on either side see a seam: its own greys, those of the rows above and below, the ways
@@ -141,8 +143,8 @@ class Banded {
       }
       first = std::max(first, 0);
       last = std::min(last, width_);
-      HWY_DYNAMIC_DISPATCH(costs_of)(stretch(y, first, last, fresh_.data()));
-      const std::int32_t *const old = costs(y) + first, *const fresh = fresh_.data();
+      sum_up(stretch(y, first, last, fresh_.data()));
+      const Sum *const old = costs(y) + first, *const fresh = fresh_.data();
       std::int32_t from = 0, to = last - first;
       while (from < to && old[from] == fresh[from]) ++from;
       while (from < to && old[to - 1] == fresh[to - 1]) --to;
@@ -155,18 +157,19 @@ class Banded {
   std::int32_t step(std::int32_t y, std::int32_t x) {
     if (y == 0) return 0;
     const Pixel *const here = pixels(y), *const above = pixels(y - 1);
-    const std::int32_t* const c = costs(y - 1);
+    const Sum* const c = costs(y - 1);
     const bool leftmost = x == 0, rightmost = x + 1 == width_;
     const Around a{grey_of(here[leftmost ? x : x - 1]), 0, grey_of(here[rightmost ? x : x + 1]),
                    grey_of(above[x]), 0};
-    return cheapest_into(greys_.energy, a, leftmost ? beyond : c[x - 1], c[x], rightmost ? beyond : c[x + 1])
+    return cheapest_into(greys_.energy, a, leftmost ? beyond<Sum> : c[x - 1], c[x],
+                         rightmost ? beyond<Sum> : c[x + 1])
         .step;
   }
 
   void close(std::int32_t y) {
     const std::size_t x = place(seam_[place(y)]), behind = place(width_) - x - 1;
     Pixel* const p = pixels(y);
-    std::int32_t* const c = costs(y);
+    Sum* const c = costs(y);
     if (x < behind) {
       std::memmove(p + 1, p, x * sizeof *p);
       std::memmove(c + 1, c, x * sizeof *c);
@@ -180,21 +183,28 @@ class Banded {
   Greys greys_;
   int threads_;
   std::int32_t width_;
-  std::vector<std::int32_t> costs_;
-  std::vector<std::int32_t> start_, seam_, fresh_;  // where rows begin; the last seam; costs to compare
+  std::vector<Sum> costs_;
+  std::vector<std::int32_t> start_, seam_;  // where rows begin; the last seam
+  std::vector<Sum> fresh_;                  // costs to compare
 };
+
+template <class Sum>
+Seams find_by(Greys greys, int threads) {
+  const std::int32_t seams = greys.direction.seams;
+  Banded<Sum> search(std::move(greys), threads);
+  Seams out;
+  for (std::int32_t n = 0; n < seams; ++n) {
+    const auto& seam = search.next();
+    out.insert(out.end(), seam.begin(), seam.end());
+  }
+  return out;
+}
 
 template <class T>
 void run_banded(const Problem<T>& p, int threads) {
   carve_on_host(p, threads, [threads](Greys greys) {
-    const std::int32_t seams = greys.direction.seams;
-    Banded search(std::move(greys), threads);
-    Seams out;
-    for (std::int32_t n = 0; n < seams; ++n) {
-      const auto& seam = search.next();
-      out.insert(out.end(), seam.begin(), seam.end());
-    }
-    return out;
+    return greys.masked ? find_by<Masked>(std::move(greys), threads)
+                        : find_by<Plain>(std::move(greys), threads);
   });
 }
 
@@ -203,7 +213,6 @@ std::int64_t count_seams(const Source<T>& picture, Energy energy, int threads) {
   Direction d;
   d.length = static_cast<std::int32_t>(picture.pixels.extent[0]);
   d.across = static_cast<std::int32_t>(picture.pixels.extent[1]);
-  d.bias = bias_for(d.length);
   d.unwanted_count = true;
   std::vector<std::vector<bool>> left(static_cast<std::size_t>(d.length));
   std::int64_t unwanted_left = 0;
@@ -215,7 +224,7 @@ std::int64_t count_seams(const Source<T>& picture, Energy energy, int threads) {
       throw Error("--remove marks all of row " + std::to_string(y) + ": nothing would be left of it");
     unwanted_left += here;
   }
-  Banded search(greys_of(picture, d, energy, threads), threads);
+  Banded<Masked> search(greys_of(picture, d, energy, true, threads), threads);
   std::int64_t out = 0;
   for (; unwanted_left != 0 && search.width() > 1; ++out) {
     const auto& seam = search.next();

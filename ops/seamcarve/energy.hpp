@@ -15,7 +15,20 @@ using Pixel = std::uint16_t;
 inline constexpr int grey_bits = 14;
 enum Mark : std::uint8_t { plain = 0, kept = 1, unwanted = 2 };
 
-inline constexpr std::int32_t beyond = 2000000000;  // dearer than any seam; what is added to it still fits
+// Without masks costs are 32 bits. With them first come the pixels to keep that a way crosses, then those to
+// go, then energies: one number of 64 bits, in which none of the three can outweigh the one before it.
+using Plain = std::int32_t;
+using Masked = std::int64_t;
+inline constexpr std::int32_t longest_masked = 65535;
+inline constexpr Masked unwanted_weight = Masked{1} << 30, kept_weight = Masked{1} << 46;
+static_assert(longest_masked * unwanted_weight + (Masked{1} << 29) < kept_weight);
+
+// Dearer than any seam; what is added to it still fits.
+template <class Sum>
+inline constexpr Sum beyond = 2000000000;
+template <>
+inline constexpr Masked beyond<Masked> = Masked{1} << 62;
+static_assert(longest_masked * kept_weight < beyond<Masked>);
 
 inline namespace TESSERA_UNIT {
 
@@ -49,37 +62,49 @@ SIMT std::int32_t own_energy(Energy energy, const Around& a) {
   return own_energy<Energy::forward>(a);
 }
 
-SIMT std::int32_t bias_of(Pixel pixel, std::int32_t bias) {
-  const int mark = pixel >> grey_bits;
-  return mark == plain ? 0 : mark == kept ? bias : -bias;
+// What a pixel's mark adds to its energy.
+template <class Sum>
+SIMT Sum weight_of(int mark) {
+  if constexpr (sizeof(Sum) == sizeof(Plain)) return 0;
+  else return mark == plain ? 0 : mark == kept ? kept_weight : -unwanted_weight;
+}
+template <class Sum>
+SIMT Sum with_mark(std::int32_t energy, Pixel pixel) {
+  return energy + weight_of<Sum>(pixel >> grey_bits);
 }
 
 // The three ways to come from the row above, the leftmost of the cheapest.
+template <class Sum>
 struct Way {
-  std::int32_t cost;
+  Sum cost;
   std::int32_t step;  // −1, 0 or 1
 };
 
-SIMT Way cheapest(std::int32_t left, std::int32_t above, std::int32_t right) {
-  Way out{left, -1};
+template <class Sum>
+SIMT Way<Sum> cheapest(Sum left, Sum above, Sum right) {
+  Way<Sum> out{left, -1};
   if (above < out.cost) out = {above, 0};
   if (right < out.cost) out = {right, 1};
   return out;
 }
 
 // With what the forward energy adds for the edges that a way leaves behind.
-SIMT Way cheapest_into(Energy energy, const Around& a, std::int32_t left, std::int32_t above,
-                       std::int32_t right) {
+template <class Sum>
+SIMT Way<Sum> cheapest_into(Energy energy, const Around& a, Sum left, Sum above, Sum right) {
   if (energy != Energy::forward) return cheapest(left, above, right);
-  return cheapest(left + distance(a.above, a.left), above, right + distance(a.above, a.right));
+  return cheapest<Sum>(left + distance(a.above, a.left), above, right + distance(a.above, a.right));
 }
 
-// Among equal costs the leftmost column has the least key.
-SIMT std::uint64_t key_of(std::int32_t cost, std::int32_t column) {
-  return std::uint64_t{static_cast<std::uint32_t>(cost) ^ 0x80000000u} << 32 |
-         static_cast<std::uint32_t>(column);
+// A place in a row; of equal costs the leftmost is the lesser.
+template <class Sum>
+struct Place {
+  Sum cost;
+  std::int32_t column;
+};
+template <class Sum>
+SIMT Place<Sum> lesser_of(const Place<Sum>& a, const Place<Sum>& b) {
+  return b.cost < a.cost || (b.cost == a.cost && b.column < a.column) ? b : a;
 }
-SIMT std::int32_t column_of(std::uint64_t key) { return static_cast<std::int32_t>(key & 0xffffffffu); }
 
 // The pixel that doubling a seam puts behind one of its own.
 template <class T>

@@ -21,8 +21,25 @@ SIMT std::int32_t lesser(std::int32_t first, std::int32_t second, bool& is_first
   return is_first ? first : second;
 #endif
 }
+SIMT Masked lesser(Masked first, Masked second, bool& is_first) {
+  is_first = first <= second;
+  return is_first ? first : second;
+}
+
+// An energy and, above it, the pixel's mark: shared memory holds 32 bits of either kind of cost.
+template <class Sum>
+SIMT std::uint32_t packed_energy(std::int32_t energy, std::int32_t pixel) {
+  const auto low = static_cast<std::uint32_t>(energy);
+  return sizeof(Sum) == sizeof(Plain) ? low : low | static_cast<std::uint32_t>(pixel >> grey_bits) << 30;
+}
+template <class Sum>
+SIMT Sum unpacked_energy(std::uint32_t word) {
+  if constexpr (sizeof(Sum) == sizeof(Plain)) return static_cast<Sum>(word);
+  else return static_cast<Sum>(word & 0x3fffffffu) + weight_of<Sum>(static_cast<int>(word >> 30));
+}
 
 // What a launch goes down: rows first to last of a field of that width.
+template <class Sum>
 struct Stage {
   Field field;
   std::int32_t width, phase;  // which of the launches for this seam
@@ -31,29 +48,29 @@ struct Stage {
   SIMT std::int32_t first() const { return phase * rows; }
   SIMT std::int32_t last() const { return first() + rows < field.length() ? first() + rows : field.length(); }
   // Costs of the row above a phase; a column in the row above, for each of its last row.
-  SIMT std::int32_t* tops(std::int32_t of) const {
-    return reinterpret_cast<std::int32_t*>(field.own) + of * field.stride;
-  }
+  SIMT Sum* tops(std::int32_t of) const { return reinterpret_cast<Sum*>(field.own) + of * field.stride; }
   SIMT std::int32_t phases() const { return (field.length() + rows - 1) / rows; }
-  SIMT std::int32_t* ancestors(std::int32_t of) const { return tops(phases() + 1 + of); }
-  SIMT std::int32_t* ends() const {
-    return tops(2 * phases() + 1);
-  }  // the seam's column in a phase's last row
+  SIMT std::int32_t* ancestors(std::int32_t of) const {
+    return reinterpret_cast<std::int32_t*>(tops(phases() + 1)) + of * field.stride;
+  }
+  // The seam's column in a phase's last row.
+  SIMT std::int32_t* ends() const { return ancestors(phases()); }
 
   static std::size_t bytes(const Direction& d, std::int32_t rows) {
-    const std::int64_t phases = (d.length + rows - 1) / rows;
-    return static_cast<std::size_t>((2 * phases + 1) * stride_for(d.across) + phases) * sizeof(std::int32_t);
+    const std::int64_t phases = (d.length + rows - 1) / rows, stride = stride_for(d.across);
+    return static_cast<std::size_t>((phases + 1) * stride) * sizeof(Sum) +
+           static_cast<std::size_t>(phases * (stride + 1)) * sizeof(std::int32_t);
   }
 };
 
-template <int in_lane, Energy energy>
+template <int in_lane, Energy energy, class Sum>
 struct Fall {
   static constexpr bool forward = energy == Energy::forward;
   static constexpr int columns = 32 * in_lane, piece = forward ? 8 : 16, threads = 256, quads = in_lane / 4;
 
   // A lane's columns in fours, each four of all lanes side by side.
   struct Energies {
-    alignas(16) std::int32_t own[piece][columns];
+    alignas(16) std::uint32_t own[piece][columns];
     alignas(16)
         std::uint32_t sides[forward ? piece : 1][columns];  // what coming from the left adds; from the right
   };
@@ -63,7 +80,8 @@ struct Fall {
 
   // Of a lane, while it goes down.
   struct Lane {
-    std::int32_t cost[in_lane], from[in_lane];
+    Sum cost[in_lane];
+    std::int32_t from[in_lane];
     std::uint32_t steps;  // two bits for each column: 0, 1, 2 from the left, from above, from the right
   };
 
@@ -77,7 +95,7 @@ struct Fall {
   }
 
   // Energies of eight pixels from column x on, which is a multiple of 8 within the rows' stride.
-  SIMT static void make_group(Thread thread, Energies& to, const Stage& s, int row, std::int32_t y,
+  SIMT static void make_group(Thread thread, Energies& to, const Stage<Sum>& s, int row, std::int32_t y,
                               std::int32_t x, int column) {
     const Field& f = s.field;
     const Pixel* const line = f.plane + y * f.stride;
@@ -98,8 +116,7 @@ struct Fall {
         const Around a{before, me, x + i + 1 < s.width ? grey_of(static_cast<Pixel>(next)) : me,
                        grey_of(static_cast<Pixel>(above[i])), grey_of(static_cast<Pixel>(below[i]))};
         before = me;
-        own.word[k] = static_cast<std::uint32_t>(own_energy<energy>(a) +
-                                                 bias_of(static_cast<Pixel>(here[i]), f.direction.bias));
+        own.word[k] = packed_energy<Sum>(own_energy<energy>(a), here[i]);
         sides.word[k] = static_cast<std::uint32_t>(distance(a.above, a.left)) |
                         static_cast<std::uint32_t>(distance(a.above, a.right)) << 16;
       }
@@ -115,8 +132,8 @@ struct Fall {
   }
 
   // Energies of `piece` rows from y on, by `count` threads of which this is number `me`.
-  SIMT static void make(Thread thread, Energies& to, const Stage& s, std::int32_t y, std::int32_t x0, int me,
-                        int count) {
+  SIMT static void make(Thread thread, Energies& to, const Stage<Sum>& s, std::int32_t y, std::int32_t x0,
+                        int me, int count) {
     constexpr int groups = columns / group;
     for (int task = me; task < piece * groups; task += count) {
       const int row = task / groups, column = task % groups * group;
@@ -131,24 +148,25 @@ struct Fall {
     }
   }
 
-  SIMT static void begin(Thread thread, Lane& lane, const Stage& s, std::int32_t x0) {
-    const std::int32_t* const top = s.tops(s.phase);
+  SIMT static void begin(Thread thread, Lane& lane, const Stage<Sum>& s, std::int32_t x0) {
+    const Sum* const top = s.tops(s.phase);
     SIMT_UNROLL
     for (int j = 0; j < in_lane; ++j) {
       const std::int32_t x = x0 + thread.lane() * in_lane + j;
-      lane.cost[j] = x < 0 || x >= s.width ? beyond : s.phase == 0 ? 0 : top[x];
+      lane.cost[j] = x < 0 || x >= s.width ? beyond<Sum> : s.phase == 0 ? 0 : top[x];
       lane.from[j] = x;
     }
   }
 
   // One row further down. `edge`: the strip reaches beyond the picture.
   template <bool notes>
-  SIMT static void step(Thread thread, Lane& lane, const Energies& e, int row, const Stage& s,
+  SIMT static void step(Thread thread, Lane& lane, const Energies& e, int row, const Stage<Sum>& s,
                         std::int32_t x0, bool edge) {
-    const std::int32_t from_left = thread.shuffle_up(lane.cost[in_lane - 1], 1),
-                       from_right = thread.shuffle_down(lane.cost[0], 1);
-    std::int32_t left = thread.lane() == 0 ? beyond : from_left, left_from = 0, right_from = 0;
-    const std::int32_t right_edge = thread.lane() == 31 ? beyond : from_right;
+    const Sum from_left = thread.shuffle_up(lane.cost[in_lane - 1], 1),
+              from_right = thread.shuffle_down(lane.cost[0], 1);
+    Sum left = thread.lane() == 0 ? beyond<Sum> : from_left;
+    const Sum right_edge = thread.lane() == 31 ? beyond<Sum> : from_right;
+    std::int32_t left_from = 0, right_from = 0;
     if constexpr (!notes) {
       left_from = thread.shuffle_up(lane.from[in_lane - 1], 1);
       right_from = thread.shuffle_down(lane.from[0], 1);
@@ -163,14 +181,12 @@ struct Fall {
       SIMT_UNROLL
       for (int k = 0; k < 4; ++k) {
         const int j = 4 * q + k, next = j + 1 < in_lane ? j + 1 : j;
-        const std::int32_t above = lane.cost[j], right = j + 1 < in_lane ? lane.cost[next] : right_edge;
+        const Sum above = lane.cost[j], right = j + 1 < in_lane ? lane.cost[next] : right_edge;
         bool is_left = false, is_first = false;
-        const std::int32_t two =
-            lesser(left + static_cast<std::int32_t>(sides.word[k] & 0xffff), above, is_left);
-        const std::int32_t least =
-            lesser(two, right + static_cast<std::int32_t>(sides.word[k] >> 16), is_first);
+        const Sum two = lesser(left + static_cast<std::int32_t>(sides.word[k] & 0xffff), above, is_left);
+        const Sum least = lesser(two, right + static_cast<std::int32_t>(sides.word[k] >> 16), is_first);
         left = above;
-        lane.cost[j] = least + static_cast<std::int32_t>(own.word[k]);
+        lane.cost[j] = least + unpacked_energy<Sum>(own.word[k]);
         if constexpr (notes) {
           steps |= (is_first ? is_left ? 0u : 1u : 2u) << (2 * j);
         } else {
@@ -185,13 +201,13 @@ struct Fall {
     SIMT_UNROLL
     for (int j = 0; j < in_lane; ++j) {
       const std::int32_t x = x0 + thread.lane() * in_lane + j;
-      if (x < 0 || x >= s.width) lane.cost[j] = beyond;
+      if (x < 0 || x >= s.width) lane.cost[j] = beyond<Sum>;
     }
   }
 
   // Down the phase's rows from column x0, a multiple of 8, on. after(lane, row) sees each row.
   template <bool notes, class After>
-  SIMT static void down(Thread thread, Shared& shared, const Stage& s, std::int32_t x0, Lane& lane,
+  SIMT static void down(Thread thread, Shared& shared, const Stage<Sum>& s, std::int32_t x0, Lane& lane,
                         const After& after) {
     const bool edge = x0 < 0 || x0 + columns > s.width;
     const std::int32_t first = s.first(), last = s.last();

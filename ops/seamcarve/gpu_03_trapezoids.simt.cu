@@ -19,19 +19,20 @@ struct Config {
   Tuning tuning() const { return {{"lane", lane}, {"rows", rows}}; }
 };
 
-template <int in_lane, int rows, Energy energy>
+template <int in_lane, int rows, Energy energy, class Sum>
 struct Phase {
-  using Falling = Fall<in_lane, energy>;
+  using Falling = Fall<in_lane, energy, Sum>;
   static constexpr int threads = Falling::threads, useful = Falling::columns - 2 * rows;
   static_assert(useful > 0 && useful % 8 == 0 && rows % Falling::piece == 0);
   using Shared = typename Falling::Shared;
 
-  SIMT void operator()(Thread thread, Shared& shared, const Stage& s) const {
+  SIMT void operator()(Thread thread, Shared& shared, const Stage<Sum>& s) const {
     typename Falling::Lane lane = {};
     const std::int32_t x0 = thread.block().x * useful - rows;
     Falling::template down<false>(thread, shared, s, x0, lane, [](const auto&, std::int32_t) {});
     if (thread.warp() != 0) return;
-    std::int32_t *const costs = s.tops(s.phase + 1), *const ancestors = s.ancestors(s.phase);
+    Sum* const costs = s.tops(s.phase + 1);
+    std::int32_t* const ancestors = s.ancestors(s.phase);
     SIMT_UNROLL
     for (int j = 0; j < in_lane; ++j) {
       const int column = thread.lane() * in_lane + j;
@@ -43,10 +44,11 @@ struct Phase {
 };
 
 // Where the seam ends, and where it passes from phase to phase.
+template <class Sum>
 struct Ends {
   static constexpr int threads = 1024, warps = threads / 32;
-  using Shared = Leasts<warps>;
-  SIMT void operator()(Thread thread, Shared& shared, const Stage& s) const {
+  using Shared = Leasts<Sum, warps>;
+  SIMT void operator()(Thread thread, Shared& shared, const Stage<Sum>& s) const {
     std::int32_t x = leftmost_least(thread, shared, s.tops(s.phases()), s.width);
     if (thread.rank() != 0) return;
     for (std::int32_t phase = s.phases() - 1; phase >= 0; --phase) {
@@ -58,9 +60,9 @@ struct Ends {
 };
 
 // A block for each phase: down once more, and up by the steps noted.
-template <int in_lane, int rows, Energy energy>
+template <int in_lane, int rows, Energy energy, class Sum>
 struct Trace {
-  using Falling = Fall<in_lane, energy>;
+  using Falling = Fall<in_lane, energy, Sum>;
   static constexpr int threads = Falling::threads;
   static_assert(Falling::columns / 2 - 8 >= rows);
   struct Shared {
@@ -68,8 +70,8 @@ struct Trace {
     std::uint32_t steps[rows][32];
   };
 
-  SIMT void operator()(Thread thread, Shared& shared, const Stage& all) const {
-    Stage s = all;
+  SIMT void operator()(Thread thread, Shared& shared, const Stage<Sum>& all) const {
+    Stage<Sum> s = all;
     s.phase = thread.block().x;
     const std::int32_t end = s.ends()[s.phase], x0 = (end - Falling::columns / 2) & ~7;
     typename Falling::Lane lane = {};
@@ -98,26 +100,34 @@ struct Trapezoids {
 
   static Launch launch(const Problem<T>& p, const Tuning&) { return first_launch(p); }
   static std::size_t workspace_bytes(const Problem<T>& p, const Tuning&) {
-    return workspace_for(p, [](const Direction& d) { return Stage::bytes(d, config.rows); });
+    return workspace_for(p, [](const Direction& d, std::size_t cost) {
+      return cost == sizeof(Masked) ? Stage<Masked>::bytes(d, config.rows)
+                                    : Stage<Plain>::bytes(d, config.rows);
+    });
   }
   SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {
     prepare(thread, pass_of(p, 0, 0));
   }
 
-  template <Energy energy>
+  template <Energy energy, class Sum>
   static void search_by(const Field& field, std::int32_t found, Run& run) {
-    using Down = Phase<config.lane, config.rows, energy>;
-    using Back = Trace<config.lane, config.rows, energy>;
-    Stage s{field, field.width(found), 0, config.rows};
+    using Down = Phase<config.lane, config.rows, energy, Sum>;
+    using Back = Trace<config.lane, config.rows, energy, Sum>;
+    Stage<Sum> s{field, field.width(found), 0, config.rows};
     const Launch strips{.grid = {(s.width + Down::useful - 1) / Down::useful}, .block = {Down::threads}};
     for (; s.phase < s.phases(); ++s.phase) launch_kernel<Down>(strips, s, run);
-    launch_kernel<Ends>({.grid = {1}, .block = {Ends::threads}}, s, run);
+    launch_kernel<Ends<Sum>>({.grid = {1}, .block = {Ends<Sum>::threads}}, s, run);
     launch_kernel<Back>({.grid = {s.phases()}, .block = {Back::threads}}, s, run);
   }
+  template <class Sum>
+  static void search_of(const Field& field, std::int32_t found, Run& run) {
+    if (field.energy == Energy::gradient) search_by<Energy::gradient, Sum>(field, found, run);
+    else if (field.energy == Energy::laplacian) search_by<Energy::laplacian, Sum>(field, found, run);
+    else search_by<Energy::forward, Sum>(field, found, run);
+  }
   static void search(const Field& field, std::int32_t found, Run& run) {
-    if (field.energy == Energy::gradient) search_by<Energy::gradient>(field, found, run);
-    else if (field.energy == Energy::laplacian) search_by<Energy::laplacian>(field, found, run);
-    else search_by<Energy::forward>(field, found, run);
+    if (field.masked) search_of<Masked>(field, found, run);
+    else search_of<Plain>(field, found, run);
   }
   static void finish(const Problem<T>& p, const Tuning&, Run& run) { carve(p, run, search); }
 };

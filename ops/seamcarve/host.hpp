@@ -13,6 +13,7 @@ struct Greys {
   std::vector<Pixel> pixels;  // [length,across], row-major
   Direction direction;
   Energy energy = Energy::gradient;
+  bool masked = false;
 };
 
 // [seams,length]: columns as they were when each seam was found.
@@ -63,9 +64,9 @@ struct HostPass {
 };
 
 template <class T>
-Greys greys_of(const Source<T>& from, const Direction& d, Energy energy, int threads) {
+Greys greys_of(const Source<T>& from, const Direction& d, Energy energy, bool masked, int threads) {
   Greys out{std::vector<Pixel>(static_cast<std::size_t>(d.length) * static_cast<std::size_t>(d.across)), d,
-            energy};
+            energy, masked};
   for_rows(threads, d, [&](std::int64_t y) {
     for (std::int64_t x = 0; x < d.across; ++x)
       out.pixels[static_cast<std::size_t>(y * d.across + x)] = from.pixel_at(y, x, d.unwanted_count);
@@ -116,7 +117,8 @@ void carve_on_host(const Problem<T>& p, int threads, const Find& find) {
               turned(from.marks, d.turned)};
       const HostPass<T> pass{from, turned(last ? one_of(p.carved, n) : between, d.turned),
                              last ? View<std::uint8_t, 2>{} : marks_between, d};
-      const Seams seams = d.seams == 0 ? Seams{} : find(greys_of(from, d, p.setting.energy, threads));
+      const Seams seams =
+          d.seams == 0 ? Seams{} : find(greys_of(from, d, p.setting.energy, p.masked(), threads));
       for_rows(threads, d, [&](std::int64_t y) {
         thread_local std::vector<char> taken;
         pass.gather_row(seams, y, taken);

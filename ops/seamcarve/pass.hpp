@@ -17,6 +17,7 @@ struct Field {
   unsigned char* own = nullptr;   // the search's own memory
   Direction direction;
   Energy energy = Energy::gradient;
+  bool masked = false;  // costs are Masked, else Plain
 
   SIMT std::int32_t length() const { return direction.length; }
   SIMT std::int32_t width(std::int32_t found) const { return direction.across - found; }
@@ -84,6 +85,7 @@ SIMT Pass<T> pass_of(const Problem<T>& p, std::int64_t n, int i) {
   out.field.own = memory + layout.own;
   out.field.direction = d;
   out.field.energy = p.setting.energy;
+  out.field.masked = p.masked();
   out.taken = memory + layout.taken;
   out.from = p.source(n);
   out.to = one_of(p.carved, n);
@@ -235,31 +237,34 @@ struct Gather {
 };
 
 // The leftmost of the least costs of a row, by a whole block.
-template <int warps>
+template <class Sum, int warps>
 struct Leasts {
-  std::uint64_t key[warps];
+  Place<Sum> place[warps];
 };
 
-template <int warps>
-SIMT std::int32_t leftmost_least(Thread thread, Leasts<warps>& shared, const std::int32_t* costs,
+template <class Sum, int warps>
+SIMT std::int32_t leftmost_least(Thread thread, Leasts<Sum, warps>& shared, const Sum* costs,
                                  std::int32_t width) {
-  std::uint64_t key = ~std::uint64_t{0};
-  const auto lesser = [](std::uint64_t a, std::uint64_t b) { return a < b ? a : b; };
-  for (std::int32_t x = thread.rank(); x < width; x += warps * 32) key = lesser(key, key_of(costs[x], x));
-  for (int by = 16; by > 0; by /= 2) key = lesser(key, thread.shuffle_xor(key, by));
-  if (thread.lane() == 0) shared.key[thread.warp()] = key;
+  Place<Sum> least{beyond<Sum>, width - 1};
+  for (std::int32_t x = thread.rank(); x < width; x += warps * 32)
+    least = lesser_of(least, Place<Sum>{costs[x], x});
+  for (int by = 16; by > 0; by /= 2)
+    least = lesser_of(least,
+                      Place<Sum>{thread.shuffle_xor(least.cost, by), thread.shuffle_xor(least.column, by)});
+  if (thread.lane() == 0) shared.place[thread.warp()] = least;
   thread.sync();
-  for (int w = 0; w < warps; ++w) key = lesser(key, shared.key[w]);
-  const std::int32_t x = column_of(key);
+  for (int w = 0; w < warps; ++w) least = lesser_of(least, shared.place[w]);
+  const std::int32_t x = least.column;
   return x < 0 ? 0 : x < width ? x : width - 1;
 }
 
-// own(direction): bytes of the search's own.
+// own(direction, bytes of a cost): bytes of the search's own.
 template <class T, class Own>
 std::size_t workspace_for(const Problem<T>& p, const Own& own) {
+  const std::size_t cost = p.masked() ? sizeof(Masked) : sizeof(Plain);
   std::size_t most = 0;
   for (int i = 0; i < p.setting.directions; ++i)
-    most = std::max(most, static_cast<std::size_t>(own(p.setting.direction[i])));
+    most = std::max(most, static_cast<std::size_t>(own(p.setting.direction[i], cost)));
   return static_cast<std::size_t>(Layout::of(p).own) + most;
 }
 

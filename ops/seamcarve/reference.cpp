@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference.hpp"
 #include <algorithm>
+#include <compare>
 #include <cstdlib>
 #include <mutex>
 #include <numeric>
@@ -15,6 +16,15 @@ using Whole = std::int64_t;
 using Wholes = std::vector<Whole>;
 
 std::size_t place(Whole i) { return static_cast<std::size_t>(i); }
+
+// What a way costs: compared in this order, added each for itself.
+struct Cost {
+  Whole kept = 0, spared = 0, energy = 0;  // pixels to keep that it crosses; less those to go
+  auto operator<=>(const Cost&) const = default;
+  Cost operator+(const Cost& other) const {
+    return {kept + other.kept, spared + other.spared, energy + other.energy};
+  }
+};
 
 // A picture of any shape with what the masks say: −1 to go, 1 to stay.
 struct Canvas {
@@ -43,13 +53,12 @@ class Definition {
  public:
   Definition(const Canvas& canvas, Energy energy, bool sixteen_bits, bool enlarges)
       : energy_(energy), rows_(canvas.rows), width_(canvas.columns), columns_(canvas.columns) {
-    const Whole bias = (Whole{1} << 30) / rows_;
     for (Whole i = 0; i < rows_ * columns_; ++i) {
       const auto* first = &canvas.samples[place(i * canvas.channels)];
       const Whole sum = std::accumulate(first, first + canvas.channels, Whole{0});
       grey_.push_back(sixteen_bits ? sum / 16 : sum);
       const Whole mark = canvas.marks[place(i)];
-      bias_.push_back(enlarges && mark < 0 ? 0 : mark * bias);
+      mark_.push_back(enlarges && mark < 0 ? 0 : mark);
       origin_.push_back(i % columns_);
     }
     cost_.resize(grey_.size());
@@ -64,7 +73,7 @@ class Definition {
     for (Whole y = rows_ - 1; y >= 0; --y) {
       taken[place(y * columns_ + origin_[at(y, x)])] = 1;
       const Whole up = from_[at(y, x)];
-      for (Wholes* values : {&grey_, &bias_, &origin_}) {
+      for (Wholes* values : {&grey_, &mark_, &origin_}) {
         const auto row = values->begin() + y * columns_;
         std::copy(row + x + 1, row + width_, row + x);
       }
@@ -93,23 +102,26 @@ class Definition {
   }
 
   void sum_up(Whole y, Whole x) {
-    Whole least = 0, from = x;
+    Cost least;
+    Whole from = x;
     for (Whole up = x - 1; y > 0 && up <= x + 1; ++up) {
       if (up < 0 || up >= width_) continue;
-      Whole cost = cost_[at(y - 1, up)];
-      if (energy_ == Energy::forward && up != x) cost += std::llabs(grey(y - 1, x) - grey(y, up));
+      Cost cost = cost_[at(y - 1, up)];
+      if (energy_ == Energy::forward && up != x) cost.energy += std::llabs(grey(y - 1, x) - grey(y, up));
       if (up == std::max<Whole>(x - 1, 0) || cost < least) {
         least = cost;
         from = up;
       }
     }
-    cost_[at(y, x)] = own(y, x) + bias_[at(y, x)] + least;
+    const Whole mark = mark_[at(y, x)];
+    cost_[at(y, x)] = least + Cost{mark > 0 ? 1 : 0, mark < 0 ? -1 : 0, own(y, x)};
     from_[at(y, x)] = from;
   }
 
   Energy energy_;
   Whole rows_, width_, columns_;
-  Wholes grey_, bias_, origin_, cost_, from_;
+  Wholes grey_, mark_, origin_, from_;
+  std::vector<Cost> cost_;
 };
 
 Canvas carved(const Canvas& canvas, Whole columns, Energy energy, bool sixteen_bits) {
@@ -208,7 +220,8 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 }
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data, std::uint64_t) {
-  return differing_rows(arguments, "carved", [](const Arguments& again) { carve_banded(again, host_threads()); });
+  return differing_rows(arguments, "carved",
+                        [](const Arguments& again) { carve_banded(again, host_threads()); });
 }
 
 }  // namespace tessera::seamcarve

@@ -28,7 +28,7 @@ View<const T, 3> picture_of(const std::map<std::string, ArrayView>& inputs, cons
 template <class T>
 std::int64_t cleared_width(const std::map<std::string, ArrayView>& inputs, Energy energy) {
   const Extents& size = inputs.at("image").extents;
-  check_sums(size[1], size[3], element_of<T>);
+  check_sums(size[1], size[3], element_of<T>, true);
   std::int64_t most = 0;
   for (std::int64_t n = 0; n < size[0]; ++n)
     most = std::max(most, seams_to_clear({picture_of<T>(inputs, "image", n),
@@ -52,8 +52,9 @@ Signature signature() {
   using namespace parameter;
   Parameter image =
       input("image", {"images", "rows", "columns", "channels"}, "a picture, or several of one size");
-  Parameter protect = optional_input("protect", {"images", "rows", "columns", "protect_channels"},
-                                     "a mask of the picture's size; what is 128 or more is kept");
+  Parameter protect = optional_input(
+      "protect", {"images", "rows", "columns", "protect_channels"},
+      "a mask of the picture's size: what is 128 or more is kept wherever a seam can avoid it");
   Parameter remove =
       optional_input("remove", {"images", "rows", "columns", "remove_channels"},
                      "a mask of what is to go; without --width and --height, until it is gone");

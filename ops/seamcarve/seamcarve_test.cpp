@@ -2,6 +2,7 @@
 // What carving alone promises: the seams that brute force finds, the same bits from every rung, masks heeded.
 #include "seamcarve.hpp"
 #include <gtest/gtest.h>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -46,15 +47,18 @@ Samples carved(const Made& made, Arguments::Words words, const std::string& devi
   return {bytes, bytes + out.view().bytes()};
 }
 
+// Pixels to keep, less pixels to go, energy: compared in this order.
+using Cost = std::array<std::int64_t, 3>;
+
 // What a whole seam costs, by the formulas of the page, and nothing kept from one seam to the next.
-std::int64_t cost_of(const Made& m, const std::vector<std::int64_t>& seam, const std::string& energy) {
+Cost cost_of(const Made& m, const std::vector<std::int64_t>& seam, const std::string& energy) {
   const auto grey = [&](std::int64_t y, std::int64_t x) {
     y = std::clamp<std::int64_t>(y, 0, m.rows - 1);
     x = std::clamp<std::int64_t>(x, 0, m.columns - 1);
     return std::int64_t{m.image[static_cast<std::size_t>(y * m.columns + x)]};
   };
-  const std::int64_t bias = (std::int64_t{1} << 30) / m.rows;
-  std::int64_t out = 0;
+  Cost cost = {};
+  std::int64_t& out = cost[2];
   for (std::int64_t y = 0; y < m.rows; ++y) {
     const std::int64_t x = seam[static_cast<std::size_t>(y)];
     const std::int64_t across = std::llabs(grey(y, x + 1) - grey(y, x - 1));
@@ -67,20 +71,20 @@ std::int64_t cost_of(const Made& m, const std::vector<std::int64_t>& seam, const
       if (up != x) out += std::llabs(grey(y - 1, x) - grey(y, up));
     }
     const auto at = static_cast<std::size_t>(y * m.columns + x);
-    if (!m.protect.empty() && m.protect[at] >= 128) out += bias;
-    else if (!m.remove.empty() && m.remove[at] >= 128) out -= bias;
+    if (!m.protect.empty() && m.protect[at] >= 128) ++cost[0];
+    else if (!m.remove.empty() && m.remove[at] >= 128) --cost[1];
   }
-  return out;
+  return cost;
 }
 
 // Every connected path; of the cheapest, the one that is leftmost at the bottom, then in the row above, and
 // so on.
 std::vector<std::int64_t> by_force(const Made& m, const std::string& energy) {
   std::vector<std::int64_t> best, seam(static_cast<std::size_t>(m.rows));
-  std::int64_t least = 0;
+  Cost least = {};
   const std::function<void(std::int64_t)> above = [&](std::int64_t y) {
     if (y < 0) {
-      const std::int64_t cost = cost_of(m, seam, energy);
+      const Cost cost = cost_of(m, seam, energy);
       if (best.empty() || cost < least) best = seam, least = cost;
       return;
     }
@@ -231,6 +235,32 @@ TEST(Seamcarve, MasksAreHeeded) {
   EXPECT_EQ(carved(m, {{"width", "66"}}), carved(without, {{"width", "66"}}));
 }
 
+// Half of either side is expensive: the cheapest way of all would cross the protected column in the middle.
+TEST(Seamcarve, NoWayRoundIsTooLongForWhatIsProtected) {
+  constexpr std::size_t rows = 4320, columns = 41, middle = 20;
+  Made m{rows, columns, Samples(rows * columns, 128), Samples(rows * columns)};
+  for (std::size_t y = 0; y < rows; ++y) {
+    for (std::size_t x = 0; x < columns; ++x)
+      if (y < rows / 2 ? x > middle : x < middle) m.image[y * columns + x] = x / 2 % 2 == 0 ? 0 : 255;
+    m.image[y * columns + middle] = 77;
+    m.protect[y * columns + middle] = 255;
+  }
+  for (const auto& [device, rung] :
+       {std::pair{"cpu", "naive"}, {"cpu", "banded"}, {"simt", "shared_tiles"}, {"simt", "trapezoids"}}) {
+    const Samples out = carved(m, {{"width", "39"}}, device, rung);
+    EXPECT_EQ(std::count(out.begin(), out.end(), 77), std::ptrdiff_t{rows}) << rung;
+  }
+}
+
+// Two pixels to go do not pay for one to keep, which guards the way to the second.
+TEST(Seamcarve, WhatIsToGoDoesNotPayForWhatIsToStay) {
+  Made m{4, 4, Samples(16), Samples(16), Samples(16)};
+  std::iota(m.image.begin(), m.image.end(), std::uint8_t{0});
+  m.protect[0] = m.protect[1] = 255;
+  m.remove[4] = m.remove[8] = 255;
+  EXPECT_EQ(carved(m, {{"width", "3"}}), (Samples{0, 1, 3, 4, 6, 7, 9, 10, 11, 13, 14, 15}));
+}
+
 TEST(Seamcarve, WhatCannotBeIsTold) {
   Random random(7);
   Made m{4, 6, random_samples(random, 24, 256)};
@@ -249,6 +279,10 @@ TEST(Seamcarve, WhatCannotBeIsTold) {
   m.remove = Samples(24, 0);
   for (std::size_t x = 0; x < 6; ++x) m.remove[12 + x] = 200;
   says(m, {}, "--remove marks all of row 2");
+  Made lengthy{65536, 1, Samples(65536)};
+  EXPECT_EQ(carved(lengthy, {{"width", "2"}}).size(), 2u * 65536);
+  lengthy.protect = Samples(65536);
+  says(lengthy, {{"width", "2"}}, "65535 are possible here, with masks");
   const Array image(Element::u8, {1, 4, 6, 1}), mask(Element::u8, {1, 4, 7, 1});
   try {
     const Arguments arguments(carving().signature, Element::u8,

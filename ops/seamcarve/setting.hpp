@@ -9,7 +9,7 @@ namespace tessera::seamcarve {
 
 // Seams along one direction. `across` is the side that changes, `length` the other one as it is then.
 struct Direction {
-  std::int32_t length = 0, across = 0, seams = 0, bias = 0;
+  std::int32_t length = 0, across = 0, seams = 0;
   bool turned = false;          // the side that changes is the height
   bool enlarges = false;        // seams are doubled, not taken out
   bool unwanted_count = false;  // whether the mask of what is to go counts
@@ -27,11 +27,7 @@ struct Setting {
 Setting setting_of(const Arguments& arguments);
 
 Energy energy_named(const std::string& word);
-// What a mark weighs in a seam of that many pixels.
-inline std::int32_t bias_for(std::int64_t length) {
-  return static_cast<std::int32_t>((std::int64_t{1} << 30) / length);
-}
-// Why seams of that length could not be summed; nothing: they can.
-void check_sums(std::int64_t length, std::int64_t channels, Element element);
+// Throws Error where seams of that length could not be summed.
+void check_sums(std::int64_t length, std::int64_t channels, Element element, bool masked);
 
 }  // namespace tessera::seamcarve
