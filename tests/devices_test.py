@@ -103,6 +103,7 @@ class Devices(cli_case.Case):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.fails(5, "ended by a signal", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:0@1,kill:1@1")
         self.fails(2, "numbered from 0 to 1", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:2@1")
+        self.fails(2, "it takes a GPU", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "poison:1@1")
         for word in ("kill", "kill:1", "kill:1@0", "kill:1@2:3", "delay:1@2", "sink:0@1", "kill:x@1"):
             self.fails(2, "is none; write kill", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", word)
 

@@ -57,10 +57,10 @@ void declare(Words& words, TogetherOptions& options) {
   words.value("--limit", options.limit, "the longest that a part may take, protected [300]", "SECONDS");
   words.value("--checkpoint", options.checkpoint,
               "keeps the parts that are done: the same call goes on there", "FILE");
-  words.value(
-      "--fault", options.faults,
-      "makes device 0, 1, … fail at its first, second, … part: kill:1@3, fail:, hang:, flip:, delay:1@3:0.5",
-      "KIND:DEVICE@PART,…");
+  words.value("--fault", options.faults,
+              "makes device 0, 1, … fail at its first, second, … part: kill:1@3, fail:, poison:, hang:, "
+              "flip:, delay:1@3:0.5",
+              "KIND:DEVICE@PART,…");
   words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
               "FILE");
 }

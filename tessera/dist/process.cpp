@@ -73,6 +73,7 @@ Process::Process(const std::string& program, const std::vector<int>& files) {
 }
 
 Process::~Process() {
+  (void)shutdown(channel_, SHUT_RDWR);  // by which it knows that nothing more is asked of it
   if (process_ > 0) (void)end();
   (void)close(channel_);
 }

@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-constexpr Fault::Kind kinds[] = {Fault::Kind::kill, Fault::Kind::fail, Fault::Kind::hang, Fault::Kind::delay,
-                                 Fault::Kind::flip};
+constexpr Fault::Kind kinds[] = {Fault::Kind::kill, Fault::Kind::fail,  Fault::Kind::poison,
+                                 Fault::Kind::hang, Fault::Kind::delay, Fault::Kind::flip};
 
 template <class T>
 bool read(const std::string& word, T& into) {
@@ -19,7 +19,7 @@ bool read(const std::string& word, T& into) {
 Fault parse_fault(const std::string& word) {
   const Error unclear(
       "--fault " + word +
-      " is none; write kill:DEVICE@TILE, fail:…, hang:…, flip:… or delay:DEVICE@TILE:SECONDS");
+      " is none; write kill:DEVICE@TILE, fail:…, poison:…, hang:…, flip:… or delay:DEVICE@TILE:SECONDS");
   const std::size_t colon = word.find(':'), at = word.find('@');
   if (colon == std::string::npos || at == std::string::npos || at < colon) throw unclear;
   const std::size_t second = word.find(':', at);
@@ -46,6 +46,8 @@ const char* name_of(Fault::Kind kind) {
       return "kill";
     case Fault::Kind::fail:
       return "fail";
+    case Fault::Kind::poison:
+      return "poison";
     case Fault::Kind::hang:
       return "hang";
     case Fault::Kind::delay:

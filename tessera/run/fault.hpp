@@ -8,11 +8,12 @@ namespace tessera {
 
 struct Fault {
   enum class Kind {
-    kill,   // the device's process ends in the middle of a tile, part of which is smashed
-    fail,   // the device reports an error
-    hang,   // it never answers again
-    delay,  // a tile takes so many seconds longer
-    flip,   // a bit of the tile it delivers is wrong
+    kill,    // the device's process ends in the middle of a tile, part of which is smashed
+    fail,    // the device reports an error
+    poison,  // a kernel's trap leaves a GPU unusable for its process
+    hang,    // it never answers again
+    delay,   // a tile takes so many seconds longer
+    flip,    // a bit of the tile it delivers is wrong
   };
   Kind kind = Kind::fail;
   std::size_t device = 0;  // its place in the list, from 0

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/run/crew.hpp"
 #include "tessera/run/overlap.hpp"
@@ -30,6 +31,18 @@ void poison_outputs(const Arguments& host) {
   }
 }
 
+void check_faults(const Spread& spread) {
+  for (const Fault& fault : spread.faults) {
+    const std::string word =
+        std::string("--fault ") + name_of(fault.kind) + ":" + std::to_string(fault.device);
+    if (fault.device >= spread.devices.size())
+      throw Error(word + ": the devices are numbered from 0 to " + std::to_string(spread.devices.size() - 1));
+    const Device& device = spread.devices[fault.device];
+    if (fault.kind == Fault::Kind::poison && find_poison(device.where) == nullptr)
+      throw Error(word + ": nothing can poison " + device.label() + "; it takes a GPU");
+  }
+}
+
 }  // namespace
 
 Split parse_split(const std::string& word) {
@@ -54,10 +67,7 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
     throw Error(operation.name + " runs on one device: its result is not computed in parts");
   if (spread.devices.empty()) throw Error("no device is named");
   refuse_overlaps(host);
-  for (const Fault& fault : spread.faults)
-    if (fault.device >= spread.devices.size())
-      throw Error(std::string("--fault ") + name_of(fault.kind) + ":" + std::to_string(fault.device) +
-                  ": the devices are numbered from 0 to " + std::to_string(spread.devices.size() - 1));
+  check_faults(spread);
   Together memory;
   give_memory_to_outputs(host, memory, spread.in_workers());
   if (check) poison_outputs(host);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -60,8 +61,8 @@ void SharedCall::add(const Parameter& parameter) {
   if (view.count() != 0 && !find_shared(view.data)) {
     const Array& copy = copies_[parameter.name] = shared_array(view.element, view.extents);
     if (!output) {
-      const Array packed = packed_copy(view);
-      unpack(packed.view().data, copy.view());
+      const Array packed = view.row_major() ? Array(view, nullptr) : packed_copy(view);
+      std::memcpy(copy.view().data, packed.view().data, view.bytes());
       copied_bytes_ += static_cast<std::int64_t>(view.bytes());
     }
     view = copy.view();

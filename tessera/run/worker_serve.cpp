@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 #include "tessera/core/load.hpp"
+#include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/worker.hpp"
@@ -29,6 +30,7 @@ class Service {
     map_arrays(setup);
     division_ = (*find_division(operation_->name))(*arguments_);
     const Json& plan = setup.at("plan");
+    device_ = find_device(plan.at("device").get<std::string>());
     hand_.emplace(*operation_, division_, plan_of(plan), Request{.cached = false});
     for (const Json& fault : plan.at("faults"))
       faults_.push_back({fault.at("kind"), fault.at("tile"), fault.at("seconds")});
@@ -70,7 +72,7 @@ class Service {
 
   Plan plan_of(const Json& about) const {
     Plan out;
-    out.device = find_device(about.at("device").get<std::string>());
+    out.device = device_;
     for (const auto& [name, value] : about.at("tuning").items()) out.tuning.set(name, value.get<int>());
     for (const Variant* variant : ladder_of(operation_->name))
       if (variant->ladder == about.at("ladder").get<std::string>() &&
@@ -103,6 +105,7 @@ class Service {
       (void)std::raise(SIGKILL);
     }
     if (fault.kind == "hang") (void)std::raise(SIGSTOP);
+    if (fault.kind == "poison") (*find_poison(device_.where))(device_);
     if (fault.kind == "fail") throw Error("a failure that was asked for");
     if (fault.kind == "delay") std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
   }
@@ -111,6 +114,7 @@ class Service {
   std::vector<std::shared_ptr<void>> mapped_;
   std::optional<Arguments> arguments_;
   Division division_;
+  Device device_;
   std::optional<HandHere> hand_;
   std::vector<PlannedFault> faults_;
   std::size_t tiles_ = 0;
