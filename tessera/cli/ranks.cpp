@@ -17,9 +17,13 @@ Ranks::Ranks() : launcher_(dist::find_launcher(std::getenv)) {}
 
 void Ranks::join(bool asked) {
   const bool several = launcher_ && launcher_->started_several();
+  asked_ = asked;
   if (communicator_ == nullptr && (several || asked)) communicator_ = dist::open_mpi(launcher_);
-  // A launcher that tells no size may have started only this.
-  if (!asked && communicator_ != nullptr && communicator_->size() == 1) communicator_.reset();
+}
+
+// A launcher that tells no size may have started only this.
+dist::Communicator* Ranks::communicator() {
+  return communicator_ != nullptr && (asked_ || communicator_->size() > 1) ? communicator_.get() : nullptr;
 }
 
 bool Ranks::speaks() const {

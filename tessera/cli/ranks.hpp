@@ -23,8 +23,8 @@ class Ranks {
 
   // Meets the others, where a launcher started several, or where that is asked for. Throws Error without MPI.
   void join(bool asked);
-  dist::Communicator* communicator() { return communicator_.get(); }  // null: this process is alone
-  bool speaks() const;                                                // alone, or rank 0
+  dist::Communicator* communicator();  // null: this process is alone
+  bool speaks() const;                 // alone, or rank 0
   // "mpirun started 4 ranks": throws where there are several, for what only one process does.
   void demand_alone(const std::string& what) const;
 
@@ -37,6 +37,7 @@ class Ranks {
 
   std::optional<dist::Launcher> launcher_;
   std::unique_ptr<dist::Communicator> communicator_;
+  bool asked_ = false;
 };
 
 }  // namespace tessera::cli

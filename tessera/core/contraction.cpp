@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/contraction.hpp"
+#include <algorithm>
 #include <deque>
 
 namespace tessera {
@@ -15,9 +16,10 @@ std::deque<Contraction>& all() {  // whose entries stay where they are
 void enlist(Contraction contraction) { all().push_back(std::move(contraction)); }
 
 const Contraction* contraction_of(std::string_view operation) {
-  for (const Contraction& contraction : all())
-    if (contraction.operation == operation) return &contraction;
-  return nullptr;
+  const auto found = std::find_if(all().rbegin(), all().rend(), [&](const Contraction& contraction) {
+    return contraction.operation == operation;
+  });
+  return found == all().rend() ? nullptr : &*found;
 }
 
 }  // namespace tessera

@@ -36,9 +36,9 @@ struct DistributedOutcome {
 };
 
 struct DistributedRequest {
-  Request request;
+  Request request = {};
   bool check = false;
-  std::string output;  // a .npy file; empty: the result stays where it is, and is gone
+  std::string output = {};  // a .npy file; empty: the result stays where it is, and is gone
 };
 
 // All ranks call it with the same arguments, whose inputs may be mapped files: each rank touches its share. A
