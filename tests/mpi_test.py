@@ -53,6 +53,9 @@ class Alone(cli_case.Case):
                           {"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}):
             self.passes("matmul", "A.npy", "B.npy", "-o", "one.npy", TESSERA_MPI="/nowhere", **variables)
 
+    def test_a_program_may_be_told_to_be_alone(self):
+        self.passes("matmul", "A.npy", "B.npy", OMPI_COMM_WORLD_SIZE="4", OMPI_COMM_WORLD_RANK="3", TESSERA_MPI="none")
+
     def test_what_is_no_library_is_said(self):
         with open("broken.so", "w") as file:
             file.write("no library")

@@ -19,6 +19,9 @@ std::optional<int> number(const Environment& environment, const char* name) {
 }  // namespace
 
 std::optional<Launcher> find_launcher(const Environment& environment) {
+  if (const char* const library = environment("TESSERA_MPI");
+      library != nullptr && library == std::string_view("none"))
+    return std::nullopt;
   constexpr const char* sizes[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                       {"PMI_SIZE", "PMI_RANK"}};
   for (const auto& [size, rank] : sizes)

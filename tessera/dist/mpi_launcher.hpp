@@ -20,6 +20,7 @@ using Environment = std::function<const char*(const char*)>;  // as std::getenv
 
 // Open MPI's own variables, PMI's (MPICH and its kin, srun --mpi=pmi2), PMIx's (srun --mpi=pmix), whose size
 // only SLURM tells. SLURM's alone say nothing: they are set for whatever runs within an allocation.
+// TESSERA_MPI=none: nobody started it.
 std::optional<Launcher> find_launcher(const Environment& environment);
 
 }  // namespace tessera::dist

@@ -53,6 +53,12 @@ TEST(Launcher, PmixTellsNoSize) {
   EXPECT_EQ(told->size, 4);
 }
 
+TEST(Launcher, WhoIsToldToBeAloneIsAlone) {
+  EXPECT_FALSE(
+      launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}, {"TESSERA_MPI", "none"}}));
+  EXPECT_TRUE(launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"TESSERA_MPI", "lib.so"}}));
+}
+
 TEST(Launcher, AnAllocationIsNoLauncher) {
   EXPECT_FALSE(launcher({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "12"}}));
 }
