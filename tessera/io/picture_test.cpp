@@ -209,6 +209,13 @@ TEST(Picture, AHeaderAloneTakesNoMemory) {
   EXPECT_LT(kilobytes() - before, 100000);
 }
 
+TEST(Picture, ShortMemoryIsNoDamage) {
+  EXPECT_STREQ(unreadable("a.png", "PNG", "Out of memory").what(),
+               "a.png: there is not enough memory to read this PNG file: Out of memory");
+  EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Bogus length").what(),
+               "a.jpg: is a damaged JPEG file: Bogus length");
+}
+
 TEST(Picture, TextSamplesAreStretchedToTheFullRange) {
   const std::string text = "P2 # made by hand\n3 1 # size\n4\n0 2 4";
   const Picture p = parse(std::as_bytes(std::span(text)), "file");
