@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 3: both passes in one launch. The summit of bytes.
+// GPU rung 3: both passes in one launch.
 //
 // A block has a strip of the result's columns, a thread one sample of each of its rows, and walks down the
 // picture. Sixteen rows are fetched at a time, 16 bytes with each access, and turned so that a word holds

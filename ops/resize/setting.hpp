@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include "packing.hpp"
 #include "tessera/core/arguments.hpp"
 
 namespace tessera::resize {
@@ -36,6 +37,7 @@ struct Plan {
   bool premultiply = false;       // colours count by the last channel
   bool linear_light = false;
   std::int32_t decode = 0, encode = 0;  // places of the tables of linear light
+  Packing packing;                      // bytes
 };
 
 struct Setting {

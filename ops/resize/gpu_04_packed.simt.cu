@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU rung 4: samples stay four to a word from memory to the sum. The summit of bytes.
+//
+// Threads have columns of the result, one of each half of a strip, and walk down the picture as in the rung
+// below. Rows are sorted by channel once, on their way to shared memory; weights stay in registers all the
+// way; and a word of four samples meets four weights in one instruction, once for each byte that the weights
+// have, since sums of whole numbers may be taken in any order. Sums that are bytes wait four rows to a word,
+// so that the rows' weights, the same for the whole block, meet four at a time again. Floats keep the order
+// of the formula, but no byte is converted on the way to its product.
+// What limits it now is arithmetic: of sums with many taps. Those with few come close to memory.
+#include "launch.hpp"
+#include "packed_sums.hpp"
+#include "planes.hpp"
+
+namespace tessera::resize {
+namespace {
+
+struct Config {
+  Packed sums = Packed::bytes;
+  int words = 1;  // of four weights
+  bool turned = true;
+  int columns = 2;  // of a thread
+  int blocks = 4;   // registers for so many on a multiprocessor
+  Tuning tuning() const {
+    return {{"sums", static_cast<int>(sums)}, {"words", words}, {"turned", turned ? 1 : 0}};
+  }
+};
+
+template <Config config>
+auto column_of() {
+  if constexpr (config.sums == Packed::bytes) return ByteColumn<config.words, config.turned>{};
+  else if constexpr (config.sums == Packed::whole) return WholeColumn<config.words>{};
+  else if constexpr (config.sums == Packed::linear) return LinearColumn{};
+  else return RealColumn<config.words>{};
+}
+
+template <class T, Config config>
+struct PackedSums {
+  using Column = decltype(column_of<config>());
+  static constexpr int threads = Planes::threads, columns = config.columns,
+                       blocks_per_processor = config.blocks;
+
+  static constexpr int most_rows = 128;  // of a strip
+
+  // Weights across rows lie here so that nobody waits for memory, where the next rows are on their way,
+  // before these are summed.
+  struct Shared {
+    Bytes16 line[Planes::quads * Planes::room];
+    Bytes16 entry[most_rows * Column::entry_words];
+  };
+
+  SIMT static int strip_pixels(const Problem<T>& p) { return threads / p.channels() * columns; }
+
+  static int strip_rows(const Problem<T>& p) {
+    constexpr std::int64_t wanted = 2048, least = 16, most = most_rows;
+    const std::int64_t strips = (p.cols() + strip_pixels(p) - 1) / strip_pixels(p);
+    return static_cast<int>(std::clamp(p.images() * strips * p.rows() / wanted, least, most));
+  }
+
+  static Launch launch(const Problem<T>& p, const Tuning&) {
+    const int wide = strip_pixels(p), rows = strip_rows(p);
+    return {.grid = {(p.cols() + wide - 1) / wide, (p.rows() + rows - 1) / rows, p.images()},
+            .block = {threads}};
+  }
+
+  SIMT static int units_of(const Problem<T>& p, int left, int right) {
+    return (p.start(p.plan.along, right) >> 2) + Column::loads - (p.start(p.plan.along, left) >> 2);
+  }
+
+  static Reason refuses(const Problem<T>& p, const Tuning&) {
+    if (!std::is_same_v<T, std::uint8_t>) return "is for bytes";
+    if (p.plan.recipe == Recipe::pick) return "is for sums";
+    if (p.plan.premultiply) return "is for channels that do not touch each other";
+    if (p.plan.linear_light) return "is for samples as they are coded";
+    if (p.channels() != 1 && p.channels() != 3 && p.channels() != 4) return "is for 1, 3 and 4 channels";
+    if (!p.packed() || p.image.stride[1] < 0 || p.image.stride[0] < 0) return "is for pixels side by side";
+    const Packing& packing = p.plan.packing;
+    if (packing.kind == Packed::none) return "has no room for as many taps, or as large weights";
+    if (packing.kind != config.sums || packing.words != config.words || packing.turned != config.turned)
+      return "is for other sums";
+    for (int x = 0; x < p.cols() && p.images() > 0; x += strip_pixels(p))
+      if (units_of(p, x, std::min(x + strip_pixels(p), p.cols()) - 1) > Planes::most_units(p.channels()))
+        return "has no room for as long lines";
+    return std::nullopt;
+  }
+
+  // What one thread has of the strip: of each column where its samples begin in shared memory.
+  struct Mine {
+    Column column[columns];
+    int at[columns];
+    int sample, samples;  // its first of a row of the result, and how many such a row has
+  };
+
+  SIMT static void begin_columns(Thread thread, const Problem<T>& p, int first_unit, int right, Mine& m) {
+    const AxisAt& along = p.plan.along;
+    m.sample = thread.block().x * strip_pixels(p) * p.channels() + thread.rank();
+    m.samples = p.cols() * p.channels();
+    SIMT_UNROLL
+    for (int k = 0; k < columns; ++k) {
+      const int wanted = (m.sample + k * threads) / p.channels(), c = thread.rank() % p.channels();
+      const int x =
+          wanted < right ? wanted : right;  // idle threads do what the last ones do, and store nothing
+      const int first = p.start(along, x);
+      m.at[k] = c * Planes::stride(p.channels()) + (first >> 2) - first_unit;
+      m.column[k].begin(p, first, p.count(along, x), p.weights(along, x));
+    }
+  }
+
+  SIMT static void add_rows(Thread thread, const Problem<T>& p, const Bytes16* quad, Mine& m) {
+    SIMT_UNROLL
+    for (int k = 0; k < columns; ++k) {
+      Bytes16 four[Column::loads];
+      SIMT_UNROLL
+      for (int i = 0; i < Column::loads; ++i) four[i] = thread.load16(quad + m.at[k] + i);
+      m.column[k].add(p, four);
+    }
+  }
+
+  // The weights of rows `begin` to `end` of the result.
+  SIMT static void put_entries(Thread thread, Shared& shared, const Problem<T>& p, int begin, int end) {
+    const std::int32_t* const from =
+        p.table + p.plan.packing.rows + std::int64_t{begin} * (4 * Column::entry_words);
+    SIMT_NO_UNROLL
+    for (int i = thread.rank(); i < (end - begin) * Column::entry_words; i += threads)
+      thread.store16(shared.entry + i, thread.load16(from + 4 * i));
+  }
+
+  // A row of the result, whose last row is row r of the last four. Returns the last row of the next.
+  SIMT static int make(Thread thread, const Bytes16* from, const Problem<T>& p, const Mine& m, int r, T* to) {
+    Bytes16 entry[Column::entry_words];
+    SIMT_UNROLL
+    for (int i = 0; i < Column::entry_words; ++i) entry[i] = thread.load16(from + i);
+    std::uint32_t made[columns];
+    SIMT_UNROLL
+    for (int k = 0; k < columns; ++k) made[k] = m.column[k].result(p, entry, r);
+    SIMT_UNROLL
+    for (int k = 0; k < columns; ++k)
+      if (m.sample + k * threads < m.samples) to[k * threads] = static_cast<T>(made[k]);
+    return static_cast<int>(entry[Column::entry_words - 1].word[3]);
+  }
+
+  SIMT static void walk(Thread thread, Shared& shared, const Problem<T>& p, int begin, int end) {
+    const int strip = strip_pixels(p), left = thread.block().x * strip, n = thread.block().z;
+    const int right = (left + strip < p.cols() ? left + strip : p.cols()) - 1;
+    const AxisAt &along = p.plan.along, &across = p.plan.across;
+    const int first_unit = p.start(along, left) >> 2;
+    const Planes planes(p, n, first_unit, units_of(p, left, right));
+    put_entries(thread, shared, p, begin, end);
+    Mine m;
+    begin_columns(thread, p, first_unit, right, m);
+    T* to = p.resized.data + n * p.resized.stride[0] + begin * p.resized.stride[1] + m.sample;
+    const int top = p.start(across, begin) & ~3, bottom = p.start(across, end - 1) + p.count(across, end - 1);
+    int y = begin, due = p.start(across, y) + p.count(across, y) - 1;
+    std::uint32_t held[4][4] = {};
+    SIMT_NO_UNROLL
+    for (int row = top - Planes::step;; row += Planes::step) {
+      if (row + Planes::step < bottom) planes.fetch(thread, row + Planes::step, held);
+      SIMT_UNROLL
+      for (int q = 0; q < Planes::quads; ++q) {
+        if (row < top) break;
+        add_rows(thread, p, shared.line + q * Planes::room, m);
+        const int four = row + 4 * q;
+        constexpr int ends = Column::ends_anywhere ? 1 : 4;
+        SIMT_UNROLL
+        for (int r = 0; r < ends; ++r)
+          while (due < four + (ends == 1 ? 4 : r + 1)) {
+            const int next = make(thread, shared.entry + (y - begin) * Column::entry_words, p, m,
+                                  ends == 1 ? due - four : r, to);
+            to += p.resized.stride[1];
+            due = ++y < end ? next : 0x7fffffff;
+          }
+      }
+      if (y >= end) return;
+      thread.sync();
+      planes.put(thread, shared.line, held);
+      thread.sync();
+    }
+  }
+
+  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      const int bands = thread.grid().y, rows = (p.rows() + bands - 1) / bands;
+      const int begin = thread.block().y * rows, end = begin + rows < p.rows() ? begin + rows : p.rows();
+      if (begin < end) walk(thread, shared, p, begin, end);
+    }
+  }
+};
+
+const KernelRung<Problem, Config, PackedSums, Config{Packed::bytes, 3, false, 2, 3},
+                 Config{Packed::bytes, 1, true, 2, 4}, Config{Packed::bytes, 2, true, 2, 4},
+                 Config{Packed::bytes, 3, true, 2, 3}, Config{Packed::bytes, 4, false, 1, 4},
+                 Config{Packed::bytes, 6, false, 1, 3}, Config{Packed::whole, 1, true, 2, 4},
+                 Config{Packed::whole, 2, true, 2, 3}, Config{Packed::linear, 1, true, 2, 5},
+                 Config{Packed::real, 1, true, 2, 4}, Config{Packed::real, 2, true, 1, 4}>
+    rung{"samples stay four to a word: four products an instruction, weights in registers"};
+
+}  // namespace
+}  // namespace tessera::resize

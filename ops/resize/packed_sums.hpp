@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sums of one column of the result, as a thread keeps them on its way down a strip: its weights along
+// rows, what it has of the rows above, and how the next four rows' samples become sums, and these results.
+//
+// Each type has
+//   begin(p, first, taps, weight)   the column's samples and weights
+//   add(four)                       words of the next four rows, side by side
+//   result(p, entry, r)             of rows that end with row r of those four
+// Weights of up to 24 bits are sums of digits, signed bytes: of each digit four products are one instruction.
+#pragma once
+#include "ops/filter/dots.hpp"
+#include "packed_words.hpp"
+#include "resize.hpp"
+
+namespace tessera::resize {
+inline namespace TESSERA_UNIT {
+
+using BytesProblem = Problem<std::uint8_t>;
+
+// Words of samples, in a column's own order: where its first one is a word's first, or as they lie.
+template <int words, bool is_turned>
+struct Samples {
+  static constexpr int loads = words + (is_turned ? 1 : 0);
+  std::uint32_t places;
+
+  SIMT void begin(int first) { places = places_from(first & 3); }
+  SIMT std::uint32_t word(const Bytes16 (&four)[loads], int i, int r) const {
+    if constexpr (is_turned) return picked(four[i].word[r], four[i + 1].word[r], places);
+    else return four[i].word[r];
+  }
+  // Which weight belongs to byte b of word i.
+  SIMT static int tap(int first, int i, int b) { return 4 * i + b - (is_turned ? 0 : first & 3); }
+};
+
+// Digit d, the highest first, of a weight: between -128 and 127.
+template <int digits>
+SIMT std::uint32_t digit_of(std::int32_t weight, int d) {
+  constexpr std::uint32_t middle = digits == 3 ? 0x808080u : 0x8080u;
+  return ((static_cast<std::uint32_t>(weight) + middle) ^ middle) >> 8 * (digits - 1 - d) & 255u;
+}
+
+// Weights along rows, by digits, and their sums.
+template <int words, bool is_turned, int digits>
+struct DigitSums {
+  Samples<words, is_turned> samples;
+  std::uint32_t weight[words][digits];
+
+  template <class Weight>
+  SIMT void begin(int first, int taps, const Weight& weight_of) {
+    samples.begin(first);
+    SIMT_UNROLL
+    for (int i = 0; i < words; ++i) {
+      SIMT_UNROLL
+      for (int d = 0; d < digits; ++d) weight[i][d] = 0;
+      SIMT_UNROLL
+      for (int b = 0; b < 4; ++b) {
+        const int k = samples.tap(first, i, b);
+        const std::int32_t one = k >= 0 && k < taps ? weight_of(k) : 0;
+        SIMT_UNROLL
+        for (int d = 0; d < digits; ++d) weight[i][d] |= digit_of<digits>(one, d) << 8 * b;
+      }
+    }
+  }
+
+  template <class Four>
+  SIMT std::uint32_t sum(const Four& four, int r, std::uint32_t sum) const {
+    std::uint32_t word[words];
+    SIMT_UNROLL
+    for (int i = 0; i < words; ++i) word[i] = samples.word(four, i, r);
+    SIMT_UNROLL
+    for (int d = 0; d < digits; ++d) {
+      if (d > 0) sum = times_256(sum);
+      SIMT_UNROLL
+      for (int i = 0; i < words; ++i) sum = signed_dot(word[i], weight[i][d], sum);
+    }
+    return sum;
+  }
+};
+
+constexpr int rounded_bits = 22;                                       // of Pillow's sums
+constexpr std::uint32_t rounded_half = 1u << (rounded_bits - 1 - 16);  // among the highest of three digits
+
+// Pillow's: rows of sums are bytes again, four rows to a word.
+template <int words, bool is_turned>
+struct ByteColumn {
+  static constexpr int loads = Samples<words, is_turned>::loads, entry_words = (3 * words + 4) / 4;
+  static constexpr bool ends_anywhere = true;  // a result's last row may be any of four
+
+  DigitSums<words, is_turned, 3> along;
+  std::uint32_t rows[loads];  // the last has the last four
+
+  SIMT void begin(const BytesProblem&, int first, int taps, const std::int32_t* weight) {
+    along.begin(first, taps, [&](int k) { return weight[k]; });
+    SIMT_UNROLL
+    for (int i = 0; i < loads; ++i) rows[i] = 0;
+  }
+
+  SIMT static std::int32_t whole(std::uint32_t sum) { return static_cast<std::int32_t>(sum) >> rounded_bits; }
+
+  SIMT void add(const BytesProblem&, const Bytes16 (&four)[loads]) {
+    std::int32_t sum[4];
+    SIMT_UNROLL
+    for (int r = 0; r < 4; ++r) sum[r] = whole(along.sum(four, r, rounded_half));
+    SIMT_UNROLL
+    for (int i = 0; i + 1 < loads; ++i) rows[i] = rows[i + 1];
+    rows[loads - 1] = packed_bytes(sum[0], sum[1], packed_bytes(sum[2], sum[3], 0));
+  }
+
+  SIMT std::uint32_t result(const BytesProblem&, const Bytes16 (&entry)[entry_words], int r) const {
+    std::uint32_t word[words], sum = rounded_half;
+    const std::uint32_t places = places_from(r + 1);
+    SIMT_UNROLL
+    for (int i = 0; i < words; ++i)
+      word[i] = is_turned ? picked(rows[i], rows[loads - words + i], places) : rows[i];
+    SIMT_UNROLL
+    for (int d = 0; d < 3; ++d) {
+      if (d > 0) sum = times_256(sum);
+      SIMT_UNROLL
+      for (int i = 0; i < words; ++i)
+        sum = signed_dot(word[i], entry[(3 * i + d) / 4].word[(3 * i + d) % 4], sum);
+    }
+    return packed_bytes(whole(sum), 0, 0);
+  }
+};
+
+// The sums of the last rows: those before the last four, and these.
+template <class A, int taps>
+struct LastRows {
+  A row[taps + 3];
+  SIMT void begin() {
+    SIMT_UNROLL
+    for (int i = 0; i < taps + 3; ++i) row[i] = 0;
+  }
+  SIMT void move_up() {
+    SIMT_UNROLL
+    for (int i = 0; i < taps - 1; ++i) row[i] = row[i + 4];
+  }
+};
+
+// OpenCV's cubic and Lanczos, and means: sums along rows stay whole.
+template <int words>
+struct WholeColumn {
+  static constexpr int loads = words + 1, taps = 4 * words, entry_words = words + 1;
+  static constexpr bool ends_anywhere = false;
+
+  DigitSums<words, true, 2> along;
+  LastRows<std::int32_t, taps> last;
+
+  SIMT void begin(const BytesProblem& p, int first, int count, const std::int32_t* weight) {
+    const bool even = p.plan.recipe == Recipe::mean;
+    along.begin(first, count, [&](int k) { return even ? 1 : weight[k]; });
+    last.begin();
+  }
+
+  SIMT void add(const BytesProblem&, const Bytes16 (&four)[loads]) {
+    last.move_up();
+    SIMT_UNROLL
+    for (int r = 0; r < 4; ++r) last.row[taps - 1 + r] = static_cast<std::int32_t>(along.sum(four, r, 0));
+  }
+
+  SIMT std::uint32_t result(const BytesProblem& p, const Bytes16 (&entry)[entry_words], int r) const {
+    std::int32_t sum = 0;
+    SIMT_UNROLL
+    for (int k = 0; k < taps; ++k)
+      sum += static_cast<std::int32_t>(entry[k / 4].word[k % 4]) * last.row[r + k];
+    return p.sample(sum);
+  }
+};
+
+// OpenCV's linear: two taps, four bits of each sum cut off.
+struct LinearColumn {
+  static constexpr int loads = 2, entry_words = 1;
+  static constexpr bool ends_anywhere = false;
+
+  Samples<1, true> samples;
+  std::uint32_t weights;  // 16 bits each
+  LastRows<std::int32_t, 2> last;
+
+  SIMT void begin(const BytesProblem&, int first, int count, const std::int32_t* weight) {
+    samples.begin(first);
+    weights = static_cast<std::uint32_t>(weight[0]) |
+              (count > 1 ? static_cast<std::uint32_t>(weight[1]) << 16 : 0u);
+    last.begin();
+  }
+
+  SIMT void add(const BytesProblem&, const Bytes16 (&four)[loads]) {
+    last.move_up();
+    SIMT_UNROLL
+    for (int r = 0; r < 4; ++r)
+      last.row[1 + r] =
+          static_cast<std::int32_t>(filter::dot2(weights, samples.word(four, 0, r), false, 0) >> 4);
+  }
+
+  // The last rows are cut already: linear_pair() for them.
+  SIMT std::uint32_t result(const BytesProblem&, const Bytes16 (&entry)[entry_words], int r) const {
+    const std::int32_t upper = entry[0].word[2] != 0 ? last.row[r + 1] : last.row[r];
+    const std::int32_t one = static_cast<std::int32_t>(entry[0].word[0]) * upper,
+                       two = static_cast<std::int32_t>(entry[0].word[1]) * last.row[r + 1];
+    return packed_bytes(((one >> 16) + (two >> 16) + 2) >> 2, 0, 0);
+  }
+};
+
+// Floats, each product and each sum rounded. A byte b comes as 2^23 + b, and a weight's product with 2^23 is
+// exact: taken off the product before it is rounded, it leaves the product with b, rounded as it must be. A
+// weight of 0 adds nothing.
+template <int words>
+struct RealColumn {
+  static constexpr int loads = words + 1, taps = 4 * words, entry_words = words + 1;
+  static constexpr bool ends_anywhere = false;
+
+  Samples<words, true> samples;
+  float weight[taps], off[taps];
+  LastRows<float, taps> last;
+
+  SIMT void begin(const BytesProblem&, int first, int count, const std::int32_t* weights) {
+    samples.begin(first);
+    SIMT_UNROLL
+    for (int k = 0; k < taps; ++k) {
+      weight[k] = k < count ? weight_as<float>(weights[k]) : 0;
+      off[k] = weight[k] * -8388608.0f;
+    }
+    last.begin();
+  }
+
+  SIMT void add(const BytesProblem&, const Bytes16 (&four)[loads]) {
+    last.move_up();
+    SIMT_UNROLL
+    for (int r = 0; r < 4; ++r) {
+      float sum = 0;
+      SIMT_UNROLL
+      for (int i = 0; i < words; ++i) {
+        const std::uint32_t word = samples.word(four, i, r);
+        SIMT_UNROLL
+        for (int b = 0; b < 4; ++b) {
+          const float product = std::fma(weight[4 * i + b], byte_above(word, b), off[4 * i + b]);
+          sum = i + b == 0 ? product : sum + product;
+        }
+      }
+      last.row[taps - 1 + r] = sum;
+    }
+  }
+
+  SIMT std::uint32_t result(const BytesProblem&, const Bytes16 (&entry)[entry_words], int r) const {
+    float sum = 0;
+    SIMT_UNROLL
+    for (int k = 0; k < taps; ++k) {
+      const float product = __builtin_bit_cast(float, entry[k / 4].word[k % 4]) * last.row[r + k];
+      sum = k == 0 ? product : sum + product;
+    }
+    return sample_of<std::uint8_t>(sum);
+  }
+};
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::resize
