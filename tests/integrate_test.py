@@ -173,6 +173,13 @@ class Integrals(unittest.TestCase):
     def test_richardson_is_called_so(self):
         self.assertRegex(self.passes(*CIRCLE, "--rule", "richardson").stdout, r"by +richardson")
 
+    def test_checks_see_the_peaks_that_rules_see(self):
+        for words in (["exp(-((x-50.3)/1e-5)^2)", "0", "100", "--relative", "1e-6"],
+                      ["exp(-((x-17.77)/3e-4)^2)+exp(-((x-61.2)/1e-3)^2)", "0", "100"],
+                      ["exp(-(x-1e3)^2)", "0", "1e150"], ["exp(-((x-0.3)/1e-4)^2)", "0", "1"],
+                      ["exp(-x)+1e-5*exp(-((x-3)/0.01)^2)", "0", "10"], ["1/x", "1e-300", "1"]):
+            self.assertIn("verified", self.passes("integrate", *words, "--check").stdout, words)
+
     def test_check_passes(self):
         self.assertIn("verified", self.passes(*CIRCLE, "--strips", "1000", "--device", "cpu", "--check").stdout)
 

@@ -163,35 +163,39 @@ double of_three(Op op, Running a, Running b, Running c, double value) {
   return a.value != 0 ? b.error : c.error;
 }
 
-// Of a value too large for the type: what its absolute value is at least. 0: nothing is known.
+// Of a value too large for the type: the logarithm of what its absolute value is at least, which is a number
+// where that value is none. -inf: nothing is known.
 struct Beyond {
   Running running;
-  double least = 0;
+  double least = -infinity;
 
   bool too_large() const { return std::isinf(running.value); }
-  // The nearest that it may be, and the farthest from 0.
-  double near() const { return too_large() ? std::copysign(least, running.value) : running.value; }
   double slack() const { return too_large() ? 0 : running.error; }
+  // The logarithms of the nearest to 0 that it may be, and of the farthest where it is a number.
+  double low() const { return too_large() ? least : std::log(std::fabs(running.value) - slack()); }
+  double high() const { return std::log(std::fabs(running.value) + slack()); }
+  double near() const {
+    return too_large() ? std::copysign(std::exp(std::fmin(least, 709)), running.value) : running.value;
+  }
+  // The least that it may be itself.
+  double size() const { return too_large() ? std::exp(least) : std::fabs(running.value) - slack(); }
 };
 
-// What an operator that grows with its operands' size leaves at least.
-double least_of(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double most) {
-  const double x = std::fabs(a.near()) - a.slack(), y = std::fabs(b.near()) - b.slack();
-  const auto grown = [most](double value) {
-    return std::isnan(value) ? 0 : std::fmin(std::fabs(value), most);
-  };
+// What an operator that grows with its operands' size leaves at least; NaN: nothing is known.
+double least_of(Op op, const Beyond& a, const Beyond& b, const Beyond& c) {
+  const double x = a.low(), y = b.low();
   switch (op) {
     case Op::select:
       return a.running.value != 0 ? b.least : c.least;
     case Op::add:
     case Op::sub:
-      return a.too_large() && b.too_large() ? std::fmax(x, y)
-             : a.too_large()                ? x - std::fabs(b.running.value) - b.slack()
-                                            : y - std::fabs(a.running.value) - a.slack();
+      if (a.too_large() && b.too_large()) return std::fmax(x, y);
+      // What is added is less than half of it, or it may be anything.
+      return a.too_large() ? (b.high() < x - 1 ? x - 1 : -infinity) : a.high() < y - 1 ? y - 1 : -infinity;
     case Op::mul:
-      return grown(x * y);
+      return x + y;
     case Op::div:
-      return grown(x / (std::fabs(b.running.value) + b.slack()));
+      return x - b.high();
     case Op::min:
     case Op::max:
     case Op::fmin:
@@ -205,49 +209,66 @@ double least_of(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double
     case Op::round:
       return x;
     case Op::sqrt:
+      return x / 2;
     case Op::cbrt:
+      return x / 3;
     case Op::exp:
-    case Op::exp2:
     case Op::expm1:
+    case Op::sinh:
+    case Op::cosh:
+      return a.size() - 1;
+    case Op::exp2:
+      return a.size() * std::numbers::ln2;
     case Op::log:
     case Op::log2:
     case Op::log10:
     case Op::log1p:
-    case Op::sinh:
-    case Op::cosh:
     case Op::asinh:
     case Op::acosh:
-      return grown(apply<double>(op, a.near(), 0, 0));
+      return std::log(x) - 1;
     case Op::pow:
-      return b.too_large() ? 0 : grown(apply<double>(op, a.near(), b.running.value, 0));
+      return b.too_large() ? -infinity : x * (b.running.value - std::copysign(b.slack(), x));
     default:
-      return 0;
+      return -infinity;
   }
+}
+
+// What the operator makes of operands of which one is at least so large.
+double at_least(Op op, const Beyond& a, const Beyond& b, const Beyond& c) {
+  if (op == Op::div && b.too_large() && !a.too_large()) return std::exp(a.high() - b.least);
+  if (op == Op::pow && a.too_large() && b.running.value < 0)
+    return std::exp(a.least * (b.running.value + b.slack()));
+  if (op == Op::exp && a.too_large()) return std::exp(-a.size());
+  return apply<double>(op, a.near(), b.near(), c.near());
 }
 
 // A number of which an operand was too large for one: what it would be at the least that this may be.
 double left_by(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double value) {
   const Beyond* const all[] = {&a, &b, &c};
   for (const Beyond* operand : all)
-    if (operand->too_large() && operand->least <= 0) return infinity;
+    if (operand->too_large() && !(operand->least > -infinity)) return infinity;
   if (op == Op::select) return a.running.value != 0 ? b.running.error : c.running.error;
   if (op == Op::min || op == Op::fmin || op == Op::max || op == Op::fmax)
     return value == a.running.value ? a.running.error : b.running.error;
-  const double there = apply<double>(op, a.near(), b.near(), c.near());
+  const double there = at_least(op, a, b, c);
   const auto share = [](const Beyond& operand) {
     return operand.too_large() || operand.slack() == 0 ? 0
                                                        : operand.slack() / std::fabs(operand.running.value);
   };
-  return std::fabs(there - value) * 1.001 + std::fabs(there) * (share(a) + share(b));
+  const double moved = std::fmax(std::fabs(there - value), value == 0 ? std::fabs(there) : 0);
+  return moved * 1.001 + std::fabs(there) * (share(a) + share(b));
 }
 
-// An overflow on the way to a number: 1/cosh(x) is 0 far out, which is off by no more than 1/most.
+// An overflow on the way to a number: 1/cosh(x) is 0 far out, which is off by no more than 1/cosh(x).
 Beyond concluded(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double value, double error,
                  double most) {
   const bool met = a.too_large() || b.too_large() || c.too_large();
   if (std::isinf(value)) {
-    const double least = met ? least_of(op, a, b, c, most) : op == Op::div && b.running.value == 0 ? 0 : most;
-    return {{value, infinity}, std::fmax(0, least)};
+    const double told = least_of(op, a, b, c);
+    const double least = std::isnan(told) ? -infinity : told;
+    if (met) return {{value, infinity}, least};
+    const bool pole = op == Op::div && b.running.value == 0;
+    return {{value, infinity}, pole ? -infinity : std::fmax(std::log(most), least)};
   }
   return {{value, met ? left_by(op, a, b, c, value) : error}};
 }

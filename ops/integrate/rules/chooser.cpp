@@ -131,6 +131,11 @@ bool Chooser::look_around() {
     return std::any_of(needles_.begin(), needles_.end(),
                        [x](const Range& needle) { return needle.lower <= x && x <= needle.upper; });
   });
+  // Beside a pole climbing ends at the numbers next to it, and what lies between two of these no rule sees.
+  std::erase_if(seen_.peaks, [this](double x) {
+    return std::any_of(points_.begin(), points_.end(),
+                       [x](double at) { return std::fabs(x - at) <= 1024 * unit * std::fabs(at); });
+  });
   std::vector<double> narrow;  // others are cut at, too, which harms nothing
   for (const double x : seen_.peaks)
     if (is_narrow(sampler_, x)) narrow.push_back(x);

@@ -6,6 +6,7 @@
 #include "ops/integrate/rules/double_exponential.hpp"
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 #include "ops/integrate/rules/probe.hpp"
+#include "ops/integrate/rules/witnesses.hpp"
 
 namespace tessera::quadrature {
 
@@ -33,6 +34,7 @@ class Chooser {
   Answer before_tails(const Range& rest);
 
   int swinging_cells();
+  double narrow_down(Track& track, std::size_t number, const Witnesses& witnesses);
   Answer bisect(const std::vector<Piece>& pieces, Pair pair, double split, int first_cells,
                 double tolerance_factor, Stuck* stuck = nullptr);
   std::vector<Piece> pieces() const { return cut(sampler_.range(), points_); }
@@ -49,6 +51,7 @@ class Chooser {
   Answer answer_;
   std::string why_;
   int mended_ = 0;
+  double missed_ = 0;           // by the last bisection, of what was seen at first
   bool charged_ = false;        // the answer's rounding holds that of the integrand's values
   std::vector<Range> needles_;  // that the formula showed
   bool crowded_ = false;

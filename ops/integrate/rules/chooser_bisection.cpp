@@ -17,6 +17,21 @@ int Chooser::swinging_cells() {
   return swung > fewest ? static_cast<int>(std::fmin(most, swung / radians)) : 0;
 }
 
+// To where f counts, by the first rule's points or by what was seen before; gives what lies beyond.
+double Chooser::narrow_down(Track& track, std::size_t number, const Witnesses& witnesses) {
+  const DoubleExponential seen(sampler_, track.piece);
+  if (seen.trouble() != Reason::converged) return 0;
+  double reach[2];
+  for (const int side : {0, 1}) {
+    const double witnessed = witnesses.outermost(number, side, unit * seen.magnitude());
+    reach[side] = std::fmax(seen.cut(side), std::fmin(seen.most(side), witnessed + first_step));
+    track.inside[side] = seen.stays_inside(side);
+  }
+  track.from = -reach[0];
+  track.to = reach[1];
+  return seen.beyond(0) + seen.beyond(1);
+}
+
 // Gauss-Kronrod from other points, in the variable of the double exponential rule; where f swings all over
 // the range, in x itself, with no cell that the swings would have cut anyway.
 Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split, int first_cells,
@@ -24,25 +39,21 @@ Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split,
   std::vector<Track> tracks;
   const int swings = swinging_cells();
   if (swings > 0) first_cells *= std::max(1, swings / (5 * static_cast<int>(parts.size())));
-  for (const Piece& piece : parts) {
-    if (swings > 0) {
-      tracks.push_back(Track::direct(piece));
-      continue;
-    }
-    Track track = Track::transformed(piece, sampler_.range());
-    const DoubleExponential seen(sampler_, piece);
-    if (seen.trouble() == Reason::converged) {
-      track.from = -seen.cut(0);
-      track.to = seen.cut(1);
-      for (const int side : {0, 1}) track.inside[side] = seen.stays_inside(side);
-    }
-    tracks.push_back(track);
-  }
+  for (const Piece& piece : parts)
+    tracks.push_back(swings > 0 ? Track::direct(piece) : Track::transformed(piece, sampler_.range()));
+  const Witnesses witnesses(seen_, tracks);
+  double beyond = 0;
+  for (std::size_t i = 0; i < parts.size() && swings == 0; ++i)
+    beyond += narrow_down(tracks[i], i, witnesses);
   // For one run: what it cannot do then, more will seldom do.
   const std::int64_t most = std::max<std::int64_t>(1'500'000, limits_.evaluations / 10);
   const std::int64_t whole = sampler_.allow(std::min(limits_.evaluations, sampler_.evaluations() + most));
   Tolerance tolerance{tolerance_.relative * tolerance_factor, tolerance_.absolute * tolerance_factor};
-  Answer out = adaptive(sampler_, tracks, tolerance, {pair, split, first_cells}, stuck);
+  Stuck told;
+  Answer out = adaptive(sampler_, tracks, tolerance, {pair, split, first_cells, &witnesses}, &told);
+  out.truncation += beyond;
+  missed_ = told.missed;
+  if (stuck != nullptr) *stuck = told;
   sampler_.allow(whole);
   if (sampler_.evaluations() < whole - 100) {
     sampler_.resume();
@@ -54,7 +65,9 @@ Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split,
 // What two rules say, if they say the same.
 bool Chooser::accept(Answer answer, const Answer& other, const std::string& by) {
   const double apart = std::fabs(answer.value - other.value), allowed = tolerance_.of(answer.value);
-  answer.truncation = std::fmax(answer.truncation, apart);
+  // Further apart than the one thinks that it is off, they tell that it is off by that and what the other is.
+  if (apart > answer.truncation) answer.truncation = apart + other.truncation;
+  answer.truncation = std::fmax(answer.truncation, missed_);
   if (!(answer.error() <= allowed) || !(other.error() <= 8 * allowed)) return false;
   // Both rules may have overlooked what the first look saw: a range too wide for their points, say.
   if (answer.magnitude < 0.5 * least_magnitude(seen_)) return false;

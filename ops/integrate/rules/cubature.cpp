@@ -17,12 +17,13 @@ namespace {
 class Choice {
  public:
   Choice(const ManyValues& f, const Tolerance& tolerance, const Limits& limits, int threads,
-         const ByRegions& regions)
+         const ByRegions& regions, int depth = 0)
       : f_(f),
         tolerance_(tolerance),
         limits_(limits),
         threads_(threads),
         regions_(regions),
+        depth_(depth),
         start_(std::chrono::steady_clock::now()) {}
 
   Answer run(const Box& box);
@@ -56,6 +57,9 @@ class Choice {
   Answer by_chance(const Box& box);
   bool settles(Answer answer);
   Answer with_few(const Box& box);
+  double typical() const;
+  const Standing* to_cut_out(const Box& box) const;
+  Answer around(const Box& box, const Standing& peak);
   const Answer& check();
   Answer finished(Answer answer) const;
 
@@ -64,6 +68,7 @@ class Choice {
   Limits limits_;
   int threads_;
   const ByRegions& regions_;
+  int depth_;  // of boxes cut out of boxes
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
@@ -77,6 +82,7 @@ class Choice {
   std::vector<Told> told_;  // by each rule, whether it converged or not
   std::string why_;
   Reason cap_ = Reason::converged;  // that stopped one of the rules
+  std::vector<Box> parts_;          // of the box, where a peak was cut out
 };
 
 // Whether an answer tells more than another: a value before none, and then the smaller error.
@@ -169,6 +175,7 @@ bool Choice::settles(Answer answer) {
 // Points were drawn together there, or the axis was cut beside it.
 bool Choice::has_seen(const HiddenRegion& region) const {
   constexpr double near = 10, small = 0.05;
+  if (!parts_.empty()) return true;  // each answers for its own
   for (std::size_t axis = 0; axis < seen_.axes.size(); ++axis) {
     const Axis& whole = seen_.axes[axis];
     const double x = region.inside[axis], length = whole.range.upper - whole.range.lower;
@@ -208,6 +215,74 @@ Answer Choice::with_few(const Box& box) {
   return finished(out);
 }
 
+// What the integral of |f| would be without peaks.
+double Choice::typical() const {
+  double out = seen_.typical;
+  for (const Axis& axis : seen_.axes) out *= axis.range.upper - axis.range.lower;
+  return out;
+}
+
+// The heaviest peak, where rules for the whole box would either miss it or what it stands on.
+const Standing* Choice::to_cut_out(const Box& box) const {
+  constexpr int deepest = 3, most_axes = 6;
+  constexpr double counts = 1e-3;
+  const std::size_t d = seen_.axes.size();
+  if (seen_.standing.empty() || depth_ >= deepest || d > most_axes) return nullptr;
+  if (seen_.drawn && d <= most_product_dimensions) return nullptr;
+  for (const Features& of : box.features)
+    if (!of.breaks.empty()) return nullptr;
+  const double below = typical();
+  for (const Standing& peak : seen_.standing) {
+    const double allowed = tolerance_.of(below + peak.mass);
+    // What falls slowly has no end at which it could be cut out.
+    if (peak.mass > counts * allowed && below > counts * allowed && peak.around <= 4 * seen_.typical)
+      return &peak;
+  }
+  return nullptr;
+}
+
+// The part around the peak by itself, and the others, which may have peaks of their own.
+Answer Choice::around(const Box& box, const Standing& peak) {
+  parts_ = parts_around(box, peak);
+  std::string place;
+  for (const double x : peak.centre) place += fmt::format("{}{:.6g}", place.empty() ? "" : ", ", x);
+  say(fmt::format("a peak stands out at ({}): its surroundings are cut out", place));
+  const Tolerance tolerance{tolerance_.relative / 2,
+                            tolerance_.of(peak.mass + typical()) / (4.0 * double(parts_.size()))};
+  Answer out;
+  out.value = out.truncation = 0;
+  out.reason = Reason::converged;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Limits limits = limits_;
+    limits.evaluations -= spent_;
+    limits.seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (limits.evaluations < 1 || !(limits.seconds > 0)) {
+      out.truncation = infinity;
+      out.reason = limits.evaluations < 1 ? Reason::evaluations : Reason::time;
+      break;
+    }
+    std::vector<HiddenRegion>& hidden = parts_[i].hidden;
+    if (i == 0) std::erase_if(hidden, [&](const HiddenRegion& region) { return peak.holds(region.inside); });
+    Choice part(f_, tolerance, limits, threads_, regions_, i == 0 ? 1000 : depth_ + 1);
+    Answer of = part.run(parts_[i]);
+    std::erase_if(hidden, [&](const HiddenRegion& region) { return part.has_seen(region); });
+    doubt_hidden(of, f_, parts_[i], tolerance);
+    spent_ += of.evaluations;
+    out.value += of.value;
+    out.truncation += of.truncation;
+    out.rounding += of.rounding;
+    out.magnitude += of.magnitude;
+    if (i == 0 || !of.converged()) out.rule = of.rule;
+    if (out.converged() && !of.converged()) {
+      out.reason = of.reason;
+      out.place = of.place;
+    }
+    if (i == 0 || !of.converged()) say((i == 0 ? "there: " : "beside it: ") + of.why);
+  }
+  if (out.converged() && !(out.error() <= tolerance_.of(out.value))) out.reason = Reason::unresolved;
+  return out;
+}
+
 Answer Choice::run(const Box& box) {
   const int d = box.dimensions();
   constexpr std::int64_t fewest = 20'000;  // the first look alone may take half of them
@@ -228,6 +303,7 @@ Answer Choice::run(const Box& box) {
     out.reason = Reason::doubtful;
     return finished(out);
   }
+  if (const Standing* const peak = to_cut_out(box); peak != nullptr) return finished(around(box, *peak));
   Answer best;
   const auto consider = [&](Answer answer, const std::string& words) {
     const bool settled = settles(answer);

@@ -3,6 +3,7 @@
 // Installed: for programs.
 #pragma once
 #include "domain.hpp"
+#include "standing.hpp"
 
 namespace tessera::quadrature {
 
@@ -16,6 +17,9 @@ struct Explored {
   bool zeros_only = false;
   std::vector<double> gap;  // a point in a part of the box where f has no value
   std::string words;
+  std::vector<Standing> standing;  // peaks on what surrounds them
+  double typical = 0;              // |f| that half of the scattered points exceed
+  bool drawn = false;              // all axes are drawn together
 };
 Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations);
 

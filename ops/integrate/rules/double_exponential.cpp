@@ -186,10 +186,11 @@ void DoubleExponential::settle(int side, const First& first) {
       return;
     }
   const bool to_the_end = last == size || !std::isfinite(term[last]);
-  const double reach = blind_matters(side) ? blind_reach(side) : variable_.reach();
+  const double reach = most(side);
   if (last == size) cut_[side] = reach;
   else cut_[side] = std::min(reach, first_step * double(to_the_end ? last : last + 1));
   if (to_the_end && last > 1) find_beyond(side, first, last - 1);
+  if (!to_the_end && blind_matters(side)) beyond_[side] = at_the_top(side);
 }
 
 // Where f is the same at the numbers before the end of a piece, nothing is hidden between them: points may
@@ -234,14 +235,21 @@ double DoubleExponential::blind_reach(int side) const {
   return std::min(variable_.reach(), std::asinh(u));
 }
 
+// What a peak at the end brings that is so narrow that no point is told from its top; 0 where it has none.
+double DoubleExponential::at_the_top(int side) {
+  const double top = std::fabs(sampler_.at(end_of(side)));
+  return std::isfinite(top) ? 2 * top * variable_.blind(side) : 0;
+}
+
 // Beyond the outermost point f goes on as the power of the distance that the last points show.
 void DoubleExponential::find_beyond(int side, const First& first, std::size_t last) {
   const double* const distance = first.own + first.from[side];
   const double* const y = first.y + first.from[side];
   const double d1 = std::fabs(distance[last]), d0 = std::fabs(distance[last - 1]);
   const double f1 = std::fabs(y[last]), f0 = std::fabs(y[last - 1]);
-  if (f1 == 0 || f0 == 0) return;
   const bool outwards = d1 > d0, blind = blind_matters(side);
+  if (blind && (f1 == 0 || f0 == 0)) beyond_[side] = std::fmax(at_the_top(side), 2 * f1 * d1);
+  if (f1 == 0 || f0 == 0) return;
   if (swings({y + last / 2, last + 1 - last / 2}, outwards)) {
     // Its power says nothing. If it does not grow towards the end, no more than its size is left there.
     const double size = largest({y + last / 2, last - 1 - last / 2});
@@ -260,6 +268,13 @@ void DoubleExponential::find_beyond(int side, const First& first, std::size_t la
   // One step may be a jump's, or rounding's: what grows like a power did so before.
   if (!outwards && margin < 0.2 && last >= 2 && std::fabs(y[last - 2]) >= f0) {
     beyond_[side] = 4 * std::fmax(f1, f0) * d1;
+    return;
+  }
+  // A peak as narrow as f32 is blind grows like a power, too, but not on to the end.
+  const double reach = variable_.blind(side);
+  if (const double top = sampler_.range().single() && blind && margin < 4e-3 ? at_the_top(side) : 0;
+      top > 0 && top <= 4 * reach * f1 * std::pow(std::fmax(1, d1 / reach), -power)) {
+    beyond_[side] = top + 2 * f1 * d1;
     return;
   }
   if (margin < (blind ? 4e-3 : 1e-7)) {

@@ -28,6 +28,8 @@ class DoubleExponential {
   Reason trouble() const { return trouble_; }
   double where() const { return where_; }
   double cut(int side) const { return cut_[side]; }  // |t| beyond which nothing counts
+  // |t| up to where points are told from the end.
+  double most(int side) const { return blind_matters(side) ? blind_reach(side) : variable_.reach(); }
   bool stays_inside(int side) const { return variable_.stays_inside(side); }
   double exponent(int side) const { return exponent_[side]; }  // α of f ~ d^-α near that end
 
@@ -46,6 +48,7 @@ class DoubleExponential {
   bool add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight,
            std::size_t first_side);
   bool add_level(int side, std::size_t from, std::size_t count);
+  double at_the_top(int side);
   bool see_to_the_end(int side, double height);
   bool is_noise(double x, double distance, double y) const;
   double blind_reach(int side) const;

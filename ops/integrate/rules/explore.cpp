@@ -14,7 +14,7 @@ class Explorer {
  public:
   Explorer(const ManyValues& f, const Box& box);
 
-  Explored run();
+  Explored run(const Box& box);
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
@@ -27,6 +27,7 @@ class Explorer {
   void climb(Point& top, double& height);
   double width(const Point& top, double height, std::size_t axis);
   void draw_together(Explored& out, const Point& top, double height);
+  void find_standing(Explored& out, const Box& box, const std::vector<Point>& told, const Point& top);
 
   const ManyValues& f_;
   std::size_t d_;
@@ -257,7 +258,7 @@ void Explorer::settle(Explored& out) const {
   }
 }
 
-Explored Explorer::run() {
+Explored Explorer::run(const Box& box) {
   constexpr std::size_t most_told = 24;
   Explored out;
   std::vector<Point> points = first_points(), told = told_points();
@@ -284,8 +285,26 @@ Explored Explorer::run() {
   note(top, height);
   settle(out);
   draw_together(out, top, height);
+  std::vector<double> heights(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(scattered));
+  std::nth_element(heights.begin(), heights.begin() + heights.size() / 2, heights.end());
+  out.typical = heights[heights.size() / 2];
+  find_standing(out, box, told, top);
   out.gap = gap_;
   return out;
+}
+
+void Explorer::find_standing(Explored& out, const Box& box, const std::vector<Point>& told,
+                             const Point& top) {
+  std::vector<Point> places;
+  const auto add = [&](const Point& point) {
+    Point x(d_);
+    double slope = 0;
+    for (std::size_t axis = 0; axis < d_; ++axis) axes_[axis].map(point[axis], x[axis], slope);
+    places.push_back(std::move(x));
+  };
+  add(top);
+  for (const Point& point : told) add(point);
+  out.standing = standing_peaks(f_, box, places, evaluations_);
 }
 
 // The axes without parts, around the largest peak alone.
@@ -308,6 +327,7 @@ void Explorer::draw_together(Explored& out, const Point& top, double height) {
     }
     if (!parts) out.axes[axis] = out.whole[axis];
   }
+  out.drawn = narrow == static_cast<int>(d_);
   if (narrow > 0)
     out.words = fmt::format(
         "|f| is largest in a narrow peak: points are drawn together there on {} of {} axes", narrow, d_);
@@ -322,7 +342,7 @@ void Explorer::draw_together(Explored& out, const Point& top, double height) {
 
 Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations) {
   Explorer explorer(f, box);
-  Explored out = explorer.run();
+  Explored out = explorer.run(box);
   evaluations += explorer.evaluations();
   return out;
 }

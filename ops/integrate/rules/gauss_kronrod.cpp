@@ -4,6 +4,7 @@
 #include "ops/integrate/rules/fading.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
 #include "ops/integrate/rules/null_rules.hpp"
+#include "ops/integrate/rules/witnesses.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -14,6 +15,8 @@ struct Cell {
   double value = 0, error = 0, magnitude = 0, variation = 0, squares = 0;
   double edge[2] = {0, 0};               // the values that the points lead to expect at both ends
   bool steep[2] = {false, false};        // f grows towards them as if it had no limit there
+  std::size_t terms = 0;                 // where the values at its points are kept
+  double missed = nothing;               // what the witnesses saw beside these
   double moved[2] = {nothing, nothing};  // how far the sums moved when its parents were split, latest first
 
   // What rounding does to it: a smaller error is nothing but that, and no split mends it.
@@ -22,33 +25,6 @@ struct Cell {
   double settled() const { return error <= noise() ? error : 0; }
   bool operator<(const Cell& other) const { return open() < other.open(); }
 };
-
-void map(const Track& track, const Variable& variable, const Range& range, std::span<const double> t,
-         std::span<double> x, std::span<double> distance, std::span<double> weight) {
-  if (track.through == Through::double_exponential) return variable.map(t, x, distance, weight);
-  const Shape shape = track.piece.shape();
-  for (std::size_t i = 0; i < t.size(); ++i) {
-    const double away = (1 - t[i]) / t[i], square = (1 - t[i]) * (1 + t[i]);
-    switch (shape) {
-      case Shape::between:
-        x[i] = t[i];
-        break;
-      case Shape::above:
-        x[i] = track.piece.lower + away;
-        break;
-      case Shape::below:
-        x[i] = track.piece.upper - away;
-        break;
-      case Shape::everywhere:
-        x[i] = t[i] / square;
-        break;
-    }
-    weight[i] = shape == Shape::between      ? 1
-                : shape == Shape::everywhere ? (1 + t[i] * t[i]) / (square * square)
-                                             : 1 / (t[i] * t[i]);
-    distance[i] = range.distance(x[i]);
-  }
-}
 
 class Adaption {
  public:
@@ -71,6 +47,8 @@ class Adaption {
   bool split();
   bool indivisible(const Cell& cell) const;
   bool seams_hold();
+  bool witnesses_hold();
+  bool hear_witnesses(Cell& cell) const;
   bool edges_hold();
   double hidden_at(const Cell& cell, int side);
   void expect_more(Cell& left, Cell& right, double moved) const;
@@ -88,6 +66,7 @@ class Adaption {
   Tolerance tolerance_;
   Adaptive how_;
   std::vector<Variable> variables_;
+  std::vector<double> terms_;
   std::vector<Cell> cells_;  // a heap, the largest error first
   double value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0, variation_ = 0, squares_ = 0;
   Reason reason_ = Reason::converged;
@@ -104,7 +83,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
     t[i] = middle - radius * nodes.x[i];
     t[count - 1 - i] = middle + radius * nodes.x[i];
   }
-  map(tracks_[cell.track], variables_[cell.track], sampler_.range(), t, x, distance, weight);
+  tracks_[cell.track].map(variables_[cell.track], sampler_.range(), t, x, distance, weight);
   if (!sampler_({x, count}, {distance, count}, {y, count})) return false;
   const auto& differences = Differences<half>::of(nodes);
   double kronrod = 0, magnitude = 0, apart[Differences<half>::count] = {};
@@ -112,6 +91,8 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   cell.variation = cell.squares = cell.edge[0] = cell.edge[1] = 0;
   const bool* knows = sampler_.integrand().knows;
   double outer[2][3];
+  cell.terms = terms_.size();
+  cell.missed = nothing;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t k = std::min(i, count - 1 - i);
     const double term = y[i] * weight[i];
@@ -120,6 +101,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
       where_ = x[i];
       return false;
     }
+    if (how_.seen != nullptr) terms_.push_back(term);
     kronrod += nodes.kronrod[k] * term;
     magnitude += nodes.kronrod[k] * std::fabs(term);
     for (std::size_t j = 0; j < std::size(apart); ++j)
@@ -212,6 +194,8 @@ bool Adaption::split() {
     right.error = std::fmax(right.error, moved / 2);
   }
   if (moved > parent.noise()) expect_more(left, right, moved);
+  if (!std::isnan(parent.missed))
+    for (Cell* const cell : {&left, &right}) hear_witnesses(*cell);
   std::pop_heap(cells_.begin(), cells_.end());
   cells_.back() = left;
   std::push_heap(cells_.begin(), cells_.end());
@@ -258,7 +242,7 @@ double Adaption::hidden_at(const Cell& cell, int side) {
     d[k] = width * std::pow(factor, k + 1);
     t[k] = side == 0 ? edge + d[k] : edge - d[k];
   }
-  map(tracks_[cell.track], variables_[cell.track], sampler_.range(), t, x, distance, weight);
+  tracks_[cell.track].map(variables_[cell.track], sampler_.range(), t, x, distance, weight);
   if (!sampler_(x, distance, y)) return 0;
   if (!std::isfinite(y[2] * weight[2])) return infinity;
   const double apart = -std::log(factor);
@@ -318,6 +302,29 @@ bool Adaption::seams_hold() {
   return error() <= tolerance_.of(value_);
 }
 
+// True: the cell's error has become greater.
+bool Adaption::hear_witnesses(Cell& cell) const {
+  if (!std::isnan(cell.missed)) return false;
+  const double* const terms = &terms_[cell.terms];
+  cell.missed = how_.pair == Pair::k15 ? how_.seen->missed<8>(cell.track, cell.from, cell.to, terms)
+                                       : how_.seen->missed<11>(cell.track, cell.from, cell.to, terms);
+  if (!(cell.missed > cell.noise())) cell.missed = 0;
+  if (!(cell.missed > cell.error)) return false;
+  cell.error = cell.missed;
+  return true;
+}
+
+// Charges cells for what was seen before beside their points; true: the tolerance is met all the same.
+bool Adaption::witnesses_hold() {
+  if (how_.seen == nullptr) return true;
+  bool charged = false;
+  for (Cell& cell : cells_) charged = hear_witnesses(cell) || charged;
+  if (!charged) return true;
+  std::make_heap(cells_.begin(), cells_.end());
+  add_up();
+  return error() <= tolerance_.of(value_);
+}
+
 Answer Adaption::run(Stuck* stuck) {
   bool going = start();
   whole_ = going;
@@ -325,7 +332,7 @@ Answer Adaption::run(Stuck* stuck) {
     if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
     if (error() <= tolerance_.of(value_)) {
       add_up();
-      if (error() <= tolerance_.of(value_) && seams_hold() && edges_hold()) break;
+      if (error() <= tolerance_.of(value_) && seams_hold() && edges_hold() && witnesses_hold()) break;
     }
     going = split();
   }
@@ -340,8 +347,8 @@ Answer Adaption::run(Stuck* stuck) {
 
 double Adaption::x_of(const Cell& cell, double t) const {
   double x = 0, distance = 0, weight = 0;
-  map(tracks_[cell.track], variables_[cell.track], sampler_.range(), {&t, 1}, {&x, 1}, {&distance, 1},
-      {&weight, 1});
+  tracks_[cell.track].map(variables_[cell.track], sampler_.range(), {&t, 1}, {&x, 1}, {&distance, 1},
+                          {&weight, 1});
   return x;
 }
 
@@ -359,28 +366,13 @@ Answer Adaption::conclude(Stuck* stuck) {
   if (reason_ == Reason::converged && !(out.error() <= tolerance_.of(value_))) out.reason = Reason::roundoff;
   if (stuck != nullptr && !cells_.empty()) {
     stuck->x = middle_x(cells_.front());
+    for (const Cell& cell : cells_) stuck->missed += std::isnan(cell.missed) ? 0 : cell.missed;
     stuck->share = error() > 0 ? cells_.front().open() / error() : 0;
   }
   return out;
 }
 
 }  // namespace
-
-Track Track::direct(const Piece& piece) {
-  switch (piece.shape()) {
-    case Shape::between:
-      return {piece, Through::directly, piece.lower, piece.upper};
-    case Shape::everywhere:
-      return {piece, Through::directly, -1, 1};
-    default:
-      return {piece, Through::directly, 0, 1};
-  }
-}
-
-Track Track::transformed(const Piece& piece, const Range& range) {
-  const double reach = Variable(piece, range).reach();
-  return {piece, Through::double_exponential, -reach, reach};
-}
 
 Answer adaptive(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance,
                 const Adaptive& how, Stuck* stuck) {

@@ -10,36 +10,25 @@
 #include <array>
 #include <span>
 #include <vector>
-#include "ops/integrate/rules/variable.hpp"
+#include "ops/integrate/rules/tracks.hpp"
 
 namespace tessera::quadrature {
 
 enum class Pair { k15, k21 };
 
-enum class Through {
-  directly,            // x itself; x = lower + (1-t)/t and its like where the range is infinite
-  double_exponential,  // the variable of tanh-sinh: end singularities are smooth in it
-};
-
-// A part of the range, and where its variable runs.
-struct Track {
-  Piece piece;
-  Through through = Through::directly;
-  double from = 0, to = 1;
-  bool inside[2] = {false, false};  // as Variable::stay_inside has it
-  static Track direct(const Piece& piece);
-  static Track transformed(const Piece& piece, const Range& range);
-};
+class Witnesses;
 
 struct Adaptive {
   Pair pair = Pair::k21;
   double split = 0.5;   // where a cell is cut
   int first_cells = 1;  // of each track
+  const Witnesses* seen = nullptr;
 };
 
 struct Stuck {
   double x = nothing;  // where the error that remains is concentrated
   double share = 0;    // of the whole error
+  double missed = 0;   // what the witnesses saw beside the cells' points
 };
 
 Answer adaptive(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance,

@@ -2,6 +2,9 @@
 #include "ops/integrate/rules/hidden_regions.hpp"
 #include <algorithm>
 #include <cmath>
+#include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/rules/standing.hpp"
+#include "ops/integrate/rules/turning_points.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/formula/tree.hpp"
 
@@ -188,6 +191,25 @@ std::vector<HiddenRegion> Search::run() {
   return out;
 }
 
+// Where a part of several variables turns and the formula stands out.
+std::vector<HiddenRegion> needles(const formula::Tree& tree, const std::vector<std::string>& variables,
+                                  const Box& box) {
+  constexpr double beside = 6;
+  const std::vector<Point> places = turning_points(tree, variables, box);
+  if (places.empty()) return {};
+  std::int64_t evaluations = 0;
+  std::vector<HiddenRegion> out;
+  for (const Standing& peak : standing_peaks(many_values_of(tree, variables), box, places, evaluations)) {
+    HiddenRegion region{peak.centre, peak.centre, 1};
+    for (std::size_t axis = 0; axis < box.axes.size(); ++axis)
+      region.share *= 2 * peak.width[axis] / (box.axes[axis].upper - box.axes[axis].lower);
+    double& there = region.outside[0];
+    there += (there + beside * peak.width[0] < box.axes[0].upper ? beside : -beside) * peak.width[0];
+    out.push_back(std::move(region));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<HiddenRegion> hidden_regions(const formula::Tree& tree, const std::vector<std::string>& variables,
@@ -196,7 +218,9 @@ std::vector<HiddenRegion> hidden_regions(const formula::Tree& tree, const std::v
     if (std::isnan(range.lower) || std::isnan(range.upper) || range.lower == range.upper) return {};
   for (const std::string& name : tree.names())
     if (std::find(variables.begin(), variables.end(), name) == variables.end()) return {};
-  return Search(tree, variables, box).run();
+  std::vector<HiddenRegion> out = Search(tree, variables, box).run();
+  for (HiddenRegion& region : needles(tree, variables, box)) out.push_back(std::move(region));
+  return out;
 }
 
 void doubt_hidden(Answer& answer, const ManyValues& f, const Box& box, const Tolerance& tolerance) {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/rules/standing.hpp"
+#include <algorithm>
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr int scales = 48;
+constexpr double widest = 0.08;  // of the box: what is wider, rules meet
+
+constexpr double far = 8;  // widths, at which it should have ended
+
+double step_of(int k) { return 0.25 * std::pow(1.5, -k); }  // of the box' length
+
+class Measure {
+ public:
+  Measure(const ManyValues& f, const Box& box) : f_(f), box_(box) {}
+
+  // How far f at the place is from the middle of what it is on both sides of it.
+  double out_by(const std::vector<double>& place, double height, std::size_t axis, double step) {
+    const Range& range = box_.axes[axis];
+    std::vector<double> there = place;
+    double sum = 0;
+    for (const double side : {-1.0, 1.0}) {
+      there[axis] =
+          std::clamp(place[axis] + side * step * (range.upper - range.lower), range.lower, range.upper);
+      sum += at(there);
+    }
+    return std::fabs(height - sum / 2);
+  }
+  // The larger |f| at this distance on both sides.
+  double highest(std::vector<double> place, std::size_t axis, double away) {
+    const Range& range = box_.axes[axis];
+    const double x = place[axis];
+    double out = 0;
+    for (const double side : {-1.0, 1.0}) {
+      place[axis] = std::clamp(x + side * away, range.lower, range.upper);
+      out = std::fmax(out, std::fabs(at(place)));
+    }
+    return out;
+  }
+  double at(const std::vector<double>& place) {
+    double y = 0;
+    f_(place, 1, {&y, 1});
+    ++evaluations;
+    return y;
+  }
+
+  std::int64_t evaluations = 0;
+
+ private:
+  const ManyValues& f_;
+  const Box& box_;
+};
+
+// The step at which f stands out most for its size; 0 where it goes on bending.
+double width_of(Measure& measure, const std::vector<double>& place, double height, std::size_t axis,
+                double& out_by) {
+  double out[scales];
+  for (int k = 0; k < scales; ++k) out[k] = measure.out_by(place, height, axis, step_of(k));
+  // On a bend this grows as the step to the power 1.5; of a peak it is largest where that ends.
+  const auto weighed = [&](int k) { return out[k] / std::sqrt(step_of(k)); };
+  for (int k = 1; k + 1 < scales && step_of(k + 1) > 1e-8; ++k) {
+    if (!(weighed(k) > weighed(k - 1) && weighed(k) >= weighed(k + 1))) continue;
+    if (!(step_of(k) < widest) || !(out[k] > 1e-9 * std::fabs(height))) continue;
+    out_by = out[k];
+    return step_of(k);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
+                                     const std::vector<std::vector<double>>& places,
+                                     std::int64_t& evaluations) {
+  constexpr std::size_t most_tried = 512, most_measured = 16;
+  constexpr double tried_step = 0.02;
+  std::vector<Standing> out;
+  for (const Range& range : box.axes)
+    if (!range.finite()) return out;
+  Measure measure(f, box);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < std::min(places.size(), most_tried); ++i) {
+    double least = infinity;
+    const double height = measure.at(places[i]);
+    for (std::size_t axis = 0; axis < box.axes.size() && least > 0; ++axis)
+      least = std::fmin(least, measure.out_by(places[i], height, axis, tried_step));
+    if (std::isfinite(height) && least > 1e-9 * std::fabs(height) && least < infinity)
+      order.emplace_back(-least, i);
+  }
+  std::sort(order.begin(), order.end());
+  if (order.size() > most_measured) order.resize(most_measured);
+  for (const auto& [least, i] : order) {
+    Standing peak;
+    peak.centre = places[i];
+    const double height = measure.at(places[i]);
+    double lowest = infinity;
+    peak.mass = 1;
+    for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
+      double by = 0;
+      const double length = box.axes[axis].upper - box.axes[axis].lower;
+      const double width = width_of(measure, places[i], height, axis, by) * length;
+      if (width == 0) break;
+      peak.width.push_back(width);
+      peak.mass *= 2 * width;
+      lowest = std::fmin(lowest, by);
+      peak.around = std::fmax(peak.around, measure.highest(places[i], axis, far * width));
+    }
+    if (peak.width.size() < box.axes.size()) continue;
+    peak.mass *= lowest;
+    out.push_back(std::move(peak));
+  }
+  std::sort(out.begin(), out.end(), [](const Standing& a, const Standing& b) { return a.mass > b.mass; });
+  evaluations += measure.evaluations;
+  return out;
+}
+
+std::vector<Box> parts_around(const Box& box, const Standing& peak) {
+  constexpr double small = 1e-3;
+  std::vector<Box> out;
+  Box inner = box;
+  for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
+    const Range& range = box.axes[axis];
+    const double away = far * peak.width[axis], length = range.upper - range.lower;
+    double from = peak.centre[axis] - away, to = peak.centre[axis] + away;
+    // No slivers beside it.
+    if (from < range.lower + small * length) from = range.lower;
+    if (to > range.upper - small * length) to = range.upper;
+    for (const auto& [lower, upper] : {std::pair{range.lower, from}, std::pair{to, range.upper}}) {
+      if (!(lower < upper)) continue;
+      out.push_back(inner);
+      out.back().axes[axis].lower = lower;
+      out.back().axes[axis].upper = upper;
+    }
+    inner.axes[axis].lower = from;
+    inner.axes[axis].upper = to;
+  }
+  out.insert(out.begin(), inner);
+  for (Box& part : out) {
+    double share = 1;
+    for (std::size_t axis = 0; axis < part.axes.size(); ++axis)
+      share *=
+          (box.axes[axis].upper - box.axes[axis].lower) / (part.axes[axis].upper - part.axes[axis].lower);
+    std::erase_if(part.hidden, [&](const HiddenRegion& region) {
+      for (std::size_t axis = 0; axis < part.axes.size(); ++axis)
+        if (!(part.axes[axis].lower <= region.inside[axis] && region.inside[axis] <= part.axes[axis].upper))
+          return true;
+      return false;
+    });
+    for (HiddenRegion& region : part.hidden) region.share = std::fmin(1, region.share * share);
+  }
+  return out;
+}
+
+}  // namespace tessera::quadrature

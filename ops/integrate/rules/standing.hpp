@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Narrow peaks of several variables that stand on something: where f is 1 everywhere and 2 in one place, the
+// largest |f| shows no width at which it has fallen to half, and points lie beside the place.
+// Installed: for programs.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <vector>
+#include "domain.hpp"
+
+namespace tessera::quadrature {
+
+struct Standing {
+  std::vector<double> centre, width;  // of each axis
+  double mass = 0;                    // of what stands out, about
+  double around = 0;                  // the largest |f| that was seen some widths away
+
+  // Whether this is the top: rules have points there once the peak is the middle of its box.
+  bool holds(const std::vector<double>& place) const {
+    for (std::size_t axis = 0; axis < centre.size(); ++axis)
+      if (!(std::fabs(place[axis] - centre[axis]) <= width[axis])) return false;
+    return true;
+  }
+};
+
+// Of these places those at which f stands out from its surroundings on all axes, the heaviest first. Boxes
+// between finite limits alone.
+std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
+                                     const std::vector<std::vector<double>>& places,
+                                     std::int64_t& evaluations);
+
+// The part around the peak, and those beside it that make up the rest of the box.
+std::vector<Box> parts_around(const Box& box, const Standing& peak);
+
+}  // namespace tessera::quadrature
