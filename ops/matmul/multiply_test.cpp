@@ -6,21 +6,12 @@
 #include <cstring>
 #include <vector>
 #include "call.hpp"
+#include "drawn_testing.hpp"
 #include "enqueue.hpp"
-#include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul {
 namespace {
-
-template <class T>
-std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
-  std::vector<T> out(static_cast<std::size_t>(count));
-  Random random(seed);
-  constexpr bool whole = std::is_integral_v<T>;
-  for (T& x : out) store_from_double(element_of<T>, &x, whole ? std::round(20 * random.normal()) : random.normal());
-  return out;
-}
 
 // Where rows or columns are not next to each other, what lies between is the caller's.
 template <class T>

@@ -6,22 +6,14 @@
 #include <cstring>
 #include "enqueue.hpp"
 #include "enqueue_group.hpp"
-#include "tessera/core/random.hpp"
+#include "ops/matmul/drawn_testing.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
 
 using matmul::bias_of_columns;
 using matmul::bias_of_rows;
-
-template <class T>
-std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
-  std::vector<T> out(static_cast<std::size_t>(count));
-  Random random(seed);
-  constexpr bool whole = std::is_integral_v<T>;
-  for (T& x : out) store_from_double(element_of<T>, &x, whole ? std::round(20 * random.normal()) : random.normal());
-  return out;
-}
+using matmul::drawn;
 
 constexpr std::int64_t batch = 5, m = 19, n = 23, k = 31;
 
