@@ -12,7 +12,7 @@
 namespace tessera::dist {
 
 // Where panels lie: the host's memory, or a device's, to which `copy` brings them, complete on return.
-struct Room {
+struct Storage {
   Memory* memory = nullptr;  // null: the host's
   std::function<void(void* to, const void* from, std::size_t bytes)> copy = {};
 };
@@ -22,7 +22,7 @@ class Operand {
  public:
   // `seen`: the rank's part as [outer, over], in memory that may be a mapped file; `over_first`: a panel
   // travels as [depth, outer], as all ranks must do it. `owners` share the panels, of whom this is `mine`.
-  Operand(const ArrayView& seen, bool over_first, const Panels& panels, int mine, Room room = {});
+  Operand(const ArrayView& seen, bool over_first, const Panels& panels, int mine, Storage storage = {});
 
   void read();  // its own share, each element once
 
@@ -39,7 +39,7 @@ class Operand {
   bool over_first_;
   Panels panels_;
   int mine_;
-  Room room_;
+  Storage storage_;
   std::vector<Array> own_;
   Array others_[2];
 };

@@ -3,8 +3,8 @@
 
 namespace tessera::dist {
 
-Operand::Operand(const ArrayView& seen, bool over_first, const Panels& panels, int mine, Room room)
-    : seen_(seen), over_first_(over_first), panels_(panels), mine_(mine), room_(std::move(room)) {}
+Operand::Operand(const ArrayView& seen, bool over_first, const Panels& panels, int mine, Storage storage)
+    : seen_(seen), over_first_(over_first), panels_(panels), mine_(mine), storage_(std::move(storage)) {}
 
 Extents Operand::extents(std::int64_t index) const {
   const std::int64_t depth = panels_.range(index).size(), outer = seen_.extents[0];
@@ -16,14 +16,14 @@ void Operand::read() {
   for (std::int64_t index = mine.first; index < mine.last; ++index) {
     const ArrayView from = part_of(seen_, {{0, seen_.extents[0]}, panels_.range(index)});
     own_.push_back(packed_copy(over_first_ ? from.transposed() : from));
-    if (room_.memory == nullptr) continue;
-    Array there(seen_.element, extents(index), *room_.memory);
-    room_.copy(there.as<void>(), own_.back().as<void>(), bytes(index));
+    if (storage_.memory == nullptr) continue;
+    Array there(seen_.element, extents(index), *storage_.memory);
+    storage_.copy(there.as<void>(), own_.back().as<void>(), bytes(index));
     own_.back() = std::move(there);
   }
   // The first panel is the deepest.
   const bool all_mine = mine.size() == panels_.count();
-  Memory& memory = room_.memory == nullptr ? host_memory() : *room_.memory;
+  Memory& memory = storage_.memory == nullptr ? host_memory() : *storage_.memory;
   for (Array& other : others_)
     if (!all_mine) other = Array(seen_.element, extents(0), memory);
 }

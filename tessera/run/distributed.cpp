@@ -88,7 +88,7 @@ class DeviceSide {
 
   dist::Communicator* row() { return joined_[0].get(); }  // null: that of the hosts
   dist::Communicator* col() { return joined_[1].get(); }
-  dist::Room room() {
+  dist::Storage storage() {
     return {&backend_.memory(device_), [this](void* to, const void* from, std::size_t bytes) {
               backend_.copy(run_, to, from, bytes);
               backend_.synchronize(run_);
@@ -188,7 +188,7 @@ class Rank {
     const ArrayView all = seen(whole_);
     return {seen(*part_), all.strides[1] > all.strides[0],
             dist::Panels(contraction_.extent(whole_), outcome_.depth, ranks.size()), ranks.rank(),
-            device_ == nullptr ? dist::Room{} : device_->room()};
+            device_ == nullptr ? dist::Storage{} : device_->storage()};
   }
 
   void read() {
