@@ -9,7 +9,7 @@
 #include <typeinfo>
 #include "intakes.hpp"
 #include "tessera/kernel.hpp"
-#include "warp_launch.cuh"
+#include "warp_copies.cuh"
 
 namespace tessera::matmul {
 namespace {
@@ -73,11 +73,28 @@ void launch_any(const WarpLaunch& wanted, Run& run) {
   launch_with_a<tile, Access::along_mn>(wanted, run);
 }
 
+// Before the copies in spare memory.
+std::size_t bytes_of_sums(std::int64_t m, std::int64_t n) {
+  const std::size_t bytes =
+      static_cast<std::size_t>(most_warp_counters) * sizeof(std::uint32_t) +
+      static_cast<std::size_t>(std::max(warp_partial_bytes(m, n), warp_partial_bytes(n, m)));
+  return (bytes + 255) / 256 * 256;
+}
+
+WarpCopies copies_of(const Problem<float>& p, const Tuning& tuning) {
+  return {p, static_cast<WarpCopies::Wish>(tuning["copies"])};
+}
+
 // `tile`: counted from 1; 0: as the model chooses.
 template <int tile>
 void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const auto p = Problem<float>::of(arguments);
+  auto p = Problem<float>::of(arguments);
   if (p.m() == 0 || p.n() == 0) return;
+  const WarpCopies copies = copies_of(p, tuning);
+  const std::size_t before = bytes_of_sums(p.m(), p.n());
+  // Arrays may have been brought closer together since memory was asked for.
+  if (copies.bytes() != 0 && before + copies.bytes() <= here.workspace_bytes)
+    p = copies.make(static_cast<char*>(here.workspace) + before, static_cast<cudaStream_t>(here.stream));
   const WarpMachine machine{here.device->processors, here.device->max_shared_bytes};
   const WarpLaunch wanted = warp_launch(p, machine, {tile, tuning["splits"]}, here.workspace);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -86,11 +103,10 @@ void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
   (std::make_index_sequence<warp_tile_count>{});
 }
 
-std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
+std::size_t workspace_bytes(const Arguments& arguments, const Tuning& tuning) {
   const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
   if (arguments.element() != Element::f32 || m == 0 || n == 0) return 0;
-  return static_cast<std::size_t>(most_warp_counters) * sizeof(std::uint32_t) +
-         static_cast<std::size_t>(std::max(warp_partial_bytes(m, n), warp_partial_bytes(n, m)));
+  return bytes_of_sums(m, n) + copies_of(Problem<float>::of(arguments), tuning).bytes();
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -170,7 +186,7 @@ template <int tile>
 Choice choice() {
   Choice out;
   if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
-  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0}};
+  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0}, {.name = "copies", .first = 0, .last = 2, .value = 0}};
   out.run[Element::f32] = run_f32<tile>;
   if (tile == 0) {
     out.run[Element::f64] = run_plain<double>;

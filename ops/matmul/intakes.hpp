@@ -20,8 +20,10 @@ inline Intake by_copy_engine(const InputOrder& order, bool turns) {
   return turns ? Intake::turned_in_loading : Intake::packed_before;
 }
 
-// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory.
-inline Intake across_k(Element, const InputOrder& order) {
+// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory, or, of f32, before, where
+// products are large enough; there lines at odd addresses are moved, too.
+inline Intake across_k(Element element, const InputOrder& order) {
+  if (element == Element::f32 && (lies_along_k(order) || order.odd)) return Intake::packed_before;
   return lies_along_k(order) ? Intake::turned_in_loading : Intake::as_it_lies;
 }
 

@@ -83,10 +83,9 @@ struct MmaHalf {
   // C's element is the factors' or f32; C0 and bias have it, too.
   static __device__ __forceinline__ float concluded(const Problem& p, std::int64_t i, std::int64_t j,
                                                     float sum) {
-    float factor = p.alpha;
-    if (p.scale_a != nullptr && p.k != 0) factor *= p.scale_a[i * p.scale_a_step];
-    if (p.scale_b != nullptr && p.k != 0) factor *= p.scale_b[j * p.scale_b_step];
-    float value = factor * sum;
+    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
+                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
     if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row + j * p.c0.col);
     if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row + j * p.bias_col);
     return activated(p.activation, value);

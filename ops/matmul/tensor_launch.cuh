@@ -100,7 +100,7 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
   args.boxed = has_boxes(args);
   if constexpr (can_wait<C>)
     args.waits = args.boxed && size_of(args.out_element) == 2 && args.order.splits == 1 && args.units == args.tiles &&
-                 args.depth >= least_waiting_depth;
+                 args.depth >= least_waiting_depth<2>;
   if (args.boxed)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
                               static_cast<int>(size_of(args.out_element)), 16);

@@ -22,11 +22,14 @@ __device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right
 // The factor of all sums where nothing else follows them.
 struct PlainFactor {
   float real;
+  bool serves;  // else only row by row is a product of it and a sum what it should be: scaled_sum()
   std::uint32_t whole;
 
   __device__ explicit PlainFactor(const TensorEpilogue& e) : real(e.alpha) {
     if (e.scale_a != nullptr) real *= *e.scale_a;
+    serves = is_ordinary(real);
     if (e.scale_b != nullptr) real *= *e.scale_b;
+    serves = (serves && is_ordinary(real)) || e.alpha == 0;
     whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
   }
   template <class Out, class Sum>
@@ -140,7 +143,7 @@ __device__ __forceinline__ void store_plain(const TensorArgs& args, const TileSh
 template <class C, int sums>
 __device__ __forceinline__ void store_tile(const TensorArgs& args, const TileShared<C>& shared, int consumer,
                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
-  if (args.plain) store_plain<C, sums>(args, shared, consumer, sum, row, col);
+  if (args.plain && PlainFactor(args.epilogue).serves) store_plain<C, sums>(args, shared, consumer, sum, row, col);
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }
 

@@ -92,7 +92,7 @@ __device__ __forceinline__ void walk_rows(const TensorArgs& args, const Sum* sta
     for (int j = 0; j < together; ++j) {
       const std::int64_t y = row + r + j;
       if (y >= args.m) return;
-      const float factor = e.scale_a != nullptr ? e.alpha * e.scale_a[y * e.scale_a_step] : e.alpha;
+      const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
         const std::int64_t x = col + lane + 32 * i;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void walk_rows(const TensorArgs& args, const Sum* sta
           store_whole(args, static_cast<std::int32_t>(sum), y, x);
           continue;
         }
-        float value = factor * scale_b[i] * static_cast<float>(sum);
+        float value = scaled_sum(e.alpha, scale_a, scale_b[i], static_cast<float>(sum));
         if (e.beta != 0) value += e.beta * old[j][i];
         if (bias_of_column) value += bias[i];
         else if (e.bias != nullptr) value += real_at(e.bias_element, e.bias, y * e.bias_row + x * e.bias_col);

@@ -45,7 +45,11 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
 template <class C>
 __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
   if constexpr (can_wait<C>)
-    if (args.waits) return consume_waiting<C>(args, shared, consumer, rank);
+    if (args.waits && PlainFactor(args.epilogue).serves) {
+      if (args.depth < least_waiting_depth<1>) consume_waiting<C, 2>(args, shared, consumer, rank);
+      else consume_waiting<C, 1>(args, shared, consumer, rank);
+      return;
+    }
   const Sharing<C> sharing(C::joined ? 0 : rank);
   const std::uint32_t givers = sharing.of_a() | sharing.of_b();  // who copies to this block
   const int first_row = C::in_turn ? 0 : consumer * C::row_blocks * 64;

@@ -17,8 +17,7 @@ inline constexpr bool can_wait =
 template <class C>
 struct Waiting {
   static constexpr int parts = C::sums / 32;  // boxes of 64 columns
-  static_assert(parts + 2 <=
-                least_waiting_depth);  // they are stored beside as many stages, none of them the last
+  static_assert(parts == 4);  // as least_waiting_depth has it
   std::uint32_t pairs[C::sums / 2];
   int row = 0, col = 0;
 
@@ -84,8 +83,8 @@ struct Waiting {
   }
 };
 
-// As consume, of whole tiles whose results are plain and wait.
-template <class C>
+// As consume, of whole tiles whose results are plain and wait. `boxes` of them are stored beside a stage.
+template <class C, int boxes>
 __device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& shared, int consumer,
                                 std::uint32_t rank) {
   const Sharing<C> sharing(rank);
@@ -106,16 +105,19 @@ __device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& sha
     int before = ring.stage;
     ring.advance();
 #pragma unroll
-    for (int part = 0; part < Waiting<C>::parts; ++part) {
+    for (int part = 0; part < Waiting<C>::parts; part += boxes) {
       ptx::wait(shared.full(ring.stage), ring.parity);
       multiply_stage<C>(shared, ring.stage, first_row, sum, true);
-      if (any) waiting.store(args, shared, consumer, part);
+      if (any) {
+#pragma unroll
+        for (int box = 0; box < boxes; ++box) waiting.store(args, shared, consumer, part + box);
+      }
       ptx::wait_for_products<1>();
       release<C, false>(shared, before, givers);
       before = ring.stage;
       ring.advance();
     }
-    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts, args.depth - 1, first_row, givers, before,
+    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts / boxes, args.depth - 1, first_row, givers, before,
                            sum);
 
     ptx::wait(shared.full(ring.stage), ring.parity);

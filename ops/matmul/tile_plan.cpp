@@ -98,7 +98,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     for (std::int64_t splits = 1; splits <= most; ++splits) {
       if (wished != 0 ? splits != wished : splits > 1 && stages / splits < (shape.joins ? least_joined : least_stages)) continue;
       TileShape here = shape;
-      if (results == 1 && splits == 1 && stages >= least_waiting_depth) {
+      if (results == 1 && splits == 1 && stages >= least_waiting_depth<2>) {
         here.tile_us -= shape.waiting_us;
         here.last_us += shape.waiting_us;
       }

@@ -32,8 +32,10 @@ inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0
                                                           {128, 64, 1, 1, 0.23, 1.0, 0, 0, true},
                                                           {64, 64, 1, 1, 0.185, 0.6, 0}};
 
-// Results wait where a sum has as many stages, so that there is time to store them in.
-inline constexpr std::int64_t least_waiting_depth = 6;
+// Results wait where a sum has as many stages, so that there is time to store them in: `boxes` of their four beside each
+// stage but the first and the last.
+template <int boxes>
+inline constexpr std::int64_t least_waiting_depth = 4 / boxes + 2;
 
 // Sums of splits wait in spare memory of this size, beside a counter for each tile.
 inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20, most_split_tiles = std::int64_t{1} << 16;

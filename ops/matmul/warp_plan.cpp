@@ -111,6 +111,13 @@ void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, con
 
 }  // namespace
 
+bool is_worth_a_copy(bool along_k, std::int64_t lines, std::int64_t others, std::int64_t k) {
+  // Of one NVIDIA H200, in microseconds: what is lost of the product's time, the launch and the pass.
+  constexpr double operations = 50e6, bytes = 3e6, launch = 3;
+  const double lost = (along_k ? 0.05 : 0.1) * 2 * double(lines) * double(others) * double(k) / operations;
+  return lost > launch + 2 * 4 * double(lines) * double(k) / bytes;
+}
+
 std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t most = std::int64_t{64} << 20, widest = 512, high = 128;
   const std::int64_t height = parts(m, high) * high, width = parts(n, widest) * widest;

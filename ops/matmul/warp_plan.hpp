@@ -49,6 +49,11 @@ constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int
   return config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
 
+// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against what the
+// kernel loses by turning it (it lies along k), or by taking its elements one by one. `lines`: its extent across k;
+// `others`: that of the other operand.
+bool is_worth_a_copy(bool along_k, std::int64_t lines, std::int64_t others, std::int64_t k);
+
 // Spare memory: a counter for each tile, and the parts of sums.
 inline constexpr std::int64_t most_warp_counters = std::int64_t{1} << 14;
 std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n);

@@ -182,11 +182,45 @@ class Products : public OnDevice {
   int refused_ = 0;
 
  protected:
+  // α·s_a is less than f32 has, times s_b it is ordinary again. By every tile.
   std::string wrong_of_extremes(const Variant& variant) {
+    const Choice& choice = variant.choices.front();
+    std::string out;
+    for (const Range& range : choice.ranges)
+      if (range.name == "tile")
+        for (int tile = range.first; tile <= range.last; ++tile) {
+          Tuning tuning = choice.defaults();
+          tuning.set("tile", tile);
+          out += wrong_of_extremes(variant, tuning);
+        }
+    return out + wrong_of_extremes(variant, choice.defaults());
+  }
+
+ private:
+  std::string wrong_of_extremes(const Variant& variant, const Tuning& tuning) {
     Random random(11);
-    for (const bool for_all : {false, true}) {
-      Asked asked{
-          .a = Element::bf16, .b = Element::bf16, .c = Element::f32, .m = 131, .n = 72, .k = 70, .most = 8};
+    for (const bool large : {false, true})
+      for (const bool for_all : {false, true}) {
+        Asked asked{.a = Element::bf16,
+                    .b = Element::bf16,
+                    .c = large ? Element::bf16 : Element::f32,
+                    .m = large ? 256 : 131,
+                    .n = large ? 512 : 72,
+                    .k = large ? 256 : 70,
+                    .most = 8};
+        asked.alpha = 0x1p-100;
+        asked.scale_a = asked.scale_b = true;
+        asked.scale_a_for_all = asked.scale_b_for_all = for_all;
+        asked.scales_a = 0x1p-60, asked.scales_b = 0x1p120;
+        Product product(run_, operation_called("matmul"), asked, random);
+        const auto wrong = wrong_by(variant, variant.choices.front(), tuning, product, false);
+        const std::string where = to_string(tuning) + ": " + to_string(asked);
+        if (!wrong) return where + " was refused\n";
+        if (!wrong->empty()) return where + ": " + *wrong + "\n";
+      }
+    return {};
+  }
+};
       asked.alpha = 0x1p-100;
       asked.scale_a = asked.scale_b = true;
       asked.scale_a_for_all = asked.scale_b_for_all = for_all;
@@ -223,11 +257,18 @@ TEST_F(Products, AreRightOnAGpu) {
   try_all(variants, 30);
 }
 
-// α·s_a is less than f32 has, times s_b it is ordinary again.
 TEST_F(Products, OfExtremeScalesAreRightOnTheProcessors) {
   take(Where::cpu);
   if (IsSkipped()) return;
   EXPECT_EQ(wrong_of_extremes(*variant_called("matmul", "naive", Where::cpu)), "");
+}
+
+TEST_F(Products, OfExtremeScalesAreRightOnAGpu) {
+  take(Where::cuda);
+  if (IsSkipped()) return;
+  for (const char* name : {"cluster", "tensor_cores"})
+    if (const Variant* variant = variant_called("matmul", name, Where::cuda))
+      EXPECT_EQ(wrong_of_extremes(*variant), "") << name;
 }
 
 // Whoever looks for wrong results must see them.
