@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batches' and groups' tensor core kernels of 8-bit floats in any mix.
+#include <vector>
 #include "group_launch.cuh"
 
 namespace tessera::matmul_batch {
@@ -23,8 +24,16 @@ void with_kind(const LowProblem& p, const F& run) {
 void run_fp8(const BatchJob& job, Run& run) {
   with_kind(job.batch.first, [&]<class Kind>() { run_batch<Kind, true>(job, type, run); });
 }
+// Entries whose C lies by columns were turned, and with them A's element and B's: those of either kind in a launch of
+// their own, in the same workspace one after the other.
 void run_group_fp8(Entries entries, Run& run) {
-  with_kind(entries.front(), [&]<class Kind>() { run_group<Kind, true>(entries, type, run); });
+  const auto is_first_kind = [&](const LowProblem& p) {
+    return p.a.element == entries.front().a.element && p.b.element == entries.front().b.element;
+  };
+  std::vector<LowProblem> kinds[2];
+  for (const LowProblem& p : entries) kinds[is_first_kind(p) ? 0 : 1].push_back(p);
+  for (const auto& kind : kinds)
+    if (!kind.empty()) with_kind(kind.front(), [&]<class Kind>() { run_group<Kind, true>(kind, type, run); });
 }
 
 }  // namespace tessera::matmul_batch

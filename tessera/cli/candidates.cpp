@@ -31,8 +31,9 @@ void add_choices(const Variant& variant, const Device& device, const Selection& 
   for (const Choice& choice : variant.choices) {
     const auto tuning = fitted(variant, choice, selection.tuning);
     if (!tuning) continue;
-    out.push_back({.plan = {&variant, &choice, *tuning, device}});
-    if (!selection.all_tunings) return;
+    const Plan plan{&variant, &choice, *tuning, device};
+    if (selection.all_tunings || out.size() == before) out.push_back({.plan = plan});
+    else out.back().instead.push_back(plan);
   }
   if (out.size() == before)
     out.push_back({.plan = {&variant, &variant.choices.at(0), selection.tuning, device},

@@ -50,8 +50,12 @@ class CudaInOrder : public InOrder {
 
   std::optional<std::string> refuses_stream(const Device& device, void* stream) override {
     const OnDevice on_device(device.index);  // whose are the streams that have no handle
+    // A stream that is captured may not be asked for its device: that ends the capture.
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaError_t status = cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &capture);
+    const bool is_free = status == cudaSuccess && capture == cudaStreamCaptureStatusNone;
     int index = device.index;
-    const cudaError_t status = cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &index);
+    if (is_free) status = cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &index);
     (void)cudaGetLastError();  // a driver that cannot tell refuses nothing
     if (status == cudaErrorInvalidResourceHandle || status == cudaErrorContextIsDestroyed)
       return "this is no stream";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/lab/measure.hpp"
 #include <fmt/format.h>
+#include <algorithm>
 #include <memory>
 #include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/estimate.hpp"
@@ -19,12 +20,13 @@ class Meeting {
           const std::vector<Candidate>& candidates, const Measuring& measuring)
       : operation_(&operation),
         problem_(&problem),
-        candidates_(&candidates),
+        candidates_(candidates),
         measuring_(&measuring),
         inputs_(std::make_unique<Inputs>(operation, element, problem, measuring.seed, guards)),
         verifier_(operation, inputs_->arguments(), {.data = Data::random, .seed = measuring.seed}) {
     inputs_->seal();
-    for (const Candidate& candidate : candidates) {
+    for (Candidate& candidate : candidates_) {
+      settle(candidate);
       rows_.push_back(blank_row(candidate, operation, problem, inputs_->arguments()));
       kept_.push_back(recall(rows_.back()));
     }
@@ -52,6 +54,14 @@ class Meeting {
     std::unique_ptr<Trial> trial;
   };
 
+  // Where nobody asked for a choice, the first that takes the problem.
+  void settle(Candidate& candidate) const {
+    if (candidate.absent || candidate.instead.empty() || !refuses(candidate.plan, inputs_->arguments())) return;
+    const auto fit = std::ranges::find_if(
+        candidate.instead, [&](const Plan& plan) { return !refuses(plan, inputs_->arguments()); });
+    if (fit != candidate.instead.end()) candidate.plan = *fit;
+  }
+
   // What an earlier session knows of it: all that is wanted now, or nothing.
   bool recall(Row& row) {
     if (!measuring_->known) return false;
@@ -74,10 +84,10 @@ class Meeting {
   void invite() {
     for (std::size_t i = 0; i < rows_.size() && !interrupted(); ++i) {
       if (kept_[i]) continue;
-      const bool slow = consider(rows_[i], (*candidates_)[i].plan);
+      const bool slow = consider(rows_[i], candidates_[i].plan);
       if (rows_[i].reason) continue;
       auto trial =
-          std::make_unique<Trial>((*candidates_)[i].plan, *inputs_, verifier_, *measuring_, rows_[i], slow);
+          std::make_unique<Trial>(candidates_[i].plan, *inputs_, verifier_, *measuring_, rows_[i], slow);
       if (const Reason harm = trial->warm_up()) {
         blame(rows_[i], *harm);
         inputs_->restore();
@@ -149,14 +159,14 @@ class Meeting {
         fresh->seal();
         verifier.emplace(*operation_, fresh->arguments(), VerifyOptions{.data = Data::random, .seed = seed});
       }
-      lab::verify_afresh(row, (*candidates_)[guest.row].plan, *fresh, *verifier);
+      lab::verify_afresh(row, candidates_[guest.row].plan, *fresh, *verifier);
       if (!row.harm.empty()) fresh->restore();
     }
   }
 
   const Operation* operation_;
   const Case* problem_;
-  const std::vector<Candidate>* candidates_;
+  std::vector<Candidate> candidates_;
   const Measuring* measuring_;
   std::unique_ptr<Inputs> inputs_;
   Verifier verifier_;

@@ -29,6 +29,7 @@ struct Candidate {
   Plan plan;
   bool serial = false;
   Reason absent = {};  // known beforehand to be unable to run; it keeps its row
+  std::vector<Plan> instead = {};  // one of these, the first that can, where `plan` refuses the problem
 };
 
 // A candidate's row before anything is measured.
