@@ -20,10 +20,11 @@ inline Intake by_copy_engine(const InputOrder& order, bool turns) {
   return turns ? Intake::turned_in_loading : Intake::packed_before;
 }
 
-// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory, or, of f32, before, where
-// products are large enough; there lines at odd addresses are moved, too.
+// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory; of f32, B is before, where
+// products are large enough, and what lies at odd addresses is moved.
 inline Intake across_k(Element element, const InputOrder& order) {
-  if (element == Element::f32 && (lies_along_k(order) || order.odd)) return Intake::packed_before;
+  const bool turned = order.input == "B" && lies_along_k(order);
+  if (element == Element::f32 && (turned || order.odd)) return Intake::packed_before;
   return lies_along_k(order) ? Intake::turned_in_loading : Intake::as_it_lies;
 }
 

@@ -14,8 +14,8 @@ class WarpCopies {
 
   WarpCopies(const Problem<float>& problem, Wish wish) : p_(by_columns(problem) ? turned(problem) : problem) {
     const bool none = wish == Wish::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
-    a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), wish);
-    b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), wish);
+    a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0, wish);
+    b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b, wish);
   }
 
   std::size_t bytes() const { return (a_ ? packed_bytes(left()) : 0) + (b_ ? packed_bytes(right()) : 0); }
@@ -43,9 +43,12 @@ class WarpCopies {
   }
 
  private:
-  bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others, Wish wish) const {
+  // `turning`: what is lost where the operand lies along k.
+  bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others, double turning,
+                 Wish wish) const {
     if (across_k == 1 && along_k % 4 == 0) return false;
-    return wish == Wish::all || is_worth_a_copy(along_k == 1, lines, others, p_.k());
+    const double lost = along_k == 1 ? turning : lost_by_single_elements;
+    return wish == Wish::all || is_worth_a_copy(lost, lines, others, p_.k());
   }
   // Lines of the copies lie along m and n.
   Factor left() const { return {p_.a.data, 4, p_.k(), p_.m(), p_.a.stride[1], p_.a.stride[0]}; }

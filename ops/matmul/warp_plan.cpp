@@ -111,11 +111,11 @@ void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, con
 
 }  // namespace
 
-bool is_worth_a_copy(bool along_k, std::int64_t lines, std::int64_t others, std::int64_t k) {
-  // Of one NVIDIA H200, in microseconds: what is lost of the product's time, the launch and the pass.
+bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k) {
+  // In microseconds, of one NVIDIA H200: the launch and the pass.
   constexpr double operations = 50e6, bytes = 3e6, launch = 3;
-  const double lost = (along_k ? 0.05 : 0.1) * 2 * double(lines) * double(others) * double(k) / operations;
-  return lost > launch + 2 * 4 * double(lines) * double(k) / bytes;
+  const double product = 2 * double(lines) * double(others) * double(k) / operations;
+  return lost * product > launch + 2 * 4 * double(lines) * double(k) / bytes;
 }
 
 std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n) {

@@ -49,10 +49,13 @@ constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int
   return config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
 
-// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against what the
-// kernel loses by turning it (it lies along k), or by taking its elements one by one. `lines`: its extent across k;
-// `others`: that of the other operand.
-bool is_worth_a_copy(bool along_k, std::int64_t lines, std::int64_t others, std::int64_t k);
+// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against the share
+// `lost` of the product's time that the kernel loses by reading it as it lies. `lines`: its extent across k; `others`:
+// that of the other operand.
+bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k);
+
+// Of one NVIDIA H200: turning B costs that much, turning A nothing; taking elements one by one more.
+inline constexpr double lost_by_turning_b = 0.06, lost_by_single_elements = 0.1;
 
 // Spare memory: a counter for each tile, and the parts of sums.
 inline constexpr std::int64_t most_warp_counters = std::int64_t{1} << 14;

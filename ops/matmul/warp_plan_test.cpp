@@ -170,16 +170,16 @@ TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
 
 // A pass over an operand is next to nothing beside a large product, and too much beside a small or narrow one.
 TEST(WarpPlan, LargeProductsCopyTheirOperandsFirst) {
-  for (const bool along_k : {false, true}) {
-    EXPECT_TRUE(is_worth_a_copy(along_k, 8192, 8192, 8192));
-    EXPECT_TRUE(is_worth_a_copy(along_k, 4095, 4097, 4093));
-    EXPECT_FALSE(is_worth_a_copy(along_k, 256, 256, 256));
-    EXPECT_FALSE(is_worth_a_copy(along_k, 8192, 16, 8192));
-    EXPECT_FALSE(is_worth_a_copy(along_k, 0, 8192, 8192));
+  for (const double lost : {lost_by_turning_b, lost_by_single_elements}) {
+    EXPECT_TRUE(is_worth_a_copy(lost, 8192, 8192, 8192));
+    EXPECT_TRUE(is_worth_a_copy(lost, 4095, 4097, 4093));
+    EXPECT_FALSE(is_worth_a_copy(lost, 256, 256, 256));
+    EXPECT_FALSE(is_worth_a_copy(lost, 8192, 16, 8192));
+    EXPECT_FALSE(is_worth_a_copy(lost, 0, 8192, 8192));
   }
-  // Of element by element more is lost.
-  EXPECT_TRUE(is_worth_a_copy(false, 1280, 1280, 1280));
-  EXPECT_FALSE(is_worth_a_copy(true, 1280, 1280, 1280));
+  EXPECT_FALSE(is_worth_a_copy(0, 8192, 8192, 8192));
+  EXPECT_TRUE(is_worth_a_copy(lost_by_single_elements, 1280, 1280, 1280));
+  EXPECT_FALSE(is_worth_a_copy(lost_by_turning_b, 1280, 1280, 1280));
 }
 
 }  // namespace
