@@ -14,8 +14,10 @@ target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
 tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp
-             tessera/run/worker_test.cpp)
+             tessera/run/worker_test.cpp tessera/run/deal_test.cpp)
 add_dependencies(test_dist tessera_worker)
+tessera_test(divisions tests/divisions_test.cpp)
+add_dependencies(test_divisions tessera_worker)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
