@@ -49,7 +49,8 @@ bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how
 
 // Where no zeros alternate, or not well; false: nothing is claimed.
 bool Chooser::add_through_windows(double base, int direction, double& end, Answer& sum, std::string& how) {
-  constexpr double skipped = 4, wide = 100, other_wide = 137;  // swings: as many as a window needs to hide them
+  constexpr double skipped = 4, wide = 100,
+                   other_wide = 137;  // swings: as many as a window needs to hide them
   const double swing = swing_length(sampler_, base, direction);
   if (std::isnan(swing)) return false;
   const double start = base + direction * skipped * swing;
@@ -64,9 +65,10 @@ bool Chooser::add_through_windows(double base, int direction, double& end, Answe
   sum.rounding += one.rounding;
   sum.magnitude += one.magnitude;
   end = start;
-  how = fmt::format("its turns are {:.3g} apart: windows that close softly, each twice as wide, and the epsilon "
-                    "algorithm, twice from other widths",
-                    swing);
+  how = fmt::format(
+      "its turns are {:.3g} apart: windows that close softly, each twice as wide, and the epsilon "
+      "algorithm, twice from other widths",
+      swing);
   return true;
 }
 

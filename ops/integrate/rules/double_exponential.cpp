@@ -59,6 +59,7 @@ void DoubleExponential::gather(First& first) const {
     const std::size_t from = first.from[side] = count;
     std::size_t size = nodes.distance.size();
     while (size > 0 && !(nodes.distance[size - 1] > blind)) --size;
+    while (first_step * static_cast<double>(size) > variable_.reach(side)) --size;
     for (std::size_t j = 0; j < size; ++j) {
       first.distance[from + j] = nodes.distance[j];
       first.own[from + j] = nodes.distance[j] * length;

@@ -16,9 +16,14 @@ class DoubleExponential {
   double magnitude() const { return step_ * sum_abs_; }
   // What the last halving changed, and what lies beyond the outermost points.
   double truncation() const { return change() + beyond_[0] + beyond_[1]; }
-  // What the next halving would change at most: ten times what it would if each halving gained only as much
-  // as the last one did.
-  double change() const { return change_ * std::fmin(1, std::fmax(1e-3, 10 * change_ / change_before_)); }
+  // What the next halving would change at most: twenty times what it would if each halving gained only as
+  // much as the last one did. Sums that still differ by much may be alike by chance next.
+  double change() const {
+    constexpr double much = 1e-2, least = 2e-3;
+    const double gained = change_ * std::fmin(1, std::fmax(least, 20 * change_ / change_before_));
+    const bool may_be_chance = change_before_ > much * magnitude() && change_before_ < infinity;
+    return may_be_chance ? std::fmax(gained, 0.1 * change_before_) : gained;
+  }
   double last_change() const { return change_; }
   double rounding() const;
   int level() const { return level_; }
@@ -32,7 +37,7 @@ class DoubleExponential {
   double where() const { return where_; }
   double cut(int side) const { return cut_[side]; }  // |t| beyond which nothing counts
   // |t| up to where points are told from the end.
-  double most(int side) const { return blind_matters(side) ? blind_reach(side) : variable_.reach(); }
+  double most(int side) const { return blind_matters(side) ? blind_reach(side) : variable_.reach(side); }
   bool stays_inside(int side) const { return variable_.stays_inside(side); }
   double exponent(int side) const { return exponent_[side]; }  // α of f ~ d^-α near that end
 
@@ -71,7 +76,7 @@ class DoubleExponential {
          variation_ = 0, squares_ = 0, next_variation_ = 0, next_squares_ = 0, hidden_ = 0;
   double cut_[2] = {0, 0}, beyond_[2] = {0, 0}, unseen_[2] = {0, 0}, exponent_[2] = {nothing, nothing};
   int level_ = 0, levels_;
-  bool again_ = false;   // the first pass, which knows more now
+  bool again_ = false;               // the first pass, which knows more now
   bool narrow_[2] = {false, false};  // f has structures there that its numbers do not show
   Reason trouble_ = Reason::converged;
   double where_ = nothing;

@@ -66,8 +66,7 @@ bool DoubleExponential::same_in_single(int side, double height, double apart) {
   }
   x[0] = end_of(side);
   if (!sampler_(x, y)) return false;
-  return std::all_of(y, y + steps,
-                     [&](double value) { return std::fabs(value - height) <= apart; });
+  return std::all_of(y, y + steps, [&](double value) { return std::fabs(value - height) <= apart; });
 }
 
 // The formula in f64 tells what f32 has no numbers for. Where that is next to nothing, points may lie there.
@@ -75,7 +74,8 @@ void DoubleExponential::see_between_numbers(int side) {
   constexpr double flat = 0.05, resolved = 16;  // of its own distance, a rule's step is several times less
   if (!blind_matters(side)) return;
   const double inwards = side == 0 ? 1 : -1, blind = variable_.blind(side), length = variable_.length();
-  if (const Unseen near = unseen_beside(sampler_.integrand(), end_of(side), inwards, std::fmin(blind, length));
+  if (const Unseen near =
+          unseen_beside(sampler_.integrand(), end_of(side), inwards, std::fmin(blind, length));
       near.settles && near.variation <= flat * std::fabs(near.limit) &&
       same_in_single(side, near.limit, 2 * flat * std::fabs(near.limit))) {
     unseen_[side] = near.variation * blind;
@@ -164,7 +164,8 @@ void DoubleExponential::find_beyond(int side, const First& first, std::size_t la
     return;
   }
   const double missed = blind ? std::pow(std::fmin(1, variable_.blind(side) / d1), margin) : 1;
-  beyond_[side] = (margin < 0.2 ? 4 : 1) * f1 * d1 * missed / lasting;
+  // So near an end abscissae are rounded to a few numbers, and what they make of f is off by as much again.
+  beyond_[side] = (margin < 0.2 ? 4 : blind ? 2 : 1) * f1 * d1 * missed / lasting;
 }
 
 // The margin of a power that would leave as much as f does, which may fall as a power of the logarithm only.

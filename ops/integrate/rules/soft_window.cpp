@@ -131,7 +131,8 @@ bool SoftWindows::fades() const {
   return before > 0 && now > 0 && now > (1 - drift) * before;
 }
 
-// The epsilon algorithm's own estimate looks back by two limits, each of which is worse by orders of magnitude.
+// The epsilon algorithm's own estimate looks back by two limits, each of which is worse by orders of
+// magnitude.
 double SoftWindows::uncertainty() const {
   constexpr double gained = 0.01;
   const std::size_t n = limits_.size();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tails that swing about a mean which falls slowly, such as (sin(x)/x)^2: no zero alternates, and what is left
-// behind any place falls as slowly as the mean.
+// Tails that swing about a mean which falls slowly, such as (sin(x)/x)^2: no zero alternates, and what is
+// left behind any place falls as slowly as the mean.
 //
-// Seen through a window that closes softly, 1/2 erfc over its second half, the swings leave exp(-(ωh/48)^2) of
-// themselves, h its width; a mean that falls like powers leaves powers of h, whatever the swings do. Windows of
-// doubled widths make these a sum of geometric sequences, which the epsilon algorithm takes away. No zero, no
-// period and no power need be known.
+// Seen through a window that closes softly, 1/2 erfc over its second half, the swings leave exp(-(ωh/48)^2)
+// of themselves, h its width; a mean that falls like powers leaves powers of h, whatever the swings do.
+// Windows of doubled widths make these a sum of geometric sequences, which the epsilon algorithm takes away.
+// No zero, no period and no power need be known.
 #pragma once
 #include "ops/integrate/rules/integrand.hpp"
 

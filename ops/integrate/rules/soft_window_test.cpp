@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tails that swing about a mean which falls slowly: their integrals are found, and those that have none, or whose
-// mean falls too slowly to tell, are not given one.
+// Tails that swing about a mean which falls slowly: their integrals are found, and those that have none, or
+// whose mean falls too slowly to tell, are not given one.
 #include <gtest/gtest.h>
 #include <numbers>
 #include "ops/integrate/rules/by_name.hpp"
@@ -58,7 +58,8 @@ TEST(SoftWindow, NoIntegralIsGivenToWhatHasNone) {
   Sampler sampler(f, {0, infinity}, {});
   const double swing = swing_length(sampler, 0, 1);
   EXPECT_NEAR(swing, pi / 2, 0.2);
-  EXPECT_FALSE(behind_soft_windows(sampler, 4 * swing, 1, 100 * swing, swing, {.relative = 1e-3}).converged());
+  EXPECT_FALSE(
+      behind_soft_windows(sampler, 4 * swing, 1, 100 * swing, swing, {.relative = 1e-3}).converged());
 }
 
 // Falls as a power of the logarithm: windows of any width leave too much.

@@ -84,7 +84,7 @@ Answer double_exponential(Sampler& sampler, std::span<const Piece> pieces, const
   out.rule = "tanh-sinh";
   explain(out, parts, sum, tolerance);
   // Steps that were not halved any more say less of what halving would gain.
-  if (!out.converged() && std::isfinite(sum.last_change)) out.truncation += sum.last_change - sum.change;
+  if (!out.converged() && sum.last_change > sum.change) out.truncation += sum.last_change - sum.change;
   return out;
 }
 

@@ -27,7 +27,8 @@ Unseen unseen_beside(const Integrand& f, double end, double inwards, double reac
   constexpr double same = 1e-3;
   out.variation = highest - lowest;
   out.limit = y[shells];
-  out.settles = std::fabs(y[shells] - y[shells - 1]) <= same * std::fmax(std::fabs(lowest), std::fabs(highest));
+  out.settles =
+      std::fabs(y[shells] - y[shells - 1]) <= same * std::fmax(std::fabs(lowest), std::fabs(highest));
   return out;
 }
 

@@ -7,8 +7,8 @@
 namespace tessera::quadrature {
 
 struct Unseen {
-  double mass = 0;       // the integral there of what f differs by from its value at the far edge, or more
-  double variation = 0;  // the largest f there less the smallest
+  double mass = 0;         // the integral there of what f differs by from its value at the far edge, or more
+  double variation = 0;    // the largest f there less the smallest
   double limit = nothing;  // of f towards the end
   bool settles = false;    // it has one
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In f32 narrow peaks lie between two numbers, or are met by one: no rule may take what it meets for all there is.
+// In f32 narrow peaks lie between two numbers, or are met by one: no rule may take what it meets for all
+// there is.
 #include <gtest/gtest.h>
 #include <fmt/format.h>
 #include <numbers>
@@ -15,7 +16,8 @@ constexpr double single = 0x1p-24;
 
 Answer in_single(const std::string& text, double from, double to, double relative = 1e-5) {
   const Range range{from, to, single};
-  return by_name("auto", integrand_of(formula::parse(text), "x", range), range, {.relative = relative}, {}, {});
+  return by_name("auto", integrand_of(formula::parse(text), "x", range), range, {.relative = relative}, {},
+                 {});
 }
 
 // What a test of such integrands found claimed, wrongly: a background, and peaks of about a number's width.
@@ -24,17 +26,16 @@ TEST(Unseen, PeaksBetweenNumbersAreNotOverlooked) {
   const struct {
     const char* text;
     double value;
-  } all[] = {
-      {"0.0184721+0.78/(1+((x-57.596991)/3.496e-06)^2)", 20 * 0.0184721 + pi * 0.78 * 3.496e-6},
-      {"1.29905e-06+0.182*exp(-((x-58.063336)/1.961e-06)^2)+0.105*exp(-((x-57.547801)/2.684e-06)^2)",
-       20 * 1.29905e-6 + root * (0.182 * 1.961e-6 + 0.105 * 2.684e-6)},
-      {"0.0450845+8.27*exp(-((x-57.568168)/2.118e-06)^2)+0.587*exp(-((x-58.183106)/4.195e-06)^2)",
-       20 * 0.0450845 + root * (8.27 * 2.118e-6 + 0.587 * 4.195e-6)},
-      {"0.000388887+1.44*exp(-((x-57.064921)/1.785e-06)^2)+0.736*exp(-((x-58.44566)/2.83e-06)^2)",
-       20 * 0.000388887 + root * (1.44 * 1.785e-6 + 0.736 * 2.83e-6)},
-      {"2.4342e-06+8.86*exp(-((x-57.032235)/4e-07)^2)+2.35*exp(-((x-57.543724)/4.422e-06)^2)",
-       20 * 2.4342e-6 + root * (8.86 * 4e-7 + 2.35 * 4.422e-6)},
-      {"0.00119428+1.36/(1+((x-58.932603)/4.03e-07)^2)", 20 * 0.00119428 + pi * 1.36 * 4.03e-7}};
+  } all[] = {{"0.0184721+0.78/(1+((x-57.596991)/3.496e-06)^2)", 20 * 0.0184721 + pi * 0.78 * 3.496e-6},
+             {"1.29905e-06+0.182*exp(-((x-58.063336)/1.961e-06)^2)+0.105*exp(-((x-57.547801)/2.684e-06)^2)",
+              20 * 1.29905e-6 + root * (0.182 * 1.961e-6 + 0.105 * 2.684e-6)},
+             {"0.0450845+8.27*exp(-((x-57.568168)/2.118e-06)^2)+0.587*exp(-((x-58.183106)/4.195e-06)^2)",
+              20 * 0.0450845 + root * (8.27 * 2.118e-6 + 0.587 * 4.195e-6)},
+             {"0.000388887+1.44*exp(-((x-57.064921)/1.785e-06)^2)+0.736*exp(-((x-58.44566)/2.83e-06)^2)",
+              20 * 0.000388887 + root * (1.44 * 1.785e-6 + 0.736 * 2.83e-6)},
+             {"2.4342e-06+8.86*exp(-((x-57.032235)/4e-07)^2)+2.35*exp(-((x-57.543724)/4.422e-06)^2)",
+              20 * 2.4342e-6 + root * (8.86 * 4e-7 + 2.35 * 4.422e-6)},
+             {"0.00119428+1.36/(1+((x-58.932603)/4.03e-07)^2)", 20 * 0.00119428 + pi * 1.36 * 4.03e-7}};
   for (const auto& one : all) {
     const Answer answer = in_single(one.text, 50, 70);
     EXPECT_EQ(answer.reason, Reason::roundoff) << one.text << ": " << words(answer);
@@ -45,7 +46,9 @@ TEST(Unseen, PeaksBetweenNumbersAreNotOverlooked) {
 
 TEST(Unseen, RandomPeaksAreToldWithTheirError) {
   std::mt19937_64 random(3);
-  const auto between = [&](double a, double b) { return std::uniform_real_distribution<double>(a, b)(random); };
+  const auto between = [&](double a, double b) {
+    return std::uniform_real_distribution<double>(a, b)(random);
+  };
   int finite = 0;
   for (int n = 0; n < 24; ++n) {
     double value = 20 * 1e-5;
@@ -60,8 +63,7 @@ TEST(Unseen, RandomPeaksAreToldWithTheirError) {
     const Answer answer = in_single(text, 50, 70);
     finite += std::isfinite(answer.error());
     EXPECT_FALSE(answer.converged()) << text;
-    if (std::isfinite(answer.value))
-      EXPECT_LE(std::fabs(answer.value - value), answer.error() + 1e-6 * value) << text;
+    EXPECT_FALSE(std::fabs(answer.value - value) > answer.error() + 1e-6 * value) << text;
   }
   EXPECT_GE(finite, 20) << "errors that say something";
 }
