@@ -7,10 +7,12 @@ import signal
 import subprocess
 import time
 import unittest
+import xml.etree.ElementTree as xml
 
 import numpy as np
 
 import cli_case
+from png_files import save_png
 
 UNLIKE = "simt:threads=1,simt:threads=2"
 
@@ -140,6 +142,99 @@ class Devices(cli_case.Case):
         with open("late.npy", "rb") as file:
             self.assertEqual(alone, file.read())
 
+    def test_a_report_draws_who_did_what_when(self):
+        self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "drawn.json")
+        self.passes("report", "drawn.json", "-o", "drawn.html")
+        drawing = xml.fromstring(self.passes("report", "drawn.json", "--svg", "timeline", "-o", "-").stdout)
+        with open("drawn.json", encoding="utf-8") as file:
+            run = json.load(file)
+        names = [title.text for title in drawing.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(sum(name.startswith("compute ") for name in names), sum(part["parts"] for part in run["parts"]))
+        self.assertTrue(any(name.startswith("wait") for name in names))
+        labels = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertEqual(labels.count("cpu:threads=1"), 2)
+        self.passes("matmul", "left.npy", "right.npy", "--device", "cpu", "--json", "alone.json")
+        self.fails(2, "a single run of one device", "report", "alone.json")
+
+    def test_a_large_picture_in_tiles(self):
+        np.save("large.npy", np.random.default_rng(4).integers(0, 256, (500, 90, 3), np.uint8))
+        for operation, words in (("filter", ("--kernel", "gaussian", "--size", "9", "--border", "wrap")), ("resize", ("--scale", "0.47"))):
+            self.passes(operation, "large.npy", *words, "--device", "cpu", "-o", "alone.npy")
+            told = self.passes(operation, "large.npy", *words, "--devices", "cpu:threads=1,simt:threads=1", "--split", "2:1", "-o", "out.npy", "--check").stdout
+            self.assertIn("those of one such device alone", told)
+            self.assertIn("verified", told)
+            killed = self.passes(operation, "large.npy", *words, "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--fault", "kill:1@1",
+                                 "-o", "killed.npy").stdout
+            self.assertIn("(device 1) was given up", killed)
+            self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("out.npy"))
+            self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("killed.npy"))
+
+    @staticmethod
+    def bytes_of(path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def test_pictures_are_dealt_out_to_devices(self):
+        random = np.random.default_rng(5)
+        os.makedirs("pictures", exist_ok=True)
+        for i in range(6):
+            save_png(f"pictures/{i}.png", random.integers(0, 256, (20 + i, 31, 3), np.uint8))
+        pair = ("--devices", "cpu:threads=1,simt:threads=1")
+        for operation, words in (("filter", ("--kernel", "laplacian8")), ("resize", ("--scale", "0.5")), ("seamcarve", ("--width", "25"))):
+            self.passes(operation, "pictures/*.png", *words, "--device", "cpu", "-o", operation + "_{name}_alone.png")
+            told = self.passes(operation, "pictures/*.png", *words, *pair, "--split", "1:1", "--check", "-o", operation + "_{name}.png",
+                               "--timeline", "files.json").stdout
+            self.assertRegex(told, r"cpu:threads=1 .* 3 ")
+            for i in range(6):
+                self.assertEqual(self.bytes_of(f"{operation}_{i}.png"), self.bytes_of(f"{operation}_{i}_alone.png"), operation)
+            with open("files.json", encoding="utf-8") as file:
+                self.assertEqual(sum(event["ph"] == "X" for event in json.load(file)["traceEvents"]), 6)
+
+    def test_a_killed_device_or_a_damaged_file_leaves_the_other_pictures(self):
+        random = np.random.default_rng(6)
+        os.makedirs("some", exist_ok=True)
+        for i in range(4):
+            save_png(f"some/{i}.png", random.integers(0, 256, (24, 31, 3), np.uint8))
+        pair = ("filter", "some/*.png", "--devices", "cpu:threads=1,cpu:threads=1", "-o", "some_{name}.png")
+        done = self.passes(*pair, "--split", "1:1", "--fault", "kill:1@1", "--json", "some.json")
+        self.assertIn("(device 1) was given up, and its parts were done by the others: its process was ended by a signal", done.stdout)
+        self.assertIn("4 of 4 files done", done.stdout)
+        self.passes("report", "some.json", "-o", "some.html")
+        alone = cli_case.run("filter", "some/*.png", "--device", "cpu", "-o", "alone_{name}.png")
+        self.assertEqual(alone.returncode, 0)
+        for i in range(4):
+            self.assertEqual(self.bytes_of(f"some_{i}.png"), self.bytes_of(f"alone_{i}.png"))
+        self.fails(5, "ended by a signal", *pair, "--split", "1:1", "--fault", "kill:0@1,kill:1@1")
+        with open("some/2.png", "wb") as file:
+            file.write(b"no picture")
+        done = cli_case.run(*pair, "--protect")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("some/2.png: ", done.stderr)
+        self.assertIn("3 of 4 files done", done.stdout)
+        self.fails(2, "--checkpoint is for one call", *pair, "--checkpoint", "parts")
+
+    def test_an_integral_of_any_split_has_the_bits_of_one_device(self):
+        call = ("integrate", "sqrt(1-x^2)", "0", "1", "--scale", "4", "--strips", "300001")
+        for sum_ in ("pairwise", "double_float", "exact"):
+            self.passes(*call, "--sum", sum_, "--device", "cpu", "-o", "alone.npy")
+            for words in (("--devices", "cpu:threads=1,simt:threads=1", "--split", "3:1"),
+                          ("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--fault", "kill:0@1"),
+                          ("--devices", "cpu:threads=1,cpu:threads=1", "--split", "auto", "--protect")):
+                told = self.passes(*call, "--sum", sum_, *words, "--check", "-o", "out.npy").stdout
+                self.assertIn("3.14159", told)
+                self.assertIn("verified", told)
+                self.assertIn("those of one such device alone", told)
+                self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("out.npy"), (sum_, words))
+        pair = ("--devices", "cpu:threads=1,cpu:threads=1")
+        self.fails(2, "order of one device", *call, "--sum", "kahan", *pair)
+        self.fails(2, "several share a sum of --strips", "integrate", "exp(x)", "0", "1", *pair)
+        more = (*call[:-1], "5000001")
+        words = (*more, "--devices", "cpu:threads=1", "--checkpoint", "sums", "-o", "resumed.npy")
+        self.fails(5, "asked for", *words, "--fault", "fail:0@3")
+        self.assertIn("2 parts were there already", self.passes(*words).stdout)
+        self.passes(*more, "--device", "cpu", "-o", "alone.npy")
+        self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("resumed.npy"))
+
     def test_mistakes(self):
         pair = ("matmul", "left.npy", "right.npy", "--devices", UNLIKE)
         self.fails(2, "3 shares for 2 devices", *pair, "--split", "1:2:3")
@@ -148,7 +243,7 @@ class Devices(cli_case.Case):
         self.fails(2, "500M or 8G", *pair, "--memory", "8X")
         self.fails(2, "runs on cpu, not on", *pair, "--variant", "cpu/naive")
         self.fails(5, "cuda:99", "matmul", "left.npy", "right.npy", "--devices", "cpu,cuda:99")
-        self.fails(2, "runs on one", "resize", "left.npy", "--devices", "cpu,simt")
+        self.fails(2, "runs on one", "seamcarve", "left.npy", "--width", "5", "--devices", "cpu,simt")
         self.fails(2, "among several devices", "sweep", "matmul", "m=8", "n=8", "k=8", "--device", "cpu", "--split", "1:1")
 
 

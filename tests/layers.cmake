@@ -14,8 +14,10 @@ target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
 tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp
-             tessera/run/worker_test.cpp)
+             tessera/run/worker_test.cpp tessera/run/deal_test.cpp)
 add_dependencies(test_dist tessera_worker)
+tessera_test(divisions tests/divisions_test.cpp)
+add_dependencies(test_divisions tessera_worker)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
              tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
@@ -45,7 +47,8 @@ tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
              ops/integrate/automatic_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
-             ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp)
+             ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp ops/integrate/rules/soft_window_test.cpp
+             ops/integrate/rules/unseen_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/compiled_source_test.cpp)

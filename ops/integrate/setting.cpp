@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "setting.hpp"
+#include "strips_words.hpp"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -86,14 +87,14 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
   out.ranges.push_back(range_of(name, parts[0], parts[1]));
 }
 
+}  // namespace
+
 Sum sum_named(const std::string& word) {
   if (word == "plain") return Sum::plain;
   if (word == "kahan") return Sum::kahan;
   if (word == "double_float") return Sum::double_float;
   return word == "exact" ? Sum::exact : Sum::pairwise;
 }
-
-}  // namespace
 
 Limits read_limits(const std::string& words) {
   Limits out;
@@ -143,10 +144,8 @@ void check_caps(const Arguments& arguments, Setting& setting) {
 
 }  // namespace
 
-Setting setting_of(const Arguments& arguments) {
+Setting strips_of(const Arguments& arguments) {
   Setting out;
-  if (arguments.has("X") || arguments.has("Y")) throw Error("samples are for the processors: --device cpu");
-  if (const auto other = not_of_strips(arguments)) throw Error(*other);
   out.formula = arguments.text("FORMULA");
   out.limits = read_limits(arguments.text("LIMITS"));
   if (out.limits.ranges.size() != 1)
@@ -156,13 +155,20 @@ Setting setting_of(const Arguments& arguments) {
   if (std::isinf(out.a) || std::isinf(out.b))
     throw Error("the trapezoid sum takes finite limits, not " + out.limits.ranges[0].from_text + " and " +
                 out.limits.ranges[0].to_text);
-  out.scale = arguments.real("scale");
   out.strips = arguments.text("strips").empty() ? usual_strips : arguments.integer("strips");
-  if (!arguments.text("points").empty()) throw Error("a sum of strips takes no known breaks: --points");
-  check_caps(arguments, out);
   out.sum = sum_named(arguments.text("sum"));
   out.accumulated = arguments.text("abscissa") == "accumulated";
   out.scale_terms = arguments.text("scale-at") == "term";
+  return out;
+}
+
+Setting setting_of(const Arguments& arguments) {
+  if (arguments.has("X") || arguments.has("Y")) throw Error("samples are for the processors: --device cpu");
+  if (const auto other = not_of_strips(arguments)) throw Error(*other);
+  Setting out = strips_of(arguments);
+  out.scale = arguments.real("scale");
+  if (!arguments.text("points").empty()) throw Error("a sum of strips takes no known breaks: --points");
+  check_caps(arguments, out);
   return out;
 }
 

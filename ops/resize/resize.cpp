@@ -48,6 +48,9 @@ Signature signature() {
              "onnx: which sample is the nearest"),
       choice("antialias", {"auto", "no", "yes"}, "onnx: whether filters are widened where a picture shrinks"),
       choice("exclude-outside", {"no", "yes"}, "onnx: taps outside weigh nothing"),
+      text("band", "",
+           "where only rows of a picture are given, and only rows of the result are wanted: the first row "
+           "given, of how many, the first row wanted, of how many; \"\": all are"),
       choice("light", {"coded", "linear"}, "linear: sums of light, of pictures coded as sRGB (u8, u16)"),
       choice("premultiply", {"auto", "no", "yes"},
              "colours count by the last channel, alpha; auto: pillow's of 2 or 4 channels"),

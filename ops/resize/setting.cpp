@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <mutex>
+#include "band.hpp"
 #include "light.hpp"
 #include "words.hpp"
 
@@ -20,6 +21,8 @@ struct Making {
   Element element;
   std::int64_t channels;
   Axis along, across;
+  int rows, from_rows;  // that are made, and given
+  Band band;
   Setting out;
 };
 
@@ -33,6 +36,25 @@ std::int32_t opencv_whole(double weight, double one) {
 }
 std::int32_t pillow_whole(double weight) {
   return static_cast<std::int32_t>(weight * pillow_one + (weight < 0 ? -0.5 : 0.5));
+}
+
+// The band's rows of an axis that was made for all.
+void cut(Axis& axis, const Band& band, int rows, int from_rows) {
+  const auto keep = [&](auto& list, std::int64_t each) {
+    if (list.empty()) return;
+    list.erase(list.begin(), list.begin() + band.first * each);
+    list.resize(static_cast<std::size_t>(rows * each));
+  };
+  keep(axis.start, 1);
+  keep(axis.count, 1);
+  keep(axis.weight, axis.most);
+  axis.result = rows;
+  axis.source = from_rows;
+  for (std::size_t i = 0; i < axis.start.size(); ++i) {
+    axis.start[i] -= static_cast<std::int32_t>(band.from_first);
+    if (axis.start[i] < 0 || axis.start[i] + axis.count[i] > from_rows)
+      throw Error("--band: the result needs rows of the picture that are not given");
+  }
 }
 
 template <class Stored>
@@ -51,6 +73,7 @@ AxisAt put(std::vector<std::int32_t>& table, const Axis& axis, const Stored& sto
 
 template <class Stored>
 void put_axes(Making& m, const Stored& stored) {
+  cut(m.across, m.band, m.rows, m.from_rows);
   m.out.plan.along = put(m.out.table, m.along, stored);
   m.out.plan.across = put(m.out.table, m.across, stored);
 }
@@ -157,17 +180,25 @@ void check(const Arguments& arguments) {
 
 Setting make(const Arguments& arguments) {
   check(arguments);
-  Making m{wish_of(arguments), arguments.element(), arguments.dim("channels"), {}, {}, {}};
   const auto size = [&](const char* name) { return static_cast<int>(arguments.dim(name)); };
-  const int width = size("width"), from_width = size("from_width"), height = size("height"),
-            from_height = size("from_height");
+  Making m{.wish = wish_of(arguments),
+           .element = arguments.element(),
+           .channels = arguments.dim("channels"),
+           .along = {},
+           .across = {},
+           .rows = size("height"),
+           .from_rows = size("from_height"),
+           .band = band_of(arguments),
+           .out = {}};
+  const int width = size("width"), from_width = size("from_width"), height = static_cast<int>(m.band.height),
+            from_height = static_cast<int>(m.band.from_height);
   const bool picks = m.wish.method == Method::nearest || m.wish.method == Method::nearest_exact;
   Plan& plan = m.out.plan;
   plan.linear_light = arguments.text("light") == "linear" && !picks;
   if (plan.linear_light && m.element != Element::u8 && m.element != Element::u16)
     throw Error("--light linear is for u8 and u16, which are coded; " + std::string(name_of(m.element)) +
                 " is linear as it is");
-  if (width == 0 || height == 0 || from_width == 0 || from_height == 0) return m.out;
+  if (width == 0 || m.rows == 0 || from_width == 0 || m.from_rows == 0) return m.out;
   const bool premultiply = is_premultiplied(arguments, m.wish);
   plan.premultiply = premultiply && !picks && (width != from_width || height != from_height);
   if (picks) make_pick(m, width, from_width, height, from_height);
@@ -176,7 +207,7 @@ Setting make(const Arguments& arguments) {
   if (plan.linear_light)
     put_light(m.element == Element::u8 ? 255 : 65535, plan.decode, plan.encode, m.out.table);
   const bool packs = m.element == Element::u8 && (m.channels == 1 || m.channels == 3 || m.channels == 4);
-  if (packs) plan.packing = packing_of(plan, width, height, m.out.table);
+  if (packs) plan.packing = packing_of(plan, width, m.rows, m.out.table);
   constexpr std::size_t most = std::size_t{1} << 30;
   if (m.out.table.size() > most) throw Error("the table of weights would have more than 2^30 entries");
   return m.out;

@@ -8,6 +8,8 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/distributed.hpp"
 #include "tessera/cli/files.hpp"
+#include "tessera/cli/operate_files.hpp"
+#include "tessera/cli/operate_options.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
@@ -25,103 +27,7 @@ namespace tessera::cli {
 namespace {
 
 using Kind = Parameter::Kind;
-
-struct Options {
-  std::vector<std::string> positionals, outputs;
-  std::string device = "auto", variant, tuning, element, json, study;
-  bool check = false, no_cache = false, distributed = false;
-  FileOptions files;
-  TogetherOptions together;
-  std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
-};
-
-std::string type_of(const Parameter& p) {
-  switch (p.kind) {
-    case Kind::input:
-      return "FILE";
-    case Kind::real:
-      return "NUMBER";
-    case Kind::integer:
-      return "WHOLE_NUMBER";
-    default:
-      break;
-  }
-  std::string out;
-  for (const auto& option : p.options) out += (out.empty() ? "" : "|") + option;
-  return out.empty() ? "TEXT" : out;
-}
-
-std::string about(const Operation& operation) {
-  std::string out = operation.summary + "\n", arrays, others;
-  std::size_t array_width = 6;
-  for (const Parameter& p : operation.signature.parameters)
-    if (!p.is_flag() && p.is_array() && !p.extents.empty())
-      array_width = std::max(array_width, p.name.size() + 2);
-  for (const Parameter& p : operation.signature.parameters) {
-    if (p.is_flag()) continue;
-    std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
-    to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? array_width : 12, p.help,
-                      p.kind == Kind::output  ? " (output)"
-                      : p.kind == Kind::value ? " (told)"
-                                              : "");
-  }
-  if (!others.empty()) out += "\n" + others;
-  if (!arrays.empty()) out += "\nArrays (.npy files, pictures: PNG, JPEG, TIFF, PGM, PPM, PFM)\n" + arrays;
-  out += "\nElements:";
-  for (const Element element : operation.elements) out += " " + std::string(name_of(element));
-  return out;
-}
-
-bool takes_pictures(const Operation& operation) {
-  return std::ranges::any_of(operation.signature.parameters,
-                             [](const Parameter& p) { return p.picture != Picture::no; });
-}
-
-void declare(Words& words, const Operation& operation, Options& options) {
-  words.positionals("ARRAYS", options.positionals, "");
-  if (!operation.signature.positional_texts().empty()) words.expressions();
-  words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
-               "FILE");
-  for (const Parameter& p : operation.signature.parameters)
-    if (p.is_flag())
-      declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
-                   type_of(p));
-  const bool divisible = find_division(operation.name) != nullptr;
-  words.value("--device,--devices", options.device,
-              std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
-                  (divisible ? "; a list of these, or all" : "") + " [auto]",
-              "WHERE");
-  if (divisible) declare(words, options.together);
-  words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
-  words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
-  const bool files = !operation.signature.of(Kind::input).empty();
-  const bool needed = std::ranges::any_of(operation.signature.of(Kind::input),
-                                          [](const Parameter* p) { return !p->optional; });
-  const std::string usual(name_of(operation.elements.front()));
-  words.value("--element", options.element,
-              needed  ? "the arrays' type [that of the first file]"
-              : files ? "the type of the result, and of files [that of the first file, else " + usual + "]"
-                      : "the type of the result [" + usual + "]",
-              "TYPE");
-  if (takes_pictures(operation)) {
-    words.value("--alpha", options.files.alpha,
-                "of pictures: aside (given back to pictures of the same size), channel or drop", "WHAT");
-    if (std::ranges::any_of(operation.signature.parameters, is_grid))
-      words.value("--tiles", options.files.tiles, "of one picture that holds all of them: 17x17, rows first",
-                  "ROWSxCOLS");
-    words.value("--most-pixels", options.files.most_pixels, "a larger picture is refused [2^29]", "N");
-    words.value("--quality", options.files.quality, "of JPEG files, 1 to 100 [95]", "N");
-  }
-  words.flag("--check", options.check, "verify the result; a wrong one is not written");
-  if (const std::string known = studies_text(operation); !known.empty())
-    words.value("--study", options.study, "instead of one run, tables that explain: " + known, "NAME");
-  if (contraction_of(operation.name) != nullptr)
-    words.flag("--distributed", options.distributed,
-               "share it with the ranks that mpirun started; as found when there are several");
-  words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
-  words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
-  words.closing(exit_codes);
-}
+using Options = OperateOptions;
 
 Error missing(const Operation& operation, const std::string& what) {
   return Error(what + " is missing; usage: tessera " + operation.name + " " + operation.signature.usage());
@@ -204,15 +110,20 @@ Arguments arguments_of(const Operation& operation, const Options& options,
           std::move(views), words_of(operation, options, places)};
 }
 
-Request request_of(const Operation& operation, const Options& options) {
+bool is_shared(const Options& options) { return names_several(options.device) || options.together.any(); }
+
+// `whole`: each device computes whole results, not parts of one.
+Request request_of(const Operation& operation, const Options& options, bool whole) {
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
-  if (names_several(options.device) && find_division(operation.name) == nullptr)
+  const bool several = is_shared(options);
+  if (several && !whole && !is_divisible(operation.name))
     throw Error("'" + options.device + "' may be several devices; " + operation.name +
                 " runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
-    const auto named = variants_named(operation, options.variant);
+    const auto named =
+        variants_named(several && !whole ? computed_in_parts(operation) : operation, options.variant);
     request.variant = named.front()->name;
     // A ladder's name may say where: then only that is meant.
     const bool one_place =
@@ -272,96 +183,113 @@ bool falls_short(const Values& values) {
   return reason != "converged" && !reason.starts_with("as asked");
 }
 
-}  // namespace
-
-namespace {
-
 using Places = std::map<std::string, std::string>;
 
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
-  return {request,       outputs,       options.json,
-          options.study, options.check, names_several(options.device) || options.together.any()};
+  return {request, outputs, options.json, options.study, options.check, is_shared(options)};
+}
+
+// What one call is, but for its files.
+struct Call {
+  const Operation& operation;
+  const Options& options;
+  const Command& command;
+  Request request;
+};
+
+// One call's files, as they were read.
+struct Loaded {
+  Files files;
+  std::map<std::string, Array> arrays;
+  Arguments arguments;
+};
+
+Loaded load(const Call& call, const Places& places) {
+  Files files(call.options.files);
+  auto arrays = read_inputs(call.operation, call.options, files, places);
+  Arguments arguments = arguments_of(call.operation, call.options, places, arrays);
+  return {std::move(files), std::move(arrays), std::move(arguments)};
+}
+
+// `to` null: nothing is told.
+template <class Outcome>
+int finish(const Call& call, const Loaded& loaded, const std::vector<std::string>& outputs,
+           const Outcome& outcome, std::FILE* to) {
+  if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
+  write_outputs(to, call.operation, outputs, loaded.arguments, loaded.files);
+  return falls_short(outcome.values) ? exit_code::short_of_tolerance : exit_code::passed;
+}
+
+// By several devices, a part of the result each.
+int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
+  const Options& options = call.options;
+  const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
+  const Together together = run_together(call.operation, loaded.arguments, spread, options.check);
+  if (!together.complete) {
+    fmt::print(stderr, "tessera: stopped; the same call goes on with what {} holds\n", spread.checkpoint);
+    return exit_code::interrupted;
+  }
+  print(to, call.operation, loaded.arguments, together);
+  write_json(options.json, json_of(call.command, call.operation, loaded.arguments, together));
+  write_timeline(options.together.timeline, together);
+  const int code = finish(call, loaded, outputs, together, to);
+  if (!spread.checkpoint.empty()) std::filesystem::remove(spread.checkpoint);
+  return code;
 }
 
 // From the files of one run to its own. `to` null: nothing is told.
-int run_once(const Operation& operation, const Options& options, const Command& command,
-             const Request& request, const Places& places, const std::vector<std::string>& outputs,
-             std::FILE* to, Progress* progress = nullptr) {
-  Files files(options.files);
-  const auto arrays = read_inputs(operation, options, files, places);
-  for (const std::string& note : files.notes()) {
+int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
+             Progress* progress = nullptr) {
+  const Options& options = call.options;
+  Loaded loaded = load(call, places);
+  for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
     fmt::print(stderr, "{}\n", note);
   }
-  Arguments arguments = arguments_of(operation, options, places, arrays);
   if (!options.study.empty() && Ranks::here().communicator() == nullptr)
-    return study(operation, options.study, arguments, request, options.json, command);
+    return study(call.operation, options.study, loaded.arguments, call.request, options.json, call.command);
   if (Ranks::here().communicator() != nullptr)
-    return operate_on_ranks(operation, arguments, words_for_ranks(options, request, outputs), command);
-  demand_room(operation, outputs, arguments, files);
-  const auto finish = [&](const auto& outcome) {
-    if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
-    write_outputs(to, operation, outputs, arguments, files);
-    return falls_short(outcome.values) ? exit_code::short_of_tolerance : exit_code::passed;
-  };
-  if (names_several(options.device) || options.together.any()) {
-    const Spread spread = spread_of(options.together, computing_devices(options.device), request);
-    const Together together = run_together(operation, arguments, spread, options.check);
-    if (!together.complete) {
-      fmt::print(stderr, "tessera: stopped; the same call goes on with what {} holds\n", spread.checkpoint);
-      return exit_code::interrupted;
-    }
-    if (to != nullptr) {
-      print(to, operation, together);
-      write_json(options.json, json_of(command, operation, arguments, together));
-      write_timeline(options.together.timeline, together);
-    }
-    const int code = finish(together);
-    if (!spread.checkpoint.empty()) std::filesystem::remove(spread.checkpoint);
-    return code;
-  }
-  const Outcome outcome = run(operation, arguments, request, options.check);
+    return operate_on_ranks(call.operation, loaded.arguments, words_for_ranks(options, call.request, outputs),
+                            call.command);
+  demand_room(call.operation, outputs, loaded.arguments, loaded.files);
+  if (is_shared(options)) return run_in_parts(call, loaded, outputs, to);
+  const Outcome outcome = run(call.operation, loaded.arguments, call.request, options.check);
   if (to != nullptr) {
-    print(to, operation, arguments, outcome);
-    write_json(options.json, json_of(command, operation, arguments, outcome));
+    print(to, call.operation, loaded.arguments, outcome);
+    write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome));
   }
-  return finish(outcome);
+  return finish(call, loaded, outputs, outcome, to);
 }
 
-// One after another; what fails is told and the others go on. The first failure's exit code is that of all.
-int run_each(const Operation& operation, const Options& options, const Command& command,
-             const Request& request, Places places, const std::string& name,
+int run_each(const Call& call, const Places& places, const std::string& name,
              const std::vector<std::string>& inputs) {
-  if (!options.json.empty() || !options.study.empty())
-    throw Error("--json and --study tell of one file, not of several");
-  std::vector<std::vector<std::string>> outputs(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    for (const std::string& pattern : options.outputs) outputs[i].push_back(name_for(pattern, inputs[i], i));
-  demand_apart(inputs, outputs);
-  std::size_t done = 0;
-  int code = exit_code::passed;
-  Progress progress;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    progress.say(fmt::format("{} of {}: {}", i + 1, inputs.size(), inputs[i]));
-    int one = exit_code::passed;
-    std::string why = "a wrong result";
-    try {
-      places[name] = inputs[i];
-      one = run_once(operation, options, command, request, places, outputs[i], nullptr, &progress);
-    } catch (const Error& error) {
-      one = exit_code_of(error.kind());
-      why = error.what();
-    }
-    if (one == exit_code::passed) ++done;
-    else {
-      progress.clear();
-      fmt::print(stderr, "{}: {}\n", inputs[i], why);
-      if (code == exit_code::passed) code = one;
-    }
-  }
-  progress.clear();
-  fmt::print("{} of {} files done\n", done, inputs.size());
+  const Options& options = call.options;
+  if (!options.json.empty() && !is_shared(options)) throw Error("--json tells of one file, not of several");
+  if (!options.study.empty()) throw Error("--study tells of one file, not of several");
+  const auto outputs = outputs_for(inputs, options.outputs);
+  const auto places_for = [&](std::size_t i) {
+    Places out = places;
+    out[name] = inputs[i];
+    return out;
+  };
+  if (!is_shared(options))
+    return run_files(inputs, [&](std::size_t i, Progress& progress) {
+      return run_once(call, places_for(i), outputs[i], nullptr, &progress);
+    });
+  const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
+  const auto make = [&](std::size_t i, const Spread& on, Together& told) {
+    Loaded loaded = load(call, places_for(i));
+    for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
+    demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
+    told = run_together(call.operation, loaded.arguments, on, options.check);
+    return finish(call, loaded, outputs[i], told, nullptr);
+  };
+  std::FILE* const to = table_stream(options.json);
+  const auto [code, together] = deal_files(to, inputs, spread, make);
+  print_shares(to, call.operation, together);
+  write_json(options.json, json_of(call.command, call.operation, together));
+  write_timeline(options.together.timeline, together);
   return code;
 }
 
@@ -385,13 +313,14 @@ int operate(const Operation& operation, const Command& command) {
     throw Error("-o " + options.outputs.back() + " is one output too many");
   if (ranks.communicator() != nullptr) demand_of_ranks(words_for_ranks(options, {}, options.outputs));
   std::FILE* const to = stream_of(options);
-  const Request request = request_of(operation, options);
   const auto places = places_of(operation, options);
   for (const auto& [name, word] : places)
     if (const Parameter& p = operation.signature.at(name); p.picture != Picture::no && !is_grid(p))
       if (const auto inputs = several(word); !inputs.empty())
-        return run_each(operation, options, command, request, places, name, inputs);
-  return run_once(operation, options, command, request, places, options.outputs, to);
+        return run_each({operation, options, command, request_of(operation, options, true)}, places, name,
+                        inputs);
+  return run_once({operation, options, command, request_of(operation, options, false)}, places,
+                  options.outputs, to);
 }
 
 }  // namespace tessera::cli

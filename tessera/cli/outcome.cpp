@@ -45,6 +45,8 @@ const T& unsigned_nan(const T& value) {
   return value;
 }
 
+}  // namespace
+
 void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
                   const Values& values) {
   const Told told = told_of(operation, arguments, values);
@@ -56,7 +58,13 @@ void print_values(std::FILE* to, const Operation& operation, const Arguments& ar
   if (!told.empty()) fmt::print(to, "\n");
 }
 
-}  // namespace
+void add_values(nlohmann::ordered_json& to, const Operation& operation, const Arguments& arguments,
+                const Values& values) {
+  const Told told = told_of(operation, arguments, values);
+  if (told.empty()) return;
+  auto& named = to["values"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : told) std::visit([&, &n = name](const auto& v) { named[n] = v; }, value);
+}
 
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                                const Outcome& outcome) {
@@ -74,11 +82,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["tuned"] = outcome.plan.tuned;
   out["device"] = lab::to_json(outcome.plan.device);
   out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
-  const Told told = told_of(operation, arguments, outcome.values);
-  if (!told.empty()) {
-    auto& values = out["values"] = nlohmann::ordered_json::object();
-    for (const auto& [name, value] : told) std::visit([&](const auto& v) { values[name] = v; }, value);
-  }
+  add_values(out, operation, arguments, outcome.values);
   out["check"] = outcome.verdict ? json_of(*outcome.verdict) : nlohmann::ordered_json(nullptr);
   return out;
 }

@@ -248,7 +248,7 @@ int sweep(const Command& command) {
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
-  if (operation == nullptr || find_division(operation->name) != nullptr)
+  if (operation == nullptr || is_divisible(operation->name))
     words.value("--split", options.split,
                 "instead: the rows that each of several devices computes, and what each took: "
                 "32:3040,1:1,auto,dynamic",

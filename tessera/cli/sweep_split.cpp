@@ -102,7 +102,7 @@ class SplitSweep {
 
   void print(const Point& point, const Arguments& arguments, const std::vector<Measured>& measured) const {
     if (measured.empty()) return;
-    const std::int64_t rows = (*find_division(operation_->name))(arguments).rows;
+    const std::int64_t rows = divided_rows(operation_->name, arguments);
     using Column = report::Table::Column;
     std::vector<Column> columns{{"split", report::Table::Align::left}};
     for (const Device& device : devices_) columns.push_back({"rows of " + lab::label_of(device)});

@@ -20,6 +20,26 @@ double share_of(const Share& share, const Together& together) {
   return together.flops > 0 ? share.flops / together.flops : 0;
 }
 
+// A device that did nothing may have none.
+std::string rung_of(const Share& share) {
+  return share.plan.variant == nullptr ? "" : share.plan.variant->ladder + "/" + share.plan.variant->name;
+}
+
+nlohmann::ordered_json json_of(const Share& share, const Together& together) {
+  using Json = nlohmann::ordered_json;
+  const bool chosen = share.plan.variant != nullptr;
+  return {{"device", lab::to_json(share.plan.device)},
+          {"ladder", chosen ? Json(share.plan.variant->ladder) : Json(nullptr)},
+          {"variant", chosen ? Json(share.plan.variant->name) : Json(nullptr)},
+          {"tuning", lab::to_json(share.plan.tuning)},
+          {"parts", share.tiles},
+          {"share", share_of(share, together)},
+          {"busy", share.busy_seconds},
+          {"end", share.end_seconds},
+          {"wrong", share.wrong},
+          {"lost", share.lost.empty() ? Json(nullptr) : Json(share.lost)}};
+}
+
 std::string gflops(double flops, double seconds) {
   return flops > 0 && seconds > 0 ? report::number(flops / seconds * 1e-9) : "";
 }
@@ -43,12 +63,21 @@ double seconds_named(const char* flag, const std::string& word) {
 
 }  // namespace
 
-void declare(Words& words, TogetherOptions& options) {
-  words.value(
-      "--split", options.split,
-      "of the result's rows over several devices: dynamic (each takes the next part), auto (by measured "
-      "speed) or shares [dynamic]",
-      "dynamic|auto|A:B:…");
+void declare(Words& words, TogetherOptions& options, bool in_parts) {
+  words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
+              "FILE");
+  if (!in_parts) {
+    words.value("--split", options.split,
+                "of several files over several devices: dynamic (each takes the next), auto (by measured "
+                "speed) or shares [dynamic]",
+                "dynamic|auto|A:B:…");
+    return;
+  }
+  words.value("--split", options.split,
+              "of the result's rows, or of files, over several devices: dynamic (each takes the next part), "
+              "auto (by measured "
+              "speed) or shares [dynamic]",
+              "dynamic|auto|A:B:…");
   words.value("--memory", options.memory,
               "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
   words.flag(
@@ -61,8 +90,6 @@ void declare(Words& words, TogetherOptions& options) {
               "makes device 0, 1, … fail at its first, second, … part: kill:1@3, fail:, poison:, hang:, "
               "flip:, delay:1@3:0.5",
               "KIND:DEVICE@PART,…");
-  words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
-              "FILE");
 }
 
 bool names_several(const std::string& device) {
@@ -111,7 +138,7 @@ Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devi
   return out;
 }
 
-void print(std::FILE* to, const Operation& operation, const Together& together) {
+void print_shares(std::FILE* to, const Operation& operation, const Together& together) {
   using Align = report::Table::Align;
   report::Table table({{"device", Align::left},
                        {"variant", Align::left},
@@ -121,9 +148,9 @@ void print(std::FILE* to, const Operation& operation, const Together& together) 
                        {"done after"},
                        {"GFLOP/s"}});
   for (const Share& share : together.shares)
-    table.add({lab::label_of(share.plan.device), share.plan.variant->ladder + "/" + share.plan.variant->name,
-               std::to_string(share.tiles), fmt::format("{:.1f} %", 100 * share_of(share, together)),
-               report::seconds(share.busy_seconds), share.tiles > 0 ? report::seconds(share.end_seconds) : "",
+    table.add({lab::label_of(share.plan.device), rung_of(share), std::to_string(share.tiles),
+               fmt::format("{:.1f} %", 100 * share_of(share, together)), report::seconds(share.busy_seconds),
+               share.tiles > 0 ? report::seconds(share.end_seconds) : "",
                gflops(share.flops, share.busy_seconds)});
   std::string time = report::seconds(together.seconds);
   time.erase(time.find_last_not_of(' ') + 1);
@@ -143,6 +170,11 @@ void print(std::FILE* to, const Operation& operation, const Together& together) 
   if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
   if (together.copied_bytes > 0)
     fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
+}
+
+void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Together& together) {
+  print_values(to, operation, arguments, together.values);
+  print_shares(to, operation, together);
   fmt::print(to, "{}\n",
              together.same_bits ? "bits: those of one such device alone"
                                 : "bits: within the bound, not those of one device alone");
@@ -152,30 +184,32 @@ void print(std::FILE* to, const Operation& operation, const Together& together) 
   }
 }
 
-nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
-                               const Together& together) {
+nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Together& together) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
+  out["seconds"] = {{"round_trip", together.seconds}};
+  out["copied_bytes"] = together.copied_bytes;
+  auto& parts = out["parts"] = nlohmann::ordered_json::array();
+  for (const Share& share : together.shares) parts.push_back(json_of(share, together));
+  auto& timeline = out["timeline"] = nlohmann::ordered_json::array();
+  for (const dist::Span& span : together.timeline.spans)
+    timeline.push_back({{"device", span.device},
+                        {"deed", dist::name_of(span.deed)},
+                        {"part", span.tile},
+                        {"first", span.first},
+                        {"last", span.last}});
+  return out;
+}
+
+nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
+                               const Together& together) {
+  nlohmann::ordered_json out = json_of(command, operation, together);
   out["dims"] = arguments.dims();
   out["element"] = operation.element_name(arguments);
   out["arguments"] = arguments.words();
-  out["seconds"] = {{"round_trip", together.seconds}};
   out["same_bits"] = together.same_bits;
   out["restored"] = together.restored;
-  out["copied_bytes"] = together.copied_bytes;
-  auto& parts = out["parts"] = nlohmann::ordered_json::array();
-  for (const Share& share : together.shares)
-    parts.push_back({{"device", lab::to_json(share.plan.device)},
-                     {"ladder", share.plan.variant->ladder},
-                     {"variant", share.plan.variant->name},
-                     {"tuning", lab::to_json(share.plan.tuning)},
-                     {"parts", share.tiles},
-                     {"share", share_of(share, together)},
-                     {"busy", share.busy_seconds},
-                     {"end", share.end_seconds},
-                     {"wrong", share.wrong},
-                     {"lost", share.lost.empty() ? nlohmann::ordered_json(nullptr)
-                                                 : nlohmann::ordered_json(share.lost)}});
+  add_values(out, operation, arguments, together.values);
   out["check"] = together.verdict ? json_of(*together.verdict) : nlohmann::ordered_json(nullptr);
   return out;
 }

@@ -21,7 +21,8 @@ struct TogetherOptions {
   }
 };
 
-void declare(Words& words, TogetherOptions& options);
+// `in_parts`: devices can share one result; else only many files, a file each.
+void declare(Words& words, TogetherOptions& options, bool in_parts);
 
 // The devices of a list, or "all": GPUs and the processors, without the executor, which is for looking at
 // kernels.
@@ -32,9 +33,12 @@ bool names_several(const std::string& device);
 Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devices, const Request& request);
 std::int64_t bytes_named(const std::string& flag, const std::string& word);  // "500M", "8G", "123456"
 
-void print(std::FILE* to, const Operation& operation, const Together& together);
+void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Together& together);
+// Of several calls dealt out to devices: what each device did, and which were lost.
+void print_shares(std::FILE* to, const Operation& operation, const Together& together);
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                                const Together& together);
+nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Together& together);
 void write_timeline(const std::string& path, const Together& together);
 
 }  // namespace tessera::cli

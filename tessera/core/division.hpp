@@ -43,6 +43,7 @@ struct Division {
   // Whether a tile of the whole depth, computed there alone, has the bits that it has inside the whole,
   // computed by the same variant in the same tuning.
   std::function<bool(Where)> same_bits;
+  bool same_everywhere = false;  // … and those that any other variant gives it, on any device
   std::function<double(const Tile&)> flops;
   std::function<std::vector<Slice>(const Tile&)> reads;  // without what an earlier step of the sum left
   std::function<std::vector<Slice>(const Tile&)> writes;
@@ -62,5 +63,23 @@ using Divide = std::function<Division(const Arguments&)>;
 
 void enlist_division(const std::string& operation, Divide divide);
 const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
+
+// A result that is made of partial results, in an order that does not know who computed them. They are the
+// output of another operation, which can be cut.
+struct Reduction {
+  std::string partial;  // that operation
+  // Its arguments, for those of the whole; its output has no memory yet. Throws Error where the order would
+  // tell who computed what.
+  std::function<Arguments(const Arguments& whole)> divide;
+  // Writes the whole's outputs, once the partial results are there.
+  std::function<void(const Arguments& partial, const Arguments& whole)> combine;
+};
+
+void enlist_reduction(const std::string& operation, Reduction reduction);
+const Reduction* find_reduction(const std::string& operation);  // null: its result is not made so
+
+// Whether several devices can share an operation, one way or the other, and the rows that they divide.
+bool is_divisible(const std::string& operation);
+std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/report/fields.hpp"
 #include "tessera/report/scale.hpp"
+#include "tessera/report/shared_run.hpp"
 
 namespace tessera::report {
 namespace {
@@ -287,17 +288,19 @@ Document parse_document(const std::string& path, const std::string& text) {
     fail_file(path, fmt::format("its schema is {}, and this program reads {}", fields.whole("schema"),
                                 known_schema));
   out.kind = fields.needed_text("kind");
-  if (std::ranges::find(known_kinds, out.kind) == known_kinds.end())
-    fail_file(path,
-              out.kind == "run"
-                  ? "it holds a single run, of which there is nothing to draw: " + more_than_a_run(fields)
-                  : "its kind '" + out.kind + "' is not one that a report can show: those are " +
-                        fmt::format("{}", fmt::join(known_kinds, ", ")));
+  const bool shared = out.kind == "run" && !fields.array("timeline").empty();
+  if (!shared && std::ranges::find(known_kinds, out.kind) == known_kinds.end())
+    fail_file(path, out.kind == "run"
+                        ? "it holds a single run of one device, of which there is nothing to draw: " +
+                              more_than_a_run(fields)
+                        : "its kind '" + out.kind + "' is not one that a report can show: those are " +
+                              fmt::format("{}", fmt::join(known_kinds, ", ")));
   out.operation = fields.text("operation");
   const Json& devices = fields.array("devices");
   for (std::size_t i = 0; i < devices.size(); ++i)
     out.devices.push_back(device_of(path, Fields(path, at("devices", i), devices[i])));
   read_provenance(path, fields, out);
+  if (shared) return out.shared = read_shared(path, fields), out;
   if (out.kind == "study") {
     const Json& tables = fields.array("tables");
     for (std::size_t i = 0; i < tables.size(); ++i)

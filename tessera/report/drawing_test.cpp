@@ -5,6 +5,9 @@
 #include <cmath>
 #include <map>
 #include <regex>
+#include <set>
+#include <tuple>
+#include "tessera/core/error.hpp"
 #include "tessera/report/page.hpp"
 
 namespace tessera::report {
@@ -104,6 +107,63 @@ TEST(Drawing, EveryRungHasItsPointUnderTheRoof) {
         ridge * std::pow(up.second / up.first, (at(2) - at(4)) / (up.at_second - up.at_first));
     const Axis across{start, ridge, at(1), at(3), true};
     for (const auto& found : points) EXPECT_NEAR(std::stod(found[1]), across.at(flops / bytes), 0.5);
+  }
+}
+
+// A run of two devices: the second waits 1 ms, computes 3, and waits for the first, which ends at 8.
+constexpr const char* shared_run = R"({"schema": 1, "kind": "run", "operation": "product",
+  "parts": [{"device": {"label": "cuda:0"}, "parts": 2, "share": 0.75},
+            {"device": {"label": "cpu"}, "parts": 1, "share": 0.25, "lost": "it fell off the bus"}],
+  "timeline": [{"device": 0, "deed": "copy in", "part": 0, "first": 0, "last": 0.002},
+               {"device": 1, "deed": "compute", "part": 1, "first": 0.001, "last": 0.004},
+               {"device": 0, "deed": "compute", "part": 0, "first": 0.002, "last": 0.005},
+               {"device": 0, "deed": "copy out", "part": 0, "first": 0.006, "last": 0.008}]})";
+
+TEST(Drawing, ATimelineHasASpanForEachDeedAndForAllWaiting) {
+  const Document document = parse_document("run.json", shared_run);
+  using Span = std::tuple<std::string, double, double>;
+  const std::multiset<Span> wanted{{"copy in 0", 0, 2}, {"compute 0", 2, 5}, {"copy out 0", 6, 8},
+                                   {"wait", 5, 6},      {"compute 1", 1, 4}, {"wait", 0, 1},
+                                   {"wait", 4, 8}};
+  for (const double width : {wide, narrow}) {
+    const std::string text = drawing(document, "timeline", width);
+    const Axis axis = axis_across(text);
+    EXPECT_FALSE(axis.log);
+    static const std::regex span(
+        R"re(<rect x="([^"]*)" y="([^"]*)" width="([^"]*)" [^>]*class="bar[^>]*><title>([^\n<]*)\n([\d.]+) to ([\d.]+) ms)re");
+    std::multiset<Span> drawn;
+    std::map<std::string, std::set<std::string>> lanes;  // by height: what is in it
+    for (const auto& found : all_of(text, span)) {
+      const double from = std::stod(found[5]), to = std::stod(found[6]);
+      drawn.emplace(found[4], from, to);
+      lanes[found[2]].insert(found[4].str().substr(0, found[4].str().find_last_not_of("0123456789 ") + 1));
+      EXPECT_NEAR(std::stod(found[1]), axis.at(from), 0.3) << found[4];
+      EXPECT_NEAR(std::stod(found[1]) + std::stod(found[3]), axis.at(to), 0.3) << found[4];
+    }
+    EXPECT_EQ(drawn, wanted) << text;
+    EXPECT_EQ(lanes.size(), 6u);  // four of the first device, two of the second
+    for (const auto& [y, deeds] : lanes) EXPECT_EQ(deeds.size(), 1u) << y;
+    for (const char* label : {">cuda:0<", ">cpu<"}) EXPECT_NE(text.find(label), std::string::npos) << label;
+  }
+  const std::string html = page({document});
+  EXPECT_NE(html.find("cpu (device 1) waited longest: 62.5 %"), std::string::npos);
+  EXPECT_NE(html.find("cpu was given up: it fell off the bus."), std::string::npos);
+}
+
+TEST(Drawing, ADamagedTimelineIsAnErrorThatNamesThePlace) {
+  for (const auto& [right, wrong, place] :
+       {std::tuple{R"("device": 1,)", R"("device": 2,)", "timeline[1].device"},
+        {R"("first": 0.001)", R"("first": 0.1)", "timeline[1].last"},
+        {R"("first": 0.001)", R"("first": -1)", "timeline[1].first"},
+        {R"({"label": "cpu"})", R"({"name": "cpu"})", "parts[1].device.label"}}) {
+    std::string text = shared_run;
+    text.replace(text.find(right), std::string(right).size(), wrong);
+    try {
+      (void)parse_document("run.json", text);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(place), std::string::npos) << error.what();
+    }
   }
 }
 

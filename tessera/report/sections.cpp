@@ -8,6 +8,7 @@
 #include "tessera/report/escape.hpp"
 #include "tessera/report/page.hpp"
 #include "tessera/report/scale.hpp"
+#include "tessera/report/shared_run.hpp"
 
 namespace tessera::report {
 namespace {
@@ -177,6 +178,15 @@ Section studied_section(const Document& document) {
   return out;
 }
 
+Section shared_section(const Document& document) {
+  Section out;
+  out.kind = kind_of(document);
+  out.title = document.operation + " on several devices";
+  out.lede = timeline_sentence(document);
+  out.charts.push_back(timeline_chart(document));
+  return out;
+}
+
 // The serial rung of another device's ladder: what its ratios refer to, no ladder of its own.
 bool only_serial(const Group& group) { return std::ranges::all_of(group.rows, &Entry::serial); }
 
@@ -199,6 +209,7 @@ std::vector<Section> sections_of(const std::vector<Document>& documents) {
   std::vector<Section> out;
   for (const Document& document : documents) {
     if (document.kind == "study") out.push_back(studied_section(document));
+    else if (!document.shared.empty()) out.push_back(shared_section(document));
     else if (document.rows.empty()) out.push_back(plain_section(document));
     const auto groups = groups_of(document);
     for (const Group& group : groups)

@@ -7,25 +7,12 @@
 #include "tessera/core/parallel.hpp"
 #include "tessera/dist/split.hpp"
 #include "tessera/dist/tiles.hpp"
+#include "tessera/run/presumed_speed.hpp"
 
 namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Only what nobody has measured yet: a queue corrects it within a tile or two.
-double presumed_speed(const Device& device) {
-  constexpr double of_a_core = 5e10, of_an_executors_thread = 5e7, of_a_multiprocessor = 3e11;
-  switch (device.where) {
-    case Where::cpu:
-      return of_a_core * device.threads;
-    case Where::simt:
-      return of_an_executors_thread * device.threads;
-    case Where::cuda:
-      break;
-  }
-  return of_a_multiprocessor * device.processors;
-}
 
 dist::Tiling tiling_of(const Spread& spread) {
   // Where it is settled who does what, only the lost share of a device that fails depends on their number.
@@ -57,8 +44,9 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
     out_.shares.push_back({.plan = choose_on(device, operation, host, spread.request), .lost = {}});
   const Plan& first = out_.shares.front().plan;
   out_.same_bits = std::ranges::all_of(out_.shares, [&](const Share& share) {
-    return text_of(share.plan) == text_of(first) && !share.plan.variant->yardstick &&
-           division.same_bits(share.plan.device.where);
+    return !share.plan.variant->yardstick &&
+           (division.same_everywhere ||
+            (text_of(share.plan) == text_of(first) && division.same_bits(share.plan.device.where)));
   });
   choose_tiles();
   if (!spread.checkpoint.empty()) open_checkpoint();
@@ -69,6 +57,10 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
 Crew::~Crew() = default;
 
 void Crew::choose_tiles() {
+  if (spread_->whole) {
+    tiles_ = {division_->whole()};
+    return;
+  }
   const dist::Tiling tiling = tiling_of(*spread_);
   const std::size_t devices = spread_->devices.size();
   if (spread_->split.how != Split::How::shares) {
@@ -84,8 +76,8 @@ void Crew::choose_tiles() {
 }
 
 void Crew::open_checkpoint() {
-  checkpoint_.emplace(spread_->checkpoint, *operation_, *host_, *division_, text_of(out_.shares.front().plan),
-                      tiles_);
+  const std::string how = division_->same_everywhere ? "any" : text_of(out_.shares.front().plan);
+  checkpoint_.emplace(spread_->checkpoint, *operation_, *host_, *division_, how, tiles_);
   checkpoint_->restore();
   out_.same_bits = out_.same_bits && checkpoint_->same_bits();
   std::vector<Tile> left;
@@ -106,7 +98,7 @@ std::vector<double> Crew::work_of_tiles() const {
 void Crew::make_queue() {
   constexpr std::size_t in_flight = 1;
   using Dealing = dist::Queue::Dealing;
-  if (spread_->split.how != Split::How::shares) {
+  if (spread_->whole || spread_->split.how != Split::How::shares) {
     std::vector<double> speeds;
     for (const Device& device : spread_->devices) speeds.push_back(presumed_speed(device));
     const bool measured = spread_->split.how == Split::How::measured;
@@ -142,7 +134,7 @@ double Crew::now() const { return std::chrono::duration<double>(Clock::now() - s
 bool Crew::stopped() const { return spread_->stopped && spread_->stopped(); }
 
 Together Crew::work() {
-  start_ = Clock::now();
+  start_ = out_.started = Clock::now();
   {
     std::vector<std::jthread> threads;
     try {

@@ -31,6 +31,27 @@ void poison_outputs(const Arguments& host) {
   }
 }
 
+// One tile, which is the call itself.
+Division undivided(const Operation& operation, const Arguments& host) {
+  Division out;
+  out.rows = 1;
+  out.same_bits = [](Where) { return true; };
+  const double flops = operation.flops ? operation.flops(host) : 0;
+  out.flops = [flops](const Tile&) { return flops; };
+  out.part = [&host](const Tile&) { return host; };
+  return out;
+}
+
+Together work(const Operation& operation, const Arguments& host, const Spread& spread) {
+  const Divide* const divide = find_division(operation.name);
+  const Division division = divide != nullptr ? (*divide)(host) : undivided(operation, host);
+  Together out = Crew(operation, host, division, spread).work();
+  out.flops = division.flops(division.whole());
+  return out;
+}
+
+}  // namespace
+
 void check_faults(const Spread& spread) {
   for (const Fault& fault : spread.faults) {
     const std::string word =
@@ -42,8 +63,6 @@ void check_faults(const Spread& spread) {
       throw Error(word + ": nothing can poison " + device.label() + "; it takes a GPU");
   }
 }
-
-}  // namespace
 
 Split parse_split(const std::string& word) {
   if (word.empty() || word == "dynamic") return {};
@@ -61,20 +80,37 @@ Split parse_split(const std::string& word) {
   return out;
 }
 
-Together run_together(const Operation& operation, Arguments& host, const Spread& spread, bool check) {
-  const Divide* const divide = find_division(operation.name);
-  if (divide == nullptr)
+const Operation& computed_in_parts(const Operation& operation) {
+  if (find_division(operation.name) != nullptr) return operation;
+  const Reduction* const reduction = find_reduction(operation.name);
+  if (reduction == nullptr)
     throw Error(operation.name + " runs on one device: its result is not computed in parts");
+  return *find_operation(reduction->partial);
+}
+
+Together run_together(const Operation& operation, Arguments& host, const Spread& spread, bool check) {
+  if (spread.whole && spread.in_workers() && find_division(operation.name) == nullptr)
+    throw Error(operation.name +
+                " runs in this process: --protect and --fault are for what is computed in parts");
+  const Operation& computed = spread.whole ? operation : computed_in_parts(operation);
   if (spread.devices.empty()) throw Error("no device is named");
   refuse_overlaps(host);
   check_faults(spread);
   Together memory;
   give_memory_to_outputs(host, memory, spread.in_workers());
   if (check) poison_outputs(host);
-  const Division division = (*divide)(host);
-  Together out = Crew(operation, host, division, spread).work();
+  const Reduction* const reduction = &computed == &operation ? nullptr : find_reduction(operation.name);
+  Together out;
+  if (reduction != nullptr) {
+    Arguments partial = reduction->divide(host);
+    Together partials;
+    give_memory_to_outputs(partial, partials, spread.in_workers());
+    out = work(computed, partial, spread);
+    if (out.complete) reduction->combine(partial, host);
+  } else {
+    out = work(operation, host, spread);
+  }
   out.outputs = std::move(memory.outputs);
-  out.flops = division.flops(division.whole());
   if (!out.complete) return out;
   if (operation.tell) operation.tell(host, out.values);
   if (check) out.verdict = verify(operation, host);

@@ -2,6 +2,7 @@
 // One call on several devices at once, alike or not: its result in tiles, each computed whole by one of them,
 // straight into the result. On the host's devices and in one process.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ struct Spread {
   std::vector<Device> devices;
   Request request = {};  // its device does not count
   Split split = {};
+  bool whole = false;             // the result is one tile, on one device
   std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
   // Devices in processes of their own, and each tile checked before it counts: a device that dies, hangs or
   // computes wrongly loses nothing. (Faults alone mean such processes, too.)
@@ -48,6 +50,9 @@ struct Spread {
   bool in_workers() const { return protect || !faults.empty(); }
 };
 
+// Throws Error for faults of devices that are not in the list, or that such a device cannot have.
+void check_faults(const Spread& spread);
+
 // What one device did.
 struct Share {
   Plan plan;
@@ -62,6 +67,7 @@ struct Share {
 struct Together {
   std::vector<Share> shares;             // in the order of the devices
   std::map<std::string, Array> outputs;  // those that `host` had no memory for
+  std::chrono::steady_clock::time_point started;  // of the timeline
   double seconds = 0;                    // from the first copy to the last
   double flops = 0;
   bool complete = true;           // it was not stopped
@@ -73,6 +79,10 @@ struct Together {
   std::optional<Verdict> verdict;  // with `check`
   Values values;
 };
+
+// The operation that the devices compute: `operation`, or that of its partial results. Throws Error for one
+// whose result is not computed in parts.
+const Operation& computed_in_parts(const Operation& operation);
 
 // As run(), which see. Throws Error for an operation whose result cannot be cut, and when no device is left.
 Together run_together(const Operation& operation, Arguments& host, const Spread& spread, bool check = false);

@@ -109,6 +109,11 @@ Answer of_scaled(const Integrand& f, const Range& range, const Tolerance& tolera
   };
   small.values = smaller(f.values);
   small.errors = smaller(f.errors);
+  if (f.in_double)
+    small.in_double = [&f, excess](std::span<const double> x, std::span<double> y) {
+      f.in_double(x, y);
+      for (double& value : y.first(x.size())) value = std::ldexp(value, -excess);
+    };
   const Tolerance within{tolerance.relative, std::ldexp(tolerance.absolute, -excess)};
   Answer out = Chooser(small, range, within, limits, points).run();
   for (double* number : {&out.value, &out.truncation, &out.rounding, &out.magnitude})

@@ -91,6 +91,10 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
     const Features found = f.features(up);
     cuts.insert(cuts.end(), found.breaks.begin(), found.breaks.end());
     cuts.insert(cuts.end(), found.needles.begin(), found.needles.end());
+    // Beside a long cell's outermost point a peak is over.
+    constexpr double around = 8;
+    for (std::size_t i = 0; i < found.needles.size() && rule == "gauss_kronrod"; ++i)
+      for (const double side : {-around, around}) cuts.push_back(found.needles[i] + side * found.widths[i]);
   }
   Answer out = of_one(rule, f, up, tolerance, limits, cuts);
   if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include "ops/integrate/rules/equidistant.hpp"
-#include "ops/integrate/rules/tail.hpp"
 #include "ops/integrate/rules/value_errors.hpp"
 
 namespace tessera::quadrature {
@@ -86,6 +85,8 @@ Answer Chooser::run() {
   if (!done)
     while (!attempt()) {
     }
+  if (sampler_.integrand().in_double && answer_.reason == Reason::roundoff)
+    say("f changes between neighbouring numbers of f32, or is rounded there: --element f64 may resolve it");
   say(fmt::format("before, {} points looked for peaks, breaks and holes", looked));
   if (!charged_) {
     const bool converged = answer_.converged();
@@ -213,96 +214,6 @@ std::string Chooser::shape_words() const {
         "endpoint error of the trapezoid sum falls as h^{:.2g}: tanh-sinh, {} points on one core", p,
         first_points_);
   return fmt::format("smooth: tanh-sinh, {} points on one core", first_points_);
-}
-
-// One half-infinite tail that swings for ever; `end` becomes the zero from which on it is integrated.
-bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how) {
-  const Range& range = sampler_.range();
-  double base = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
-  for (const double x : points_) base = direction < 0 ? std::fmin(base, x) : std::fmax(base, x);
-  const Tail tail = tail_of(sampler_, base, direction);
-  if (tail.zeros.empty()) return true;
-  const Answer rough = between_zeros(sampler_, tail, infinity);
-  const double allowed = tolerance_.of(rough.magnitude) / 8;
-  const Answer one = between_zeros(sampler_, tail, allowed);
-  if (one.without_limit()) {
-    say(one.reason == Reason::diverges ? "the tail swings and does not fade"
-                                       : "the tail swings, and whether it fades is not seen");
-    give_up(one, one.reason, direction * infinity);
-    return false;
-  }
-  const bool regular = !std::isnan(tail.gap);
-  const Answer other =
-      regular ? ooura_mori(sampler_, tail, allowed) : between_middles(sampler_, tail, allowed);
-  sum.value += one.value;
-  sum.truncation += std::fmax(one.truncation, std::fabs(one.value - other.value));
-  sum.rounding += one.rounding;
-  sum.magnitude += one.magnitude;
-  end = tail.start;
-  how = regular ? fmt::format(
-                      "its zeros are {:.6g} apart: the epsilon algorithm from zero to zero, and Ooura-Mori",
-                      tail.gap)
-                : "its zeros draw near or apart: the epsilon algorithm from zero to zero, and between their "
-                  "middles";
-  return true;
-}
-
-// What lies before the tails is finite, or does not swing.
-Answer Chooser::before_tails(const Range& rest) {
-  const Range& range = sampler_.range();
-  Integrand inner = sampler_.integrand();
-  inner.features = {};
-  const auto tell = [&](std::span<const double> x, std::span<const double> distance, double* told) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double d = distance[i];  // exact where an end is still the old one
-      const bool exact = d >= 0 ? rest.lower == range.lower : rest.upper == range.upper;
-      told[i] = exact ? d : range.distance(x[i]);
-    }
-  };
-  if (inner.errors)
-    inner.errors = [&](std::span<const double> x, std::span<const double> distance, std::span<double> error) {
-      std::vector<double> told(x.size());
-      tell(x, distance, told.data());
-      sampler_.integrand().errors(x, told, error);
-    };
-  inner.values = [&](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
-    double told[256];
-    for (std::size_t done = 0; done < x.size(); done += 256) {
-      const std::size_t n = std::min<std::size_t>(256, x.size() - done);
-      tell(x.subspan(done, n), distance.subspan(done, n), told);
-      if (!sampler_(x.subspan(done, n), {told, n}, y.subspan(done, n)))
-        std::fill(y.begin(), y.end(), nothing);
-    }
-  };
-  Limits limits = limits_;
-  limits.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler_.evaluations());
-  return Chooser(inner, rest, {tolerance_.relative / 4, tolerance_.absolute / 4}, limits, points_).run();
-}
-
-bool Chooser::by_tail() {
-  const Range& range = sampler_.range();
-  if (range.finite()) return false;
-  Answer sum;
-  sum.value = sum.truncation = 0;
-  double from = range.lower, to = range.upper;
-  std::string how;
-  if (std::isinf(from) && !add_tail(-1, from, sum, how)) return true;
-  if (std::isinf(to) && !add_tail(1, to, sum, how)) return true;
-  if (how.empty() || !(from < to)) return false;
-  const Answer head = before_tails({from, to});
-  charged_ = true;
-  sum.value += head.value;
-  sum.truncation += head.truncation;
-  sum.rounding += head.rounding;
-  sum.magnitude += head.magnitude;
-  sum.rule = "epsilon";
-  const double allowed = tolerance_.of(sum.value);
-  Reason reason = Reason::converged;
-  if (!(sum.error() <= allowed))
-    reason =
-        head.converged() ? sum.rounding > allowed / 2 ? Reason::roundoff : Reason::doubtful : head.reason;
-  say("the tail swings; " + how + "; before it: " + head.why);
-  return give_up(sum, reason, head.where);
 }
 
 }  // namespace tessera::quadrature

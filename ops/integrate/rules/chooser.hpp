@@ -31,10 +31,14 @@ class Chooser {
   bool mend_stuck(double x);
   bool by_tail();
   bool add_tail(int direction, double& end, Answer& sum, std::string& how);
+  bool add_through_windows(double base, int direction, double& end, Answer& sum, std::string& how);
   Answer before_tails(const Range& rest);
 
   int swinging_cells();
-  double narrow_down(Track& track, std::size_t number, const Witnesses& witnesses);
+  struct Left {
+    double beyond = 0, unseen = 0;  // by a rule's points, by the numbers of its type
+  };
+  Left narrow_down(Track& track, std::size_t number, const Witnesses& witnesses);
   Answer bisect(const std::vector<Piece>& pieces, Pair pair, double split, int first_cells,
                 double tolerance_factor, Stuck* stuck = nullptr);
   std::vector<Piece> pieces() const { return cut(sampler_.range(), points_); }

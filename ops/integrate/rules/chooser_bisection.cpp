@@ -18,9 +18,10 @@ int Chooser::swinging_cells() {
 }
 
 // To where f counts, by the first rule's points or by what was seen before; gives what lies beyond.
-double Chooser::narrow_down(Track& track, std::size_t number, const Witnesses& witnesses) {
+Chooser::Left Chooser::narrow_down(Track& track, std::size_t number, const Witnesses& witnesses) {
   const DoubleExponential seen(sampler_, track.piece);
-  if (seen.trouble() != Reason::converged) return 0;
+  const double unseen = seen.unseen(0) + seen.unseen(1);
+  if (seen.trouble() != Reason::converged) return {0, unseen};
   double reach[2];
   for (const int side : {0, 1}) {
     const double witnessed = witnesses.outermost(number, side, unit * seen.magnitude());
@@ -29,7 +30,7 @@ double Chooser::narrow_down(Track& track, std::size_t number, const Witnesses& w
   }
   track.from = -reach[0];
   track.to = reach[1];
-  return seen.beyond(0) + seen.beyond(1);
+  return {seen.beyond(0) + seen.beyond(1), unseen};
 }
 
 // Gauss-Kronrod from other points, in the variable of the double exponential rule; where f swings all over
@@ -42,16 +43,21 @@ Answer Chooser::bisect(const std::vector<Piece>& parts, Pair pair, double split,
   for (const Piece& piece : parts)
     tracks.push_back(swings > 0 ? Track::direct(piece) : Track::transformed(piece, sampler_.range()));
   const Witnesses witnesses(seen_, tracks);
-  double beyond = 0;
-  for (std::size_t i = 0; i < parts.size() && swings == 0; ++i)
-    beyond += narrow_down(tracks[i], i, witnesses);
+  Left left;
+  for (std::size_t i = 0; i < parts.size() && swings == 0; ++i) {
+    const Left of_one = narrow_down(tracks[i], i, witnesses);
+    left.beyond += of_one.beyond;
+    left.unseen += of_one.unseen;
+  }
   // For one run: what it cannot do then, more will seldom do.
   const std::int64_t most = std::max<std::int64_t>(1'500'000, limits_.evaluations / 10);
   const std::int64_t whole = sampler_.allow(std::min(limits_.evaluations, sampler_.evaluations() + most));
   Tolerance tolerance{tolerance_.relative * tolerance_factor, tolerance_.absolute * tolerance_factor};
   Stuck told;
   Answer out = adaptive(sampler_, tracks, tolerance, {pair, split, first_cells, &witnesses}, &told);
-  out.truncation += beyond;
+  out.truncation += left.beyond;
+  out.rounding += left.unseen;
+  if (out.converged() && !(out.error() <= tolerance_.of(out.value))) out.reason = Reason::roundoff;
   missed_ = told.missed;
   if (stuck != nullptr) *stuck = told;
   sampler_.allow(whole);
@@ -119,7 +125,7 @@ bool Chooser::by_bisection(const Answer& first) {
 bool Chooser::without_claim(const Answer& first, const Answer& second, const Stuck& stuck) {
   if (by_tail()) return true;
   if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.without_limit();
-  const bool doubt = first.converged() || second.converged();
+  const bool capped = sampler_.exhausted(), doubt = first.converged() || second.converged();
   Answer better = first.error() < second.error() ? first : second;
   better.truncation = std::fmax(better.truncation, std::fabs(first.value - second.value));
   if (!doubt && (second.reason == Reason::evaluations || second.reason == Reason::unresolved))
@@ -128,7 +134,7 @@ bool Chooser::without_claim(const Answer& first, const Answer& second, const Stu
   if (doubt &&
       (better.magnitude < 0.5 * least_magnitude(seen_) || better.error() <= tolerance_.of(better.value)))
     better.truncation = infinity;
-  return give_up(better, doubt ? Reason::doubtful : second.reason, second.where);
+  return give_up(better, doubt ? Reason::doubtful : capped ? sampler_.cap() : second.reason, second.where);
 }
 
 // Two rules that cannot do better: what they differ by is rounding, too.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/double_exponential.hpp"
 #include <algorithm>
-#include "ops/integrate/rules/fading.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
 #include <numbers>
 
@@ -32,29 +31,12 @@ Sums weigh(std::span<const double> weight, std::span<const double> y) {
   return {(s[0] + s[1]) + (s[2] + s[3]), (a[0] + a[1]) + (a[2] + a[3])};
 }
 
-// Whether f changes its sign again and again up to the outermost point, or near it. Once, further in, is a
-// zero.
-bool swings(std::span<const double> y, bool outwards) {
-  constexpr std::size_t near = 4;
-  std::size_t changes = 0;
-  for (std::size_t i = 1; i < y.size(); ++i)
-    if ((y[i] < 0) != (y[i - 1] < 0)) {
-      if (outwards || i + near > y.size()) return true;
-      ++changes;
-    }
-  return changes > 1;
-}
-
-double largest(std::span<const double> y) {
-  double out = 0;
-  for (const double value : y) out = std::fmax(out, std::fabs(value));
-  return out;
-}
-
 }  // namespace
 
 DoubleExponential::DoubleExponential(Sampler& sampler, const Piece& piece, int levels)
     : sampler_(sampler), variable_(piece, sampler.range()), levels_(std::min(levels, deepest_level)) {
+  if (sampler.integrand().in_double)
+    for (const int side : {0, 1}) see_between_numbers(side);
   first_pass();
 }
 
@@ -65,16 +47,8 @@ bool DoubleExponential::blind_matters(int side) const {
 
 double DoubleExponential::rounding() const {
   // Weights and distances are off by some units themselves, and sums by one for each addition of a lane.
-  return 16 * unit * magnitude() + unit * (spoiled(variation_, squares_) + hidden_);
+  return 16 * unit * magnitude() + unit * (spoiled(variation_, squares_) + hidden_) + unseen_[0] + unseen_[1];
 }
-
-// Both sides at the first step, one behind the other, and the middle last.
-struct DoubleExponential::First {
-  static constexpr std::size_t most = 64;
-  double x[most], distance[most], weight[most], y[most], term[most];
-  double own[most];  // the distance to the piece's end, not the range's
-  std::size_t from[2], size[2], middle;
-};
 
 void DoubleExponential::gather(First& first) const {
   std::size_t count = 0;
@@ -85,6 +59,7 @@ void DoubleExponential::gather(First& first) const {
     const std::size_t from = first.from[side] = count;
     std::size_t size = nodes.distance.size();
     while (size > 0 && !(nodes.distance[size - 1] > blind)) --size;
+    while (first_step * static_cast<double>(size) > variable_.reach(side)) --size;
     for (std::size_t j = 0; j < size; ++j) {
       first.distance[from + j] = nodes.distance[j];
       first.own[from + j] = nodes.distance[j] * length;
@@ -190,126 +165,7 @@ void DoubleExponential::settle(int side, const First& first) {
   if (last == size) cut_[side] = reach;
   else cut_[side] = std::min(reach, first_step * double(to_the_end ? last : last + 1));
   if (to_the_end && last > 1) find_beyond(side, first, last - 1);
-  if (!to_the_end && blind_matters(side)) beyond_[side] = at_the_top(side);
-}
-
-// Where f is the same at the numbers before the end of a piece, nothing is hidden between them: points may
-// lie there, too. Asked only where that much is at stake.
-bool DoubleExponential::see_to_the_end(int side, double height) {
-  if (sampler_.range().single()) return false;  // its numbers are not these
-  if (!(variable_.blind(side) * height > 1e-13 * first_step * sum_abs_)) return false;
-  constexpr int steps = 8;
-  const double end = end_of(side), inwards = side == 0 ? infinity : -infinity;
-  double x[steps + 2], y[steps + 2];
-  x[0] = std::nextafter(end, -inwards);
-  x[1] = end;
-  for (int i = 2; i < steps + 2; ++i) x[i] = std::nextafter(x[i - 1], inwards);
-  const bool limit = variable_.is_end(side);
-  if (limit) x[0] = end;
-  if (!sampler_({x, steps + 2}, {y, steps + 2})) return false;
-  const auto differs = [&](double value) { return !(std::fabs(value - height) <= 1e-3 * height); };
-  for (int i = 2; i < steps + 2; ++i)
-    if (differs(std::fabs(y[i]))) return false;
-  // A jump lies between two numbers, nobody knows where.
-  if (!limit && (differs(std::fabs(y[0])) || differs(std::fabs(y[1]))))
-    hidden_ += 2 * height * std::fabs(end);
-  variable_.stay_inside(side);
-  return again_ = true;
-}
-
-// Whether the integrand tells that no digit of a value is right.
-bool DoubleExponential::is_noise(double x, double distance, double y) const {
-  const Integrand& f = sampler_.integrand();
-  if (!f.errors) return false;
-  double error = 0;
-  f.errors({&x, 1}, {&distance, 1}, {&error, 1});
-  return !(error < std::fabs(y) / 4);
-}
-
-// The |t| where x is no longer told from the end.
-double DoubleExponential::blind_reach(int side) const {
-  const double ratio = variable_.blind(side) / variable_.length();
-  if (!(ratio < 0.25)) return first_step;
-  const double u =
-      -std::log(ratio) / (variable_.shape() == Shape::between ? std::numbers::pi : std::numbers::pi / 2);
-  return std::min(variable_.reach(), std::asinh(u));
-}
-
-// What a peak at the end brings that is so narrow that no point is told from its top; 0 where it has none.
-double DoubleExponential::at_the_top(int side) {
-  const double top = std::fabs(sampler_.at(end_of(side)));
-  return std::isfinite(top) ? 2 * top * variable_.blind(side) : 0;
-}
-
-// Beyond the outermost point f goes on as the power of the distance that the last points show.
-void DoubleExponential::find_beyond(int side, const First& first, std::size_t last) {
-  const double* const distance = first.own + first.from[side];
-  const double* const y = first.y + first.from[side];
-  const double d1 = std::fabs(distance[last]), d0 = std::fabs(distance[last - 1]);
-  const double f1 = std::fabs(y[last]), f0 = std::fabs(y[last - 1]);
-  const bool outwards = d1 > d0, blind = blind_matters(side);
-  if (blind && (f1 == 0 || f0 == 0)) beyond_[side] = std::fmax(at_the_top(side), 2 * f1 * d1);
-  if (f1 == 0 || f0 == 0) return;
-  if (swings({y + last / 2, last + 1 - last / 2}, outwards)) {
-    // Its power says nothing. If it does not grow towards the end, no more than its size is left there.
-    const double size = largest({y + last / 2, last - 1 - last / 2});
-    if (!outwards && std::fmax(f1, f0) <= 4 * size) {
-      beyond_[side] = 4 * size * (blind ? std::fmin(d1, variable_.blind(side)) : d1);
-      return;
-    }
-    trouble_ = Reason::unresolved;
-    where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
-    beyond_[side] = infinity;
-    return;
-  }
-  const double power = std::log(f1 / f0) / std::log(d1 / d0);  // f ~ d^power
-  exponent_[side] = -power;
-  const double margin = outwards ? -(power + 1) : power + 1;  // > 0: integrable
-  // One step may be a jump's, or rounding's: what grows like a power did so before.
-  if (!outwards && margin < 0.2 && last >= 2 && std::fabs(y[last - 2]) >= f0) {
-    beyond_[side] = 4 * std::fmax(f1, f0) * d1;
-    return;
-  }
-  // A peak as narrow as f32 is blind grows like a power, too, but not on to the end.
-  const double reach = variable_.blind(side);
-  if (const double top = sampler_.range().single() && blind && margin < 4e-3 ? at_the_top(side) : 0;
-      top > 0 && top <= 4 * reach * f1 * std::pow(std::fmax(1, d1 / reach), -power)) {
-    beyond_[side] = top + 2 * f1 * d1;
-    return;
-  }
-  if (margin < (blind ? 4e-3 : 1e-7)) {
-    const std::size_t outermost = first.from[side] + last;
-    trouble_ = is_noise(first.x[outermost], first.distance[outermost], y[last]) ? Reason::roundoff
-               : blind && margin > -0.2                                         ? Reason::may_diverge
-                                                                                : Reason::diverges;
-    where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
-    beyond_[side] = infinity;
-    return;
-  }
-  if (blind && std::fabs(power) < 0.05 && see_to_the_end(side, f1)) return;
-  const double lasting = margin < 0.2 ? lasting_margin(side, first, last, margin) : margin;
-  if (!(lasting > 0)) {
-    trouble_ = Reason::may_diverge;
-    where_ = outwards ? (side == 0 ? -infinity : infinity) : end_of(side);
-    beyond_[side] = infinity;
-    return;
-  }
-  const double missed = blind ? std::pow(std::fmin(1, variable_.blind(side) / d1), margin) : 1;
-  beyond_[side] = (margin < 0.2 ? 4 : 1) * f1 * d1 * missed / lasting;
-}
-
-// The margin of a power that would leave as much as f does, which may fall as a power of the logarithm only.
-double DoubleExponential::lasting_margin(int side, const First& first, std::size_t last,
-                                         double margin) const {
-  const double* const distance = first.own + first.from[side];
-  const double* const y = first.y + first.from[side];
-  const auto away = [&](std::size_t j) { return std::log(std::fabs(distance[j])); };
-  std::size_t j = last - 1;  // where the logarithm is half of what it is at last
-  while (j > 1 && std::fabs(away(j)) > std::fabs(away(last)) / 2) --j;
-  const double step = away(j) - away(j - 1), power = std::log(std::fabs(y[j] / y[j - 1])) / step;
-  if (!std::isfinite(power)) return margin;
-  const double apart = std::fabs(away(last) + away(last - 1) - away(j) - away(j - 1)) / 2;
-  return lasting_slope(step > 0 ? -(power + 1) : power + 1, margin, apart);
+  if (!to_the_end && blind_matters(side) && !narrow_[side]) beyond_[side] = at_the_top(side);
 }
 
 // Points from … from + count of this level on one side.

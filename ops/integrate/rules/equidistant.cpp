@@ -8,10 +8,11 @@
 namespace tessera::quadrature {
 namespace {
 
-// An exponent near a multiple of 1/2 is that multiple: rounding and later terms blur the last digits.
-double snapped(double p) {
+// An exponent near a multiple of 1/2 that still moves is that multiple: rounding and later terms blur the
+// last digits. One that stays where it is, such as 1.04, is none.
+double snapped(double p, double moved) {
   const double near = std::round(2 * p) / 2;
-  return std::fabs(p - near) < 0.05 ? near : p;
+  return std::fabs(p - near) < std::fmin(0.05, 8 * moved + 1e-6) ? near : p;
 }
 
 struct Elimination {
@@ -59,8 +60,9 @@ Elimination eliminate(std::vector<double> column) {
     const double earlier = exponent(column[n - 4], column[n - 3], column[n - 2]);
     if (std::isnan(p) || !(std::fabs(p - earlier) < 0.02 * p) || p < 0.05) break;
     const double factor_then = std::exp2(p - drift_of(column)) - 1;
-    const bool fitted = snapped(p) == p;
-    p = snapped(p);
+    const double near = snapped(p, std::fabs(p - earlier)), as_seen = std::exp2(p) - 1;
+    const bool fitted = near == p;
+    p = near;
     if (std::isnan(out.first)) out.first = p;
     const double factor = std::exp2(p) - 1;
     std::vector<double> next;
@@ -68,8 +70,9 @@ Elimination eliminate(std::vector<double> column) {
     // Two entries may agree by chance: none is trusted far beyond what the elimination itself moved. Those
     // that the power was fitted to agree anyway.
     const double moved = std::fabs(next.back() - column.back());
-    const double wrong = fitted ? (factor_then > 0 ? std::fabs(1 - factor / factor_then) : infinity) : 0;
-    const double error = std::fmax(told(next), std::fmax(0.02, wrong) * moved);
+    const double seen = fitted ? factor_then : as_seen;  // x^-0.48 leaves h^0.52, which is not h^0.5
+    const double wrong = seen > 0 ? std::fabs(1 - factor / seen) : infinity;
+    const double error = std::fmax(told(next), std::fmax(0.03, wrong) * moved);
     if (!(error < out.error)) break;
     out.value = next.back();
     out.error = error;

@@ -182,6 +182,11 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
   }
   out.errors = [programs](std::span<const double> x, std::span<const double> distance,
                           std::span<double> error) { find_errors(*programs, x, distance, error); };
+  if (programs->single)
+    out.in_double = [programs](std::span<const double> x, std::span<double> y) {
+      const formula::Input<double> input{x.data()};
+      formula::evaluate_many<double>(programs->plain, {&input, 1}, x.size(), y.data());
+    };
   out.knows[0] = programs->lower_exact;
   out.knows[1] = programs->upper_exact;
   out.features = [tree, variable](const Range& within) { return features_of(tree, variable, within); };

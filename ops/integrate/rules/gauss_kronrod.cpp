@@ -77,13 +77,15 @@ class Adaption {
 template <std::size_t half>
 bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   constexpr std::size_t count = 2 * half - 1;
+  const Track& track = tracks_[cell.track];
+  const double digitless = track.least_told();
   double t[count], x[count], distance[count], weight[count], y[count];
   const double middle = 0.5 * (cell.from + cell.to), radius = 0.5 * (cell.to - cell.from);
   for (std::size_t i = 0; i < half; ++i) {
     t[i] = middle - radius * nodes.x[i];
     t[count - 1 - i] = middle + radius * nodes.x[i];
   }
-  tracks_[cell.track].map(variables_[cell.track], sampler_.range(), t, x, distance, weight);
+  track.map(variables_[cell.track], sampler_.range(), t, x, distance, weight);
   if (!sampler_({x, count}, {distance, count}, {y, count})) return false;
   const auto& differences = Differences<half>::of(nodes);
   double kronrod = 0, magnitude = 0, apart[Differences<half>::count] = {};
@@ -109,7 +111,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
     if (k < edge_nodes) cell.edge[i == k ? 0 : 1] += outwards[k] * term;
     if (k < 3) outer[i == k ? 0 : 1][k] = term;
     if (i == 0) continue;
-    double place = std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
+    double place = std::fmax(digitless, std::fmin(std::fabs(x[i]), std::fabs(x[i - 1])));
     if (knows[distance[i] < 0 ? 1 : 0])
       place = std::min({place, std::fabs(distance[i]), std::fabs(distance[i - 1])});
     const double moved = std::fabs(y[i] - y[i - 1]) * place;

@@ -54,6 +54,8 @@ struct Integrand {
   std::function<Features(const Range&)> features = {};  // optional
   // Optional: how far each value may be off by the integrand's own rounding, the abscissa being exact.
   Values errors = {};
+  // Optional, where values are computed in f32: the same in f64, from x alone.
+  std::function<void(std::span<const double> x, std::span<double> y)> in_double = {};
   std::optional<double> constant = {};  // its value, if it is the same everywhere
 };
 

@@ -29,6 +29,11 @@ Track Track::transformed(const Piece& piece, const Range& range) {
   return {piece, Through::double_exponential, -reach, reach};
 }
 
+double Track::least_told() const {
+  const bool half = piece.shape() == Shape::above || piece.shape() == Shape::below;
+  return through == Through::directly && half ? 1 : 0;
+}
+
 void Track::map(const Variable& variable, const Range& range, std::span<const double> t, std::span<double> x,
                 std::span<double> distance, std::span<double> weight) const {
   if (through == Through::double_exponential) return variable.map(t, x, distance, weight);

@@ -20,6 +20,8 @@ struct Track {
   static Track direct(const Piece& piece);
   static Track transformed(const Piece& piece, const Range& range);
 
+  // x nearer to 0 has the digits of this number: where it is made of 1 - t, those of t near 1 are all it has.
+  double least_told() const;
   void map(const Variable& variable, const Range& range, std::span<const double> t, std::span<double> x,
            std::span<double> distance, std::span<double> weight) const;
   // The variable at x, and dx/dt there.

@@ -121,6 +121,12 @@ double Variable::blind(int side) const {
   return std::isinf(end) ? 0 : 2 * range_.rounding * std::fabs(end);
 }
 
+double Variable::reach(int side) const {
+  constexpr double last_single = 4.72;  // exp(pi/2 sinh t) is the largest number of f32 a little further out
+  const bool infinite = std::isinf(side == 0 ? piece_.lower : piece_.upper);
+  return infinite && range_.single() ? std::fmin(reach_, last_single) : reach_;
+}
+
 void Variable::stay_inside(int side) {
   inside_[side] = true;
   nearest_[side] =

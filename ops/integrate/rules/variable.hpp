@@ -52,6 +52,7 @@ class Variable {
   Variable(const Piece& piece, const Range& range);
 
   double reach() const { return reach_; }  // t runs over [-reach, reach]
+  double reach(int side) const;            // up to where the type has numbers
   Shape shape() const { return shape_; }
   const Piece& piece() const { return piece_; }
   double length() const { return length_; }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integral as several devices compute it: sums of segments of its strips, joined in the one order that
+// each of them alone would have.
+#include "asked.hpp"
+#include "ops/strip_sums/strip_sums.hpp"
+#include "strips_words.hpp"
+#include "tessera/core/division.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::integration {
+namespace {
+
+constexpr const char* partial = "strip_sums";
+
+void check(const Arguments& arguments) {
+  if (has_samples(arguments)) throw Error("samples are integrated on one device");
+  if (asks_for_rule(arguments))
+    throw Error(
+        "a rule that decides by what it has seen runs on one device; several share a sum of --strips");
+  if (!has_fixed_order(sum_named(arguments.text("sum"))))
+    throw Error("--sum " + arguments.text("sum") +
+                " adds in the order of one device; several have one device's bits by pairwise, "
+                "double_float or exact");
+  if (!arguments.text("most-seconds").empty()) throw Error("--most-seconds is for one device");
+}
+
+Arguments divide(const Arguments& whole) {
+  check(whole);
+  Arguments::Words words;
+  for (const char* name : {"FORMULA", "LIMITS", "sum", "abscissa", "scale-at"})
+    words[name] = whole.text(name);
+  words["strips"] = std::to_string(setting_of(whole).strips);
+  return {find_operation(partial)->signature, whole.element(), {}, words};
+}
+
+template <class T>
+T joined(const Problem<T>& p, const ArrayView& sums) {
+  if (p.sum == Sum::exact) {
+    Exact<T> total;
+    for (std::int64_t i = 0; i < sums.extents[0]; ++i) {
+      const auto* const half = static_cast<const std::int32_t*>(sums.data) + i * sums.strides[0];
+      std::int64_t word[Exact<T>::words];
+      for (int k = 0; k < Exact<T>::words; ++k)
+        word[k] = (std::int64_t{half[2 * k + 1]} << 32) | static_cast<std::uint32_t>(half[2 * k]);
+      total.add_stored(word);
+    }
+    total.carry();
+    return p.concluded(total);
+  }
+  Tree<T> tree(p.sum);
+  for (std::int64_t i = 0; i < sums.extents[0]; ++i) {
+    const auto* const pair = static_cast<const T*>(sums.data) + i * sums.strides[0];
+    tree.add({pair[0], pair[1]});
+  }
+  return p.concluded(tree.sum());
+}
+
+void combine(const Arguments& sums, const Arguments& whole) {
+  const auto conclude = [&]<class T>(T) {
+    const auto p = Problem<T>::of(whole);
+    *p.result = joined(p, sums.array("sums"));
+  };
+  if (whole.element() == Element::f32) conclude(float());
+  else conclude(double());
+}
+
+[[maybe_unused]] const bool enlisted = (enlist_reduction("integrate", {partial, divide, combine}), true);
+
+}  // namespace
+}  // namespace tessera::integration

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of an operation's own command: its arguments, and what all operations know.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+#include "tessera/cli/files.hpp"
+#include "tessera/cli/together.hpp"
+#include "tessera/cli/words.hpp"
+
+namespace tessera::cli {
+
+struct OperateOptions {
+  std::vector<std::string> positionals, outputs;
+  std::string device = "auto", variant, tuning, element, json, study;
+  bool check = false, no_cache = false, distributed = false;
+  FileOptions files;
+  TogetherOptions together;
+  std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
+};
+
+std::string about(const Operation& operation);  // for its help
+void declare(Words& words, const Operation& operation, OperateOptions& options);
+
+}  // namespace tessera::cli

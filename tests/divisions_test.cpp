@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operation that several devices can share, in parts that unlike devices compute: the bits of one
+// device alone.
+#include <gtest/gtest.h>
+#include <cstring>
+#include "tessera/core/division.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/run.hpp"
+#include "tessera/run/spread.hpp"
+
+namespace tessera {
+namespace {
+
+using Bytes = std::vector<char>;
+
+Bytes bytes_of_outputs(const Arguments& arguments) {
+  Bytes out;
+  for (const Parameter* p : arguments.signature().of(Parameter::Kind::output)) {
+    const Array packed = packed_copy(arguments.array(p->name));
+    const char* const first = packed.as<char>();
+    out.insert(out.end(), first, first + packed.view().bytes());
+  }
+  return out;
+}
+
+void compute(const Device& device, const Operation& operation, const Arguments& part) {
+  Placed placed(choose_on(device, operation, part, {.cached = false}), part);
+  placed.upload();
+  placed.launch();
+  placed.fetch();
+}
+
+std::vector<const Operation*> divided_without_a_word_about_variants() {
+  std::vector<const Operation*> out;
+  for (const Operation& operation : operations()) {
+    const Divide* const divide = find_division(operation.name);
+    if (divide == nullptr) continue;
+    for (const Case& tried : operation.cases) try {
+        const Inputs inputs(operation, operation.elements.front(), tried, 1);
+        if ((*divide)(inputs.arguments()).same_everywhere) out.push_back(&operation);
+        break;
+      } catch (const Error&) {
+        continue;  // this one is not cut
+      }
+  }
+  return out;
+}
+
+// A few granules, or less where a cut may lie anywhere: pictures are cut between any two rows.
+std::vector<Tile> tiles_of(const Division& division) {
+  constexpr std::int64_t few = 5;
+  std::vector<Tile> out;
+  for (std::int64_t row = 0; row < division.rows; row += few)
+    out.push_back({{row, std::min(row + few, division.rows)}, {0, division.cols}, {0, division.depth}});
+  return out;
+}
+
+std::string text_of(const Case& tried) {
+  std::string out;
+  for (const auto& [name, size] : tried.dims) out += name + "=" + std::to_string(size) + " ";
+  for (const auto& [name, word] : tried.words) out += name + "=" + word + " ";
+  return out;
+}
+
+// Of one case: by turns on the processors and on the executor. False: it is not cut.
+bool parts_are_the_whole(const Operation& operation, Element element, const Case& tried) {
+  const Device cpu = find_device("cpu:threads=1"), simt = find_device("simt:threads=1");
+  Inputs inputs(operation, element, tried, 3, {.padding = operation.row_dimensions == 2 ? 3 : 0});
+  const Arguments& arguments = inputs.arguments();
+  Division division;
+  try {
+    division = (*find_division(operation.name))(arguments);
+  } catch (const Error&) {
+    return false;
+  }
+  inputs.poison();
+  compute(cpu, operation, arguments);
+  const Bytes whole = bytes_of_outputs(arguments);
+  inputs.poison();
+  const auto tiles = tiles_of(division);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const Arguments part = division.part(tiles[i]);
+    compute(i % 2 == 0 ? cpu : simt, operation, part);
+    for (const Slice& slice : division.reads(tiles[i]))
+      EXPECT_EQ(part.array(slice.array).count(), part_of(arguments.array(slice.array), slice.box).count());
+  }
+  EXPECT_TRUE(bytes_of_outputs(arguments) == whole)
+      << operation.name << " " << name_of(element) << " " << text_of(tried);
+  EXPECT_TRUE(inputs.padding_intact());
+  return true;
+}
+
+TEST(Divided, EveryCaseInPartsHasTheBitsOfTheWhole) {
+  const auto all = divided_without_a_word_about_variants();
+  EXPECT_GE(all.size(), 4u);
+  for (const Operation* operation : all) {
+    std::size_t cut = 0;
+    for (const Case& tried : operation->cases) {
+      // A NaN's bits are not promised.
+      if (tried.distribution == Distribution::special) continue;
+      const Element element = tried.elements.empty() ? operation->elements.front() : tried.elements.front();
+      cut += parts_are_the_whole(*operation, element, tried) ? 1 : 0;
+    }
+    EXPECT_GT(cut, 1u) << operation->name;
+  }
+}
+
+std::vector<Device> devices_of(std::initializer_list<const char*> words) {
+  std::vector<Device> out;
+  for (const char* word : words) out.push_back(find_device(word));
+  return out;
+}
+
+struct Called {
+  std::string operation;
+  Case problem;
+};
+
+class Shared : public testing::TestWithParam<Called> {
+ protected:
+  const Operation& operation() const { return *find_operation(GetParam().operation); }
+};
+
+TEST_P(Shared, UnlikeDevicesGiveTheBitsOfOne) {
+  Inputs inputs(operation(), operation().elements.front(), GetParam().problem, 7);
+  inputs.poison();
+  (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
+  const Bytes wanted = bytes_of_outputs(inputs.arguments());
+  for (const char* split : {"dynamic", "auto", "3:1:2"}) {
+    const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
+                        .request = {.cached = false},
+                        .split = parse_split(split)};
+    inputs.poison();
+    const Together together = run_together(operation(), inputs.arguments(), spread, true);
+    EXPECT_TRUE(together.same_bits);
+    EXPECT_TRUE(together.verdict->passed) << describe(*together.verdict);
+    EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << split;
+    std::size_t parts = 0;
+    for (const Share& share : together.shares) parts += share.tiles;
+    EXPECT_GT(parts, 1u);
+    EXPECT_EQ(together.timeline.spans.size(), parts);
+  }
+}
+
+TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {
+  Inputs inputs(operation(), operation().elements.front(), GetParam().problem, 7);
+  inputs.poison();
+  (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
+  const Bytes wanted = bytes_of_outputs(inputs.arguments());
+  Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+                .request = {.cached = false},
+                .split = parse_split("1:1"),
+                .protect = true,
+                .faults = parse_faults("kill:1@1,flip:0@1")};
+  inputs.poison();
+  const Together together = run_together(operation(), inputs.arguments(), spread, true);
+  EXPECT_NE(together.shares[1].lost.find("Killed"), std::string::npos) << together.shares[1].lost;
+  EXPECT_EQ(together.shares[0].wrong, 1u);
+  EXPECT_TRUE(together.verdict->passed);
+  EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted);
+}
+
+Dims picture(std::int64_t images, std::int64_t height, std::int64_t width) {
+  return {{"images", images}, {"height", height}, {"width", width}, {"channels", 3}};
+}
+Dims smaller(std::int64_t images, std::int64_t height, std::int64_t width) {
+  return {{"images", images}, {"from_height", height}, {"from_width", width}, {"channels", 3}};
+}
+Case integral(const char* formula, const char* limits, Arguments::Words more) {
+  more.insert({{"FORMULA", formula}, {"LIMITS", limits}});
+  return {.dims = {}, .words = std::move(more)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, Shared,
+    testing::Values(
+        Called{"filter", {picture(1, 300, 200), {{"kernel", "gaussian"}, {"size", "9"}, {"border", "wrap"}}}},
+        Called{"filter", {picture(40, 30, 50), {{"kernel", "laplacian8"}, {"abs", "yes"}}}},
+        Called{"resize", {smaller(1, 500, 300), {{"scale", "0.47"}}}},
+        Called{"resize",
+               {smaller(2, 100, 60), {{"scale", "1.7"}, {"method", "linear"}, {"convention", "opencv"}}}},
+        Called{"refocus",
+               {{{"rows", 3}, {"cols", 4}, {"height", 40}, {"width", 50}, {"channels", 3}},
+                {{"slopes", "-1.3:1.9:6"}}}},
+        Called{"integrate", integral("sqrt(1-x^2)", "0 1", {{"strips", "600011"}, {"scale", "4"}})},
+        Called{"integrate",
+               integral("log(2+x)*cos(x)", "-1.5 2.5", {{"strips", "500000"}, {"sum", "double_float"}})},
+        Called{"integrate", integral("4/(1+t^2)", "t=[1,0]", {{"strips", "500001"}, {"sum", "exact"}})}),
+    [](const auto& called) { return called.param.operation + "_" + std::to_string(called.index); });
+
+TEST(SharedIntegrals, OfFloatsTermsAndAddedAbscissae) {
+  const Operation& integrate = *find_operation("integrate");
+  for (const char* sum : {"pairwise", "double_float", "exact"})
+    for (const char* abscissa : {"index", "accumulated"})
+      for (const char* at : {"end", "term"}) {
+        Inputs inputs(integrate, Element::f32,
+                      integral("x*sin(3*x)+k", "0 pi k=0.25",
+                               {{"strips", "70000"}, {"sum", sum}, {"abscissa", abscissa}, {"scale-at", at}}),
+                      1);
+        (void)run(integrate, inputs.arguments(), {.device = "cpu", .cached = false});
+        const Bytes wanted = bytes_of_outputs(inputs.arguments());
+        inputs.poison();
+        (void)run_together(integrate, inputs.arguments(),
+                           {.devices = devices_of({"simt:threads=1", "cpu:threads=1"}),
+                            .request = {.cached = false},
+                            .split = parse_split("1:4")});
+        EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << sum << " " << abscissa << " " << at;
+      }
+}
+
+TEST(SharedIntegrals, WhatHasNoFixedOrderIsRefused) {
+  const Operation& integrate = *find_operation("integrate");
+  for (const auto& [words, said] : {std::pair<Arguments::Words, const char*>{
+                                        {{"strips", "1000"}, {"sum", "kahan"}}, "order of one device"},
+                                    {{{"strips", "1000"}, {"sum", "plain"}}, "order of one device"},
+                                    {{}, "--strips"},
+                                    {{{"rule", "gauss_kronrod"}}, "--strips"},
+                                    {{{"strips", "1000"}, {"most-seconds", "2"}}, "--most-seconds"}}) {
+    Inputs inputs(integrate, Element::f64, integral("exp(x)", "0 1", words), 1);
+    try {
+      (void)run_together(integrate, inputs.arguments(), {.devices = devices_of({"cpu", "cpu"})});
+      ADD_FAILURE() << said;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
