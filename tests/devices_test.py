@@ -95,7 +95,8 @@ class Devices(cli_case.Case):
         for fault, words, said in (("kill:1@2,delay:0@1:2", (), "(device 1) was given up, and its parts were done by the others: its process was ended by a signal: Killed"),
                                    ("fail:0@1", ("--split", "3:1"), "(device 0) was given up, and its parts were done by the others: a failure that was asked for"),
                                    ("hang:0@2", ("--limit", "2", "--split", "1:1"), "(device 0) was given up, and its parts were done by the others: it did not answer within 2.0 s"),
-                                   ("flip:0@1,flip:1@2", ("--protect", "--split", "1:1"), "found wrong, and computed again"),
+                                   ("flip:0@1,flip:1@2:20", ("--protect", "--split", "1:1"), "did not fit, and was corrected"),
+                                   ("strew:0@1:3,swap:1@1", ("--protect", "--split", "1:1"), "2 columns did not fit, the part was computed again"),
                                    ("delay:1@1:0.2", ("--split", "auto"), "copied to where all processes see it")):
             told, together = self.product("--devices", UNLIKE, "--variant", "shared_tiles", "--fault", fault, "--check", *words)
             self.assertEqual(alone, together, fault)
@@ -107,8 +108,26 @@ class Devices(cli_case.Case):
         self.fails(5, "ended by a signal", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:0@1,kill:1@1")
         self.fails(2, "numbered from 0 to 1", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:2@1")
         self.fails(2, "it takes a GPU", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "poison:1@1")
-        for word in ("kill", "kill:1", "kill:1@0", "kill:1@2:3", "delay:1@2", "sink:0@1", "kill:x@1"):
+        self.fails(2, "f32 has no bit 32", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "flip:0@1:32")
+        for word in ("kill", "kill:1", "kill:1@0", "kill:1@2:3", "delay:1@2", "sink:0@1", "kill:x@1", "flip:0@1:x", "strew:0@1", "strew:0@1:0", "swap:0@1:2"):
             self.fails(2, "is none; write kill", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", word)
+
+    def test_json_tells_what_checksums_found_and_what_they_took(self):
+        self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--protect", "--fault", "flip:1@1", "--json", "run.json")
+        with open("run.json", encoding="utf-8") as file:
+            run = json.load(file)
+        self.assertEqual(run["protect"]["parts_by_checksums"], sum(part["parts"] for part in run["parts"]))
+        self.assertEqual(run["protect"]["parts_by_host"], 0)
+        self.assertTrue(run["protect"]["check_seconds"] > 0 and run["protect"]["product_seconds"] > 0)
+        found, = run["protect"]["found"]
+        self.assertEqual((found["device"], found["rows"], found["cols"], found["computed_again"]), (1, 1, 1, "element"))
+        row, column = found["element"]
+        self.assertTrue(0 <= row < 300 and 0 <= column < 200)
+        self.product("--devices", "cpu:threads=1,cpu:threads=1", "--json", "run.json")
+        with open("run.json", encoding="utf-8") as file:
+            self.assertIsNone(json.load(file)["protect"])
+        # What no checksums serve is checked by the processors.
+        self.assertIn("checked by this machine's processors", self.product("--devices", "cpu:threads=1", "--protect", "--activation", "relu")[0])
 
     def test_a_call_that_failed_goes_on_from_its_checkpoint(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")

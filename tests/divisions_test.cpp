@@ -2,6 +2,7 @@
 // Every operation that several devices can share, in parts that unlike devices compute: the bits of one
 // device alone.
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <cstring>
 #include "tessera/core/division.hpp"
 #include "tessera/run/inputs.hpp"
@@ -62,9 +63,9 @@ std::string text_of(const Case& tried) {
   return out;
 }
 
-// Of one case: by turns on the processors and on the executor. False: it is not cut.
-bool parts_are_the_whole(const Operation& operation, Element element, const Case& tried) {
-  const Device cpu = find_device("cpu:threads=1"), simt = find_device("simt:threads=1");
+// Of one case, by devices that take turns, the first of which computes the whole. False: it is not cut.
+bool parts_are_the_whole(const Operation& operation, Element element, const Case& tried,
+                         const std::vector<std::string>& devices) {
   Inputs inputs(operation, element, tried, 3, {.padding = operation.row_dimensions == 2 ? 3 : 0});
   const Arguments& arguments = inputs.arguments();
   Division division;
@@ -74,13 +75,13 @@ bool parts_are_the_whole(const Operation& operation, Element element, const Case
     return false;
   }
   inputs.poison();
-  compute(cpu, operation, arguments);
+  compute(find_device(devices[0]), operation, arguments);
   const Bytes whole = bytes_of_outputs(arguments);
   inputs.poison();
   const auto tiles = tiles_of(division);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const Arguments part = division.part(tiles[i]);
-    compute(i % 2 == 0 ? cpu : simt, operation, part);
+    compute(find_device(devices[i % devices.size()]), operation, part);
     for (const Slice& slice : division.reads(tiles[i]))
       EXPECT_EQ(part.array(slice.array).count(), part_of(arguments.array(slice.array), slice.box).count());
   }
@@ -92,14 +93,14 @@ bool parts_are_the_whole(const Operation& operation, Element element, const Case
 
 TEST(Divided, EveryCaseInPartsHasTheBitsOfTheWhole) {
   const auto all = divided_without_a_word_about_variants();
-  EXPECT_GE(all.size(), 4u);
+  EXPECT_GE(all.size(), 5u);
   for (const Operation* operation : all) {
     std::size_t cut = 0;
     for (const Case& tried : operation->cases) {
       // A NaN's bits are not promised.
       if (tried.distribution == Distribution::special) continue;
       const Element element = tried.elements.empty() ? operation->elements.front() : tried.elements.front();
-      cut += parts_are_the_whole(*operation, element, tried) ? 1 : 0;
+      cut += parts_are_the_whole(*operation, element, tried, {"cpu:threads=1", "simt:threads=1"}) ? 1 : 0;
     }
     EXPECT_GT(cut, 1u) << operation->name;
   }
@@ -109,6 +110,21 @@ std::vector<Device> devices_of(std::initializer_list<const char*> words) {
   std::vector<Device> out;
   for (const char* word : words) out.push_back(find_device(word));
   return out;
+}
+
+// Rungs of products differ in their order of summing, so that each device keeps to one.
+TEST(Divided, ABatchOfProductsHasItsBitsAtAnyPlace) {
+  const Operation& batch = *find_operation("matmul_batch");
+  for (const Element element : {Element::f32, Element::bf16, Element::i8}) {
+    std::size_t cut = 0;
+    for (const Case& tried : batch.cases) {
+      if (tried.distribution == Distribution::special) continue;
+      if (!tried.elements.empty() && std::ranges::find(tried.elements, element) == tried.elements.end())
+        continue;
+      cut += parts_are_the_whole(batch, element, tried, {"cpu:threads=1"}) ? 1 : 0;
+    }
+    EXPECT_GT(cut, 3u) << name_of(element);
+  }
 }
 
 struct Called {
@@ -182,6 +198,13 @@ INSTANTIATE_TEST_SUITE_P(
         Called{"refocus",
                {{{"rows", 3}, {"cols", 4}, {"height", 40}, {"width", 50}, {"channels", 3}},
                 {{"slopes", "-1.3:1.9:6"}}}},
+        Called{"integrate_batch",
+               {.dims = {},
+                .words = {{"FORMULA", "cos(k*x)*exp(-x)"},
+                          {"LIMITS", "0 inf"},
+                          {"parameters", "k=0.5:6"},
+                          {"relative", "1e-9"},
+                          {"n", "24"}}}},
         Called{"integrate", integral("sqrt(1-x^2)", "0 1", {{"strips", "600011"}, {"scale", "4"}})},
         Called{"integrate",
                integral("log(2+x)*cos(x)", "-1.5 2.5", {{"strips", "500000"}, {"sum", "double_float"}})},

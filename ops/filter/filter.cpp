@@ -132,6 +132,13 @@ std::vector<Case> cases() {
   special.distribution = Distribution::special;
   special.elements = {Element::f32, Element::f16};
   out.push_back(special);
+  // Large enough for rungs that small pictures would only delay.
+  Case large = made(1, 66, 2048, 1, {{"kernel", "laplacian8"}, {"abs", "yes"}, {"border", "reflect"}});
+  large.elements = {Element::u8, Element::f32};
+  out.push_back(large);
+  large = made(1, 44, 1008, 3, {{"kernel", "laplacian4"}, {"border", "wrap"}});
+  large.elements = {Element::u8, Element::f32};
+  out.push_back(large);
   // Weights of −0 among them, given and as quotients: they are left out like those of 0.
   for (const char* kernel :
        {"gaussian", "1 0 2 0; 0 0 0 0; 3 0 6 0", "-1 -2 -1; 0 0 0; 1 2 1", "1 -0 0.5; -0 -0 -0; 0.3 2 -3"}) {

@@ -8,8 +8,7 @@
 // a run, which other lanes have, are most of what is loaded, so lanes ask each other (warp_lines.hpp). The
 // window slides as one rung below. What limits it now is memory, and for bytes how many lines can be on their
 // way beside the registers that sums take.
-#include "pairs.hpp"
-#include "warp_lines.hpp"
+#include "pair_sums.hpp"
 
 namespace tessera::filter {
 namespace {
@@ -19,38 +18,15 @@ struct Config {
   Tuning tuning() const { return {{"threads", threads}}; }
 };
 
-constexpr int pairs = run_samples<std::uint8_t> / 2;
-
-// The high half of one word and the low half of the next.
-SIMT std::uint32_t across(std::uint32_t word, std::uint32_t next) { return next << 16 | word >> 16; }
-
-// Every pair of a line, as it stands to the left, in the middle and to the right.
 template <int channels>
-SIMT void pairs_of(const RawRun<std::uint8_t, channels>& raw, std::uint32_t (&to)[3][pairs]) {
-  static_assert(channels == 1 || channels == 3);
+SIMT void pairs_of_raw(const RawRun<std::uint8_t, channels>& raw, std::uint32_t (&to)[3][pairs]) {
   std::uint32_t before = 0, behind = 0;
   SIMT_UNROLL
   for (int c = 0; c < channels; ++c) {
     before |= std::uint32_t{raw.left[c]} << (32 - 8 * channels + 8 * c);
     behind |= std::uint32_t{raw.right[c]} << (8 * c);
   }
-  std::uint32_t even[6], odd[6];
-  SIMT_UNROLL
-  for (int k = 0; k < 6; ++k) {
-    const std::uint32_t word = k == 0 ? before : k == 5 ? behind : raw.bytes.word[(k + 3) % 4];
-    even[k] = even_bytes(word);
-    odd[k] = odd_bytes(word);
-  }
-  SIMT_UNROLL
-  for (int k = 1; k < 5; ++k) {
-    const int at = 2 * (k - 1);
-    to[1][at] = even[k];
-    to[1][at + 1] = odd[k];
-    to[0][at] = channels == 1 ? across(odd[k - 1], odd[k]) : odd[k - 1];
-    to[0][at + 1] = channels == 1 ? even[k] : across(even[k - 1], even[k]);
-    to[2][at] = channels == 1 ? odd[k] : across(odd[k], odd[k + 1]);
-    to[2][at + 1] = channels == 1 ? across(even[k], even[k + 1]) : even[k + 1];
-  }
+  pairs_of<channels>(before, raw.bytes, behind, to);
 }
 
 SIMT void add_pairs(const std::uint32_t (&weight)[3], const std::uint32_t (&from)[3][pairs],
@@ -77,7 +53,7 @@ SIMT void slide_pairs(Thread thread, const Problem<std::uint8_t>& p, std::int64_
   SIMT_NO_UNROLL
   for (int line = begin - 1; line <= end; ++line) {
     std::uint32_t here[3][pairs], done[pairs];
-    pairs_of<channels>(next, here);
+    pairs_of_raw<channels>(next, here);
     next = after;
     if (line + 2 <= end) after = lines.load(thread, line + 2);
     SIMT_UNROLL
@@ -89,17 +65,10 @@ SIMT void slide_pairs(Thread thread, const Problem<std::uint8_t>& p, std::int64_
     Bytes16 out;
     SIMT_UNROLL
     for (int k = 0; k < 4; ++k)
-      out.word[k] =
-          pair_bytes(done[2 * k], p.finish.absolute) | pair_bytes(done[2 * k + 1], p.finish.absolute) << 8;
+      out.word[k] = joined_bytes(pair_bytes(done[2 * k], p.finish.absolute),
+                                 pair_bytes(done[2 * k + 1], p.finish.absolute));
     store_bytes(thread, to + (line - 1) * p.filtered.stride[1], out);
   }
-}
-
-// Whatever part of the taps has been added, halves hold it.
-inline bool sums_fit(const Taps& taps) {
-  int above = 0, below = 0;
-  for (int i = 0; i < taps.rows * taps.cols; ++i) (taps.weight[i] > 0 ? above : below) += taps.weight[i];
-  return above * 255 <= most_pair_sum && -below * 255 <= most_pair_sum;
 }
 
 template <class T, Config config>
@@ -122,11 +91,7 @@ struct Packed {
       return p.channels() == 1
                  ? Reason{}
                  : Reason{"is for floats of one channel: of three the lanes beside have more to give"};
-    const Finish& f = p.finish;
-    if (!f.whole || f.shift != 0 || f.whole_offset != 0)
-      return "is for sums of bytes without a factor or an offset";
-    if (!sums_fit(p.taps)) return "is for weights of bytes whose positive and negative sums are at most 8";
-    return std::nullopt;
+    return refuses_pairs(p.taps, p.finish);
   }
 
   SIMT void operator()(Thread thread, Shared&, const Problem<T>& p) const {

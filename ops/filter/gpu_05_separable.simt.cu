@@ -22,6 +22,7 @@ struct Separable {
   static constexpr bool has_bytes = std::is_same_v<T, std::uint8_t>;
 
   struct Shared {
+    static constexpr bool swizzled_source = true;
     alignas(16) std::uint32_t source[16 * 48 * 4];
     alignas(16) std::uint32_t ring[(has_bytes ? BytePasses::ring_slots : NumberPasses<T>::ring_slots) * 4];
     alignas(16) std::uint32_t row[48], column[32];
@@ -32,16 +33,9 @@ struct Separable {
 
   SIMT static bool in_bytes(const Problem<T>& p) { return has_bytes && p.taps.bytes && p.to == Element::u8; }
 
-  // Chunks of eight rows that are summed along before the first results are complete.
-  SIMT static int lag(const Problem<T>& p) { return (p.taps.rows + 6) / 8; }
-
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
-    const int cols = in_bytes(p) ? BytePasses::cols : NumberPasses<T>::cols, step = 16;
-    const int before = 8 * lag(p), rows = (tuning["rows"] + before + step - 1) / step * step - before;
-    const int most_misplaced = run_samples<T> - 4;
-    return {.grid = {p.cols() == 0 ? 0 : (p.cols() + most_misplaced + cols - 1) / cols,
-                     (p.rows() + rows - 1) / rows, p.images() * p.channels()},
-            .block = {threads}};
+    return launch_of_strips(p, in_bytes(p) ? BytePasses::cols : NumberPasses<T>::cols, tuning["rows"],
+                            threads);
   }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) {
@@ -69,7 +63,7 @@ struct Separable {
     const Strip<T> strip(thread, p, Passes::cols);
     if (strip.empty()) return;
     Passes::put_weights(thread, shared, p.taps, strip.shift);
-    const int runs = Passes::runs(p.taps, strip.shift), before = lag(p);
+    const int runs = Passes::runs(p.taps, strip.shift), before = lag_of(p.taps);
     const int steps = (strip.end - strip.begin + 8 * before + Passes::rows - 1) / Passes::rows;
     int row[Passes::fetches], run[Passes::fetches];
     SIMT_UNROLL

@@ -17,7 +17,21 @@ inline constexpr int most_pair_sum = 2048;
 
 // Bytes 0 and 2 of a word, or 1 and 3, in the halves of a word.
 SIMT std::uint32_t even_bytes(std::uint32_t word) { return word & 0x00ff00ffu; }
-SIMT std::uint32_t odd_bytes(std::uint32_t word) { return word >> 8 & 0x00ff00ffu; }
+SIMT std::uint32_t odd_bytes(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(word, 0, 0x4341);
+#else
+  return word >> 8 & 0x00ff00ffu;
+#endif
+}
+// A word of bytes from the lowest bytes of its halves.
+SIMT std::uint32_t joined_bytes(std::uint32_t even, std::uint32_t odd) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(even, odd, 0x6240);
+#else
+  return (even & 0x00ff00ffu) | (odd & 0x00ff00ffu) << 8;
+#endif
+}
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 

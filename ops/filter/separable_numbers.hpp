@@ -117,7 +117,7 @@ struct NumberPasses {
     const auto load = [&](int k, A(&to)[two][8]) {
       SIMT_UNROLL
       for (int s = 0; s < 2 * two; ++s) {
-        const int slot = swizzled<1>(first + 2 * k + s % 2);
+        const int at = first + 2 * k + s % 2, slot = Shared::swizzled_source ? swizzled<1>(at) : at;
         const Bytes16 four = thread.load16(&shared.source[((i + s / 2 * 8) * slots + slot) * 4]);
         SIMT_UNROLL
         for (int v = 0; v < 4; ++v) to[s / 2][s % 2 * 4 + v] = __builtin_bit_cast(A, four.word[v]);

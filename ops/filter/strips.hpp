@@ -90,5 +90,18 @@ struct Strip {
   }
 };
 
+// Chunks of eight rows that are summed along before the first results are complete.
+SIMT int lag_of(const Taps& taps) { return (taps.rows + 6) / 8; }
+
+// Strips of `cols` columns, and about `rows` rows for a block, which takes steps of 16.
+template <class T>
+Launch launch_of_strips(const Problem<T>& p, int cols, int rows, int threads) {
+  constexpr int step = 16, most_misplaced = run_samples<T> - 4;
+  const int before = 8 * lag_of(p.taps), whole = (rows + before + step - 1) / step * step - before;
+  return {.grid = {p.cols() == 0 ? 0 : (p.cols() + most_misplaced + cols - 1) / cols,
+                   (p.rows() + whole - 1) / whole, p.images() * p.channels()},
+          .block = {threads}};
+}
+
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::filter

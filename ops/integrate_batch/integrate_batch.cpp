@@ -31,6 +31,9 @@ Signature signature() {
            "equal "
            "factors, c is the next column of P; all of them go together"),
       optional_integer("n", 1, std::int64_t{1} << 31, "how many integrals, where P does not say it"),
+      integer("first", 0, 0, std::int64_t{1} << 31,
+              "where these are a part of a batch: its integrals before them"),
+      optional_integer("of", 1, std::int64_t{1} << 31, "and how many it has; ranges run over all of them"),
       optional_input("P", {"n", "p"}, "parameters: a row for each integral"),
       optional_input("T", {"n"},
                      "the relative error that is allowed of each integral, instead of --relative"),

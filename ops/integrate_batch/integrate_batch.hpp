@@ -71,7 +71,7 @@ struct Problem {
     for (std::size_t i = 0; i < setting.parameters.size(); ++i) {
       const Parameter1& parameter = setting.parameters[i];
       Column& column = work.columns[i];
-      column = {nullptr, 0, parameter.from, parameter.to, parameter.spread};
+      column = {nullptr, 0, parameter.from, parameter.to, parameter.spread, setting.first, setting.of};
       if (parameter.spread != given) continue;
       const ArrayView& array = arguments.array("P");
       column.data = static_cast<const double*>(array.data) + next++ * array.strides[1];

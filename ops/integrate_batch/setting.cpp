@@ -129,7 +129,7 @@ bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
   std::vector<Column> columns;
   for (const Parameter1& p : setting.parameters) {
     if (p.spread == given) return true;
-    columns.push_back({nullptr, 0, p.from, p.to, p.spread});
+    columns.push_back({nullptr, 0, p.from, p.to, p.spread, 0, 0});
   }
   std::vector<double> inputs(1 + columns.size());
   const auto value = [&](std::size_t which) {
@@ -180,6 +180,17 @@ double positive(const Arguments& arguments, const std::string& name, double othe
   return out;
 }
 
+void set_place(const Arguments& arguments, Setting& setting) {
+  setting.first = arguments.integer("first");
+  const std::int64_t here = arguments.array("integrals").extents[0];
+  if (!arguments.text("of").empty()) setting.of = arguments.integer("of");
+  else if (setting.first != 0)
+    throw Error("--first needs --of, which says how many integrals there are in all");
+  if (setting.of != 0 && setting.first + here > setting.of)
+    throw Error(fmt::format("integrals {} to {} are more than the {} of --of", setting.first,
+                            setting.first + here, setting.of));
+}
+
 Setting read(const Arguments& arguments) {
   Setting out;
   out.formula_text = arguments.text("FORMULA");
@@ -211,11 +222,13 @@ Setting read(const Arguments& arguments) {
   out.relative = positive(arguments, "relative", out.relative);
   out.absolute = positive(arguments, "absolute", out.absolute);
   out.most = static_cast<int>(arguments.integer("most-evaluations"));
+  set_place(arguments, out);
   return out;
 }
 
 std::string key_of(const Arguments& arguments) {
   std::string out = arguments.has("P") ? std::to_string(arguments.array("P").extents[1]) : "";
+  out += fmt::format("\n{}", arguments.array("integrals").extents[0]);
   for (const auto& [name, word] : arguments.words()) out += "\n" + name + "=" + word;
   return out;
 }

@@ -26,6 +26,7 @@ struct Setting {
   bool measured = false;               // behind the ends `end` has how narrow the formula may be
   double relative = 1e-10, absolute = 0;
   int most = 20'000;
+  std::int64_t first = 0, of = 0;  // a batch of so many begins so far before these; 0: these are all
 
   std::vector<std::string> names() const;  // of the parameters
 };

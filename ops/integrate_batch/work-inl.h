@@ -12,10 +12,12 @@ struct Column {
   long long stride;
   double from, to;
   int spread;
+  long long first, of;  // a range runs over so many integrals, of which these begin there; 0: over these
 };
 
 BATCH_FN double parameter_of(const Column& column, long long index, long long count) {
   if (column.spread == given) return column.data[index * column.stride];
+  if (column.of > 0) index += column.first, count = column.of;
   const double share = count > 1 ? static_cast<double>(index) / static_cast<double>(count - 1) : 0;
   if (column.spread == even) return column.from + (column.to - column.from) * share;
   return column.from * power(column.to / column.from, share);

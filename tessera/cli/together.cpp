@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include "tessera/cli/checks.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
@@ -88,7 +89,7 @@ void declare(Words& words, TogetherOptions& options, bool in_parts) {
               "keeps the parts that are done: the same call goes on there", "FILE");
   words.value("--fault", options.faults,
               "makes device 0, 1, … fail at its first, second, … part: kill:1@3, fail:, poison:, hang:, "
-              "flip:, delay:1@3:0.5",
+              "delay:1@3:0.5, flip:1@3[:BIT], strew:1@3:ELEMENTS, swap:1@3",
               "KIND:DEVICE@PART,…");
 }
 
@@ -167,6 +168,7 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
       fmt::print(to, "{} (device {}) was given up, and its parts were done by the others: {}\n",
                  lab::label_of(share.plan.device), d, share.lost);
   }
+  print_checks(to, together);
   if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
   if (together.copied_bytes > 0)
     fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
@@ -210,6 +212,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["same_bits"] = together.same_bits;
   out["restored"] = together.restored;
   add_values(out, operation, arguments, together.values);
+  out["protect"] = checks_json(together);
   out["check"] = together.verdict ? json_of(*together.verdict) : nlohmann::ordered_json(nullptr);
   return out;
 }

@@ -45,6 +45,7 @@ struct Division {
   std::function<bool(Where)> same_bits;
   bool same_everywhere = false;  // … and those that any other variant gives it, on any device
   std::function<double(const Tile&)> flops;
+  double least_flops = 1e6;  // of a tile that is worth dealing out
   std::function<std::vector<Slice>(const Tile&)> reads;  // without what an earlier step of the sum left
   std::function<std::vector<Slice>(const Tile&)> writes;
   // The arguments that compute the tile: views into the whole's arrays, nothing is copied. A tile whose depth

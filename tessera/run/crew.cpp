@@ -14,11 +14,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-dist::Tiling tiling_of(const Spread& spread) {
+dist::Tiling tiling_of(const Division& division, const Spread& spread) {
   // Where it is settled who does what, only the lost share of a device that fails depends on their number.
   const bool settled = spread.split.how == Split::How::shares;
   const std::int64_t least = settled ? 16 : 64, for_each_device = settled ? 8 : 24;
-  dist::Tiling out;
+  dist::Tiling out{.least_flops = division.least_flops};
   out.wanted = std::max(least, for_each_device * static_cast<std::int64_t>(spread.devices.size()));
   for (const Device& device : spread.devices) {
     Backend& backend = backend_of(device);
@@ -61,7 +61,7 @@ void Crew::choose_tiles() {
     tiles_ = {division_->whole()};
     return;
   }
-  const dist::Tiling tiling = tiling_of(*spread_);
+  const dist::Tiling tiling = tiling_of(*division_, *spread_);
   const std::size_t devices = spread_->devices.size();
   if (spread_->split.how != Split::How::shares) {
     tiles_ = dist::tiles_of(*division_, *host_, {0, division_->rows}, tiling);
@@ -124,7 +124,8 @@ void Crew::make_hands() {
     for (const Fault& fault : spread_->faults)
       if (fault.device == d) faults.push_back(fault);
     if (shared_)
-      hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults, spread_->limit_seconds));
+      hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults, spread_->limit_seconds,
+                                                spread_->protect));
     else hands_.push_back(std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request));
   }
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
@@ -165,16 +166,18 @@ void Crew::serve(std::size_t d) {
     std::exception_ptr failure;
     std::vector<dist::Span> spans;
     bool right = true;
+    double host_check_seconds = 0;
     const double begun = now();
     try {
       if (spread_->before_tile) spread_->before_tile(d, *tile);
       spans = hands_[d]->compute(tiles_[*tile]);
-      right = is_right(*tile);
+      right = is_right(d, *tile, host_check_seconds);
       if (right && checkpoint_) checkpoint_->commit(number_[*tile]);
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
+    if (!failure) note_check(d, *tile, host_check_seconds);
     if (failure) lose(d, failure);
     else if (right) deliver(d, *tile, spans, begun);
     else take_back(d, *tile);
@@ -183,11 +186,29 @@ void Crew::serve(std::size_t d) {
   changed_.notify_all();
 }
 
-bool Crew::is_right(std::size_t tile) {
+// What the device's own checksums settled need not be looked at again.
+bool Crew::is_right(std::size_t d, std::size_t tile, double& seconds) {
   if (!spread_->protect) return true;
+  if (const Finding* found = hands_[d]->finding(); found != nullptr && found->settled) return found->right;
+  const double begun = now();
   VerifyOptions options;
   if (operation_->suspect_rows) options.reference_flops = 0;  // the cheaper check
-  return verify(*operation_, division_->part(tiles_[tile]), nullptr, options).passed;
+  const bool out = verify(*operation_, division_->part(tiles_[tile]), nullptr, options).passed;
+  seconds = now() - begun;
+  return out;
+}
+
+void Crew::note_check(std::size_t d, std::size_t tile, double seconds) {
+  if (!spread_->protect) return;
+  Share& share = out_.shares[d];
+  share.host_check_seconds += seconds;
+  const Finding* const found = hands_[d]->finding();
+  if (found == nullptr || !found->settled) ++share.host_checks;
+  if (found == nullptr) return;
+  share.check_seconds += found->check_seconds;
+  share.product_seconds += found->product_seconds;
+  if (found->settled) ++share.settled;
+  if (found->was_wrong()) share.findings.push_back({tile, *found});
 }
 
 void Crew::deliver(std::size_t d, std::size_t tile, const std::vector<dist::Span>& spans, double begun) {

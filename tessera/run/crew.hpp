@@ -33,7 +33,8 @@ class Crew {
   bool stopped() const;
 
   void serve(std::size_t device);
-  bool is_right(std::size_t tile);
+  bool is_right(std::size_t device, std::size_t tile, double& seconds);
+  void note_check(std::size_t device, std::size_t tile, double seconds);
   void deliver(std::size_t device, std::size_t tile, const std::vector<dist::Span>& spans, double begun);
   void take_back(std::size_t device, std::size_t tile);
   void lose(std::size_t device, std::exception_ptr failure);

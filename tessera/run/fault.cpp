@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-constexpr Fault::Kind kinds[] = {Fault::Kind::kill, Fault::Kind::fail,  Fault::Kind::poison,
-                                 Fault::Kind::hang, Fault::Kind::delay, Fault::Kind::flip};
+constexpr Fault::Kind kinds[] = {Fault::Kind::kill,  Fault::Kind::fail, Fault::Kind::poison, Fault::Kind::hang,
+                                 Fault::Kind::delay, Fault::Kind::flip, Fault::Kind::strew,  Fault::Kind::swap};
 
 template <class T>
 bool read(const std::string& word, T& into) {
@@ -16,25 +16,38 @@ bool read(const std::string& word, T& into) {
   return failed == std::errc() && end == word.data() + word.size();
 }
 
+// What follows the part. Whether it means something.
+bool read_more(Fault& fault, const std::string* more) {
+  constexpr int bits = 64, most_elements = 1 << 20;
+  switch (fault.kind) {
+    case Fault::Kind::delay:
+      return more != nullptr && read(*more, fault.seconds) && fault.seconds >= 0 && std::isfinite(fault.seconds);
+    case Fault::Kind::flip:
+      return more == nullptr || (read(*more, fault.number) && fault.number >= 0 && fault.number < bits);
+    case Fault::Kind::strew:
+      return more != nullptr && read(*more, fault.number) && fault.number >= 1 && fault.number <= most_elements;
+    default:
+      return more == nullptr;
+  }
+}
+
 Fault parse_fault(const std::string& word) {
   const Error unclear(
       "--fault " + word +
-      " is none; write kill:DEVICE@TILE, fail:…, poison:…, hang:…, flip:… or delay:DEVICE@TILE:SECONDS");
+      " is none; write kill:DEVICE@PART, fail:…, poison:…, hang:…, swap:…, delay:DEVICE@PART:SECONDS, "
+      "strew:DEVICE@PART:ELEMENTS or flip:DEVICE@PART[:BIT]");
   const std::size_t colon = word.find(':'), at = word.find('@');
   if (colon == std::string::npos || at == std::string::npos || at < colon) throw unclear;
   const std::size_t second = word.find(':', at);
   Fault out;
-  bool known = false;
-  for (const Fault::Kind kind : kinds)
-    if (word.substr(0, colon) == name_of(kind)) out.kind = kind, known = true;
+  const auto kind = kind_named(word.substr(0, colon));
   const std::string tile = word.substr(at + 1, second == std::string::npos ? second : second - at - 1);
-  if (!known || !read(word.substr(colon + 1, at - colon - 1), out.device) || !read(tile, out.tile) ||
+  if (!kind || !read(word.substr(colon + 1, at - colon - 1), out.device) || !read(tile, out.tile) ||
       out.tile < 1)
     throw unclear;
-  if ((second != std::string::npos) != (out.kind == Fault::Kind::delay)) throw unclear;
-  if (second != std::string::npos &&
-      (!read(word.substr(second + 1), out.seconds) || !(out.seconds >= 0) || !std::isfinite(out.seconds)))
-    throw unclear;
+  out.kind = *kind;
+  const std::string more = second == std::string::npos ? "" : word.substr(second + 1);
+  if (!read_more(out, second == std::string::npos ? nullptr : &more)) throw unclear;
   return out;
 }
 
@@ -52,10 +65,20 @@ const char* name_of(Fault::Kind kind) {
       return "hang";
     case Fault::Kind::delay:
       return "delay";
+    case Fault::Kind::strew:
+      return "strew";
+    case Fault::Kind::swap:
+      return "swap";
     case Fault::Kind::flip:
       break;
   }
   return "flip";
+}
+
+std::optional<Fault::Kind> kind_named(std::string_view name) {
+  for (const Fault::Kind kind : kinds)
+    if (name == name_of(kind)) return kind;
+  return std::nullopt;
 }
 
 std::vector<Fault> parse_faults(const std::string& words) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/hand.hpp"
 #include <chrono>
-#include "tessera/run/place.hpp"
 
 namespace tessera {
 
@@ -23,7 +22,8 @@ std::vector<dist::Span> HandHere::compute(const Tile& tile) {
   Placed placed(plan, part);
   placed.upload();
   note(dist::Deed::copy_in);
-  (void)placed.launch_and_measure();
+  const double seconds = placed.launch_and_measure();
+  if (look_) look_(tile, placed, seconds);
   note(dist::Deed::compute);
   placed.fetch();
   note(dist::Deed::copy_out);

@@ -31,6 +31,17 @@ void poison_outputs(const Arguments& host) {
   }
 }
 
+// What is made wrong must be there.
+void check_bits(const Spread& spread, const Arguments& host) {
+  for (const Fault& fault : spread.faults)
+    for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
+      const Element element = host.array(p->name).element;
+      if (fault.kind == Fault::Kind::flip && fault.number >= static_cast<int>(8 * size_of(element)))
+        throw Error("--fault flip: " + std::string(name_of(element)) + " has no bit " +
+                    std::to_string(fault.number));
+    }
+}
+
 // One tile, which is the call itself.
 Division undivided(const Operation& operation, const Arguments& host) {
   Division out;
@@ -96,6 +107,7 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
   if (spread.devices.empty()) throw Error("no device is named");
   refuse_overlaps(host);
   check_faults(spread);
+  check_bits(spread, host);
   Together memory;
   give_memory_to_outputs(host, memory, spread.in_workers());
   if (check) poison_outputs(host);

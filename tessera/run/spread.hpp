@@ -11,6 +11,7 @@
 #include "tessera/core/division.hpp"
 #include "tessera/dist/timeline.hpp"
 #include "tessera/run/fault.hpp"
+#include "tessera/run/finding.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera {
@@ -60,8 +61,17 @@ struct Share {
   double flops = 0;
   double busy_seconds = 0;  // computing and copying
   double end_seconds = 0;   // when its last tile was done, since the beginning
-  std::size_t wrong = 0;    // tiles that were found wrong, and computed again
+  std::size_t wrong = 0;    // tiles that were still wrong when they were handed over, and computed again
   std::string lost;         // why it was given up; its tiles were done by the others
+  // Protected: how many tiles checksums settled where they were computed, how long these took there and how
+  // long the computing, how long the host's check of the others, and what the checksums found.
+  std::size_t settled = 0, host_checks = 0;
+  double check_seconds = 0, product_seconds = 0, host_check_seconds = 0;
+  struct Found {
+    std::size_t tile;
+    Finding finding;
+  };
+  std::vector<Found> findings = {};
 };
 
 struct Together {

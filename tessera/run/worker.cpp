@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include "tessera/core/shared_array.hpp"
+#include "tessera/run/finding_json.hpp"
 #include "tessera/run/place.hpp"
 
 namespace tessera {
@@ -30,7 +31,10 @@ Json plan_json(const Plan& plan, const std::vector<Fault>& faults) {
   Json tuning = Json::object(), planned = Json::array();
   for (const auto& [name, value] : plan.tuning) tuning[name] = value;
   for (const Fault& fault : faults)
-    planned.push_back({{"kind", name_of(fault.kind)}, {"tile", fault.tile}, {"seconds", fault.seconds}});
+    planned.push_back({{"kind", name_of(fault.kind)},
+                       {"tile", fault.tile},
+                       {"seconds", fault.seconds},
+                       {"number", fault.number}});
   return {{"device", word_of(plan.device)},
           {"ladder", plan.variant->ladder},
           {"variant", plan.variant->name},
@@ -92,13 +96,14 @@ void SharedCall::fetch(const std::vector<Slice>& written) const {
 }
 
 Worker::Worker(const SharedCall& call, const Division& division, const Plan& plan,
-               const std::vector<Fault>& faults, double limit_seconds)
+               const std::vector<Fault>& faults, double limit_seconds, bool watched)
     : call_(&call),
       division_(&division),
       limit_seconds_(limit_seconds),
       process_(worker_program(), call.files()) {
   Json setup = call.description();
   setup["plan"] = plan_json(plan, faults);
+  setup["watched"] = watched;
   process_.send(setup.dump());
 }
 
@@ -106,6 +111,8 @@ std::vector<dist::Span> Worker::compute(const Tile& tile) {
   process_.send(tile_json(tile).dump());
   const Json answer = Json::parse(process_.receive(limit_seconds_));
   if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
+  finding_.reset();
+  if (answer.contains("finding")) finding_ = finding_of(answer["finding"]);
   call_->fetch(division_->writes(tile));
   std::vector<dist::Span> out;
   for (const Json& span : answer.at("spans"))

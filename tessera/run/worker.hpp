@@ -5,6 +5,7 @@
 // workers.
 #pragma once
 #include <memory>
+#include <optional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -41,15 +42,18 @@ class SharedCall {
 
 class Worker final : public Hand {
  public:
+  // `watched`: each part is looked at before it leaves the device.
   Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
-         double limit_seconds);
+         double limit_seconds, bool watched);
   std::vector<dist::Span> compute(const Tile& tile) override;
+  const Finding* finding() const override { return finding_ ? &*finding_ : nullptr; }
 
  private:
   const SharedCall* call_;
   const Division* division_;
   double limit_seconds_;
   dist::Process process_;
+  std::optional<Finding> finding_;
 };
 
 // The program: TESSERA_WORKER, else `tessera-worker` beside this program, this library, or the folder above.

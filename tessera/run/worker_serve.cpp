@@ -7,19 +7,16 @@
 #include "tessera/core/load.hpp"
 #include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
+#include "tessera/run/damage.hpp"
+#include "tessera/run/finding_json.hpp"
 #include "tessera/run/place.hpp"
+#include "tessera/run/watch.hpp"
 #include "tessera/run/worker.hpp"
 
 namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct PlannedFault {
-  std::string kind;
-  std::size_t tile;
-  double seconds;
-};
 
 class Service {
  public:
@@ -33,20 +30,25 @@ class Service {
     device_ = find_device(plan.at("device").get<std::string>());
     hand_.emplace(*operation_, division_, plan_of(plan), Request{.cached = false});
     for (const Json& fault : plan.at("faults"))
-      faults_.push_back({fault.at("kind"), fault.at("tile"), fault.at("seconds")});
+      faults_.push_back({.kind = *kind_named(fault.at("kind").get<std::string>()),
+                         .tile = fault.at("tile"),
+                         .seconds = fault.at("seconds"),
+                         .number = fault.at("number")});
+    if (setup.at("watched").get<bool>()) watch_.emplace(*operation_, *arguments_, division_, device_);
+    hand_->look_with([this](const Tile& tile, Placed& placed, double seconds) { look(tile, placed, seconds); });
   }
 
   Json compute(const Json& words) {
     const Tile tile{{words.at(0), words.at(1)}, {words.at(2), words.at(3)}, {words.at(4), words.at(5)}};
     ++tiles_;
-    for (const PlannedFault& fault : faults_)
+    for (const Fault& fault : faults_)
       if (fault.tile == tiles_) begin(fault, tile);
     Json spans = Json::array();
     for (const dist::Span& span : hand_->compute(tile))
       spans.push_back({static_cast<int>(span.deed), span.first, span.last});
-    for (const PlannedFault& fault : faults_)
-      if (fault.tile == tiles_ && fault.kind == "flip") flip(tile);
-    return {{"spans", spans}};
+    Json out{{"spans", spans}};
+    if (watch_) out["finding"] = to_json(finding_);
+    return out;
   }
 
  private:
@@ -91,23 +93,27 @@ class Service {
     }
   }
 
-  // The highest bit but the sign's of the tile's first element.
-  void flip(const Tile& tile) const {
-    for (const Slice& slice : division_.writes(tile)) {
-      const ArrayView view = part_of(arguments_->array(slice.array), slice.box);
-      if (view.count() != 0) static_cast<unsigned char*>(view.data)[size_of(view.element) - 1] ^= 0x40;
-    }
+  // What is to be found wrong is made wrong where it was computed.
+  void look(const Tile& tile, Placed& placed, double seconds) {
+    for (const Fault& fault : faults_)
+      if (fault.tile == tiles_)
+        for (const Slice& slice : division_.writes(tile))
+          damage(fault, placed.arguments().array(slice.array), backend_of(device_), placed.run());
+    if (!watch_) return;
+    finding_ = watch_->look(tile, placed);
+    finding_.product_seconds = seconds;
   }
 
-  void begin(const PlannedFault& fault, const Tile& tile) const {
-    if (fault.kind == "kill") {
+  void begin(const Fault& fault, const Tile& tile) const {
+    using Kind = Fault::Kind;
+    if (fault.kind == Kind::kill) {
       smash(tile);
       (void)std::raise(SIGKILL);
     }
-    if (fault.kind == "hang") (void)std::raise(SIGSTOP);
-    if (fault.kind == "poison") (*find_poison(device_.where))(device_);
-    if (fault.kind == "fail") throw Error("a failure that was asked for");
-    if (fault.kind == "delay") std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
+    if (fault.kind == Kind::hang) (void)std::raise(SIGSTOP);
+    if (fault.kind == Kind::poison) (*find_poison(device_.where))(device_);
+    if (fault.kind == Kind::fail) throw Error("a failure that was asked for");
+    if (fault.kind == Kind::delay) std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
   }
 
   const Operation* operation_ = nullptr;
@@ -116,7 +122,9 @@ class Service {
   Division division_;
   Device device_;
   std::optional<HandHere> hand_;
-  std::vector<PlannedFault> faults_;
+  std::vector<Fault> faults_;
+  std::optional<Watch> watch_;
+  Finding finding_;  // of the part computed last
   std::size_t tiles_ = 0;
 };
 

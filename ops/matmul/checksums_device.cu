@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checksums on a GPU, of what it has just computed. The host gets two numbers; rows and columns only where
+// some do not fit.
+#include <algorithm>
+#include <vector>
+#include "checksums_kernels.cuh"
+#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/device.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+using checksum::Job;
+using checksum::Jobs;
+
+std::int64_t parts_of(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+Job job_of(const Pass& pass) {
+  const auto size = static_cast<std::int64_t>(size_of(pass.matrix.element)), words = 16 / size;
+  Job job{.pass = pass,
+          .stride = pass.matrix.row,
+          .across = false,
+          .wide = false,
+          .parts = 1,
+          .pieces = 1,
+          .sums = nullptr,
+          .squares = nullptr};
+  job.across = pass.matrix.row == 1 && pass.matrix.col != 1;
+  if (job.across) job.stride = pass.matrix.col;
+  const std::int64_t along = job.across ? pass.rows : pass.cols;
+  job.wide = (job.across || pass.matrix.col == 1) && job.stride % words == 0 && along % words == 0 &&
+             reinterpret_cast<std::uintptr_t>(pass.matrix.data) % 16 == 0;
+  if (job.across) {
+    job.pieces = static_cast<int>(parts_of(pass.rows, checksum::threads * (job.wide ? words : 1)));
+    job.parts = static_cast<int>(parts_of(std::max<std::int64_t>(pass.cols, 1), checksum::depth_of_a_block));
+  } else {
+    job.pieces = static_cast<int>(parts_of(pass.rows, checksum::rows_of_a_block));
+    job.parts =
+        static_cast<int>(parts_of(std::max<std::int64_t>(pass.cols, 1), checksum::segment_words * words));
+  }
+  return job;
+}
+
+class GpuSumming final : public Summing {
+ public:
+  void run(std::span<const Pass> passes, const Run& run) override {
+    const cuda::OnDevice on_device(run.device->index);
+    auto* const stream = static_cast<cudaStream_t>(run.stream);
+    Jobs all{};
+    std::int64_t needed = 0, most_rows = 0;
+    for (const Pass& pass : passes) {
+      if (pass.rows == 0) continue;
+      const Job& job = all.job[all.count++] = job_of(pass);
+      needed += 2 * job.parts * pass.rows;
+      most_rows = std::max(most_rows, pass.rows);
+    }
+    if (all.count == 0) return;
+    // Those that take a block longest begin, lest one be waited for in the end.
+    std::stable_partition(all.job, all.job + all.count, [](const Job& job) { return job.across; });
+    give_room(all, needed);
+    for (const Element element :
+         {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
+      launch(all, element, stream);
+    const dim3 grid(static_cast<unsigned>(parts_of(most_rows, 32)), static_cast<unsigned>(all.count));
+    checksum::finish<<<grid, dim3(32, 8), 0, stream>>>(all);
+    cuda::check(cudaGetLastError());
+  }
+
+  Tally tally(const Lines& rows, const Lines& cols, const Tolerance& tolerance, const Run& run) override {
+    const cuda::OnDevice on_device(run.device->index);
+    auto* const stream = static_cast<cudaStream_t>(run.stream);
+    if (found_.get() == nullptr) found_ = cuda::DeviceBuffer(sizeof(Tally));
+    auto* const found = static_cast<Tally*>(found_.get());
+    checksum::tally<<<1, checksum::tally_threads, 0, stream>>>(rows, cols, tolerance, found);
+    cuda::check(cudaGetLastError());
+    Tally& here = *static_cast<Tally*>(here_.get());
+    cuda::check(cudaMemcpyAsync(&here, found, sizeof(Tally), cudaMemcpyDeviceToHost, stream));
+    cuda::check(cudaStreamSynchronize(stream));
+    return here;
+  }
+
+ private:
+  // In the order of the stream what was there before has been added up.
+  void give_room(Jobs& jobs, std::int64_t needed) {
+    const std::size_t bytes = static_cast<std::size_t>(needed) * sizeof(double);
+    if (room_.bytes() < bytes) room_ = cuda::DeviceBuffer(bytes);
+    auto* at = static_cast<double*>(room_.get());
+    for (int i = 0; i < jobs.count; ++i) {
+      Job& job = jobs.job[i];
+      job.sums = at;
+      job.squares = at + job.parts * job.pass.rows;
+      at += 2 * job.parts * job.pass.rows;
+    }
+  }
+
+  static void launch(const Jobs& all, Element element, cudaStream_t stream) {
+    Jobs some{};
+    int blocks = 0;
+    for (int i = 0; i < all.count; ++i) {
+      const Job& job = all.job[i];
+      if (job.pass.matrix.element != element) continue;
+      some.first_block[some.count] = blocks;
+      some.job[some.count++] = job;
+      blocks += job.pieces * job.parts;
+    }
+    if (blocks == 0) return;
+    const auto start = [&](auto kernel) {
+      kernel<<<static_cast<unsigned>(blocks), checksum::threads, 0, stream>>>(some);
+    };
+    switch (element) {
+      case Element::f64:
+        start(checksum::sum<double>);
+        break;
+      case Element::bf16:
+        start(checksum::sum<bf16>);
+        break;
+      case Element::f16:
+        start(checksum::sum<f16>);
+        break;
+      case Element::e4m3:
+        start(checksum::sum<e4m3>);
+        break;
+      case Element::e5m2:
+        start(checksum::sum<e5m2>);
+        break;
+      default:
+        start(checksum::sum<float>);
+    }
+    cuda::check(cudaGetLastError());
+  }
+
+  cuda::DeviceBuffer room_, found_;
+  cuda::PinnedBuffer here_{sizeof(Tally)};
+};
+
+std::unique_ptr<Checksums> on_gpu(const Arguments& whole, const Device& device) {
+  const cuda::OnDevice on_device(device.index);
+  return make_checksums(whole, device, std::make_unique<GpuSumming>());
+}
+
+[[maybe_unused]] const bool enlisted = (enlist_checksums("matmul", Where::cuda, on_gpu), true);
+
+}  // namespace
+}  // namespace tessera::matmul
