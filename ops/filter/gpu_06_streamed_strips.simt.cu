@@ -38,11 +38,15 @@ struct StreamedStrips {
     return {shared.source[step % stages], shared.ring, shared.row, shared.column};
   }
 
-  // "rows": about so many of the result, for a block.
-  static std::vector<Range> ranges() { return {{"rows", 1, 4096, 128}}; }
+  // "rows": about so many of the result, for a block; fewer of a picture that has not enough for every block.
+  static std::vector<Range> ranges() { return {{"rows", 1, 4096, 504}}; }
 
   static Launch launch(const Problem<T>& p, const Tuning& tuning) {
-    return launch_of_strips(p, Passes::cols, tuning["rows"], threads);
+    constexpr std::int64_t enough_blocks = 2112, least = 128;
+    const std::int64_t most = tuning["rows"], samples = p.images() * p.rows() * p.row_samples(),
+                       rows =
+                           std::clamp(samples / (Passes::cols * enough_blocks), std::min(least, most), most);
+    return launch_of_strips(p, Passes::cols, static_cast<int>(rows), threads);
   }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <utility>
 #include "elements.hpp"
 #include "tessera/core/random.hpp"
+#include "widened.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -60,20 +62,42 @@ double weight(std::uint64_t seed, std::int64_t index) {
   return (bits & 1) != 0 ? size : -size;
 }
 
-// The exponent that makes the largest of some elements about 1, so that squares of norms stay doubles.
-// Of what a double holds with ease squared, it is left alone.
-int scaling_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
-  if (x.element != Element::f64 || rows == 0 || cols == 0) return 0;
-  constexpr std::int64_t looked_at = 64;
+// The exponent that makes the largest of some elements of a line of x about 1; nothing where they tell none.
+template <class T>
+std::optional<int> exponent_of(const Operand& x, std::int64_t first, std::int64_t step, std::int64_t length) {
+  constexpr std::int64_t looked_at = 16;
+  constexpr int most = 900;  // what is scaled back by as much is a double, too
   double largest = 0;
+  for (std::int64_t i = 0; i < std::min(length, looked_at); ++i) {
+    const double value = std::fabs(
+        widened(static_cast<const T*>(x.data)[first + i * length / std::min(length, looked_at) * step]));
+    if (is_number(value)) largest = std::max(largest, value);
+  }
+  if (largest == 0) return std::nullopt;
+  return std::clamp(-std::ilogb(largest), -most, most);
+}
+
+// Of each of some columns of x. One that tells nothing has the last one's.
+std::vector<int> exponents_of(const Operand& x, std::int64_t rows, const Interval& cols) {
+  std::vector<int> out;
+  int last = 0;
+  dispatch(x.element, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (std::int64_t j = cols.first; j < cols.last; ++j)
+      out.push_back(last = exponent_of<T>(x, j * x.col, x.row, rows).value_or(last));
+  });
+  return out;
+}
+
+// Of a whole matrix of doubles, so that squares of norms stay doubles; others are left alone.
+int scaling_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
+  if (x.element != Element::f64) return 0;
+  constexpr std::int64_t looked_at = 64;
+  std::optional<int> out;
   for (std::int64_t i = 0; i < std::min(rows, looked_at); ++i)
-    for (std::int64_t j = 0; j < std::min(cols, looked_at); ++j) {
-      const std::int64_t row = i * rows / std::min(rows, looked_at),
-                         col = j * cols / std::min(cols, looked_at);
-      const double value = std::fabs(static_cast<const double*>(x.data)[row * x.row + col * x.col]);
-      if (is_number(value)) largest = std::max(largest, value);
-    }
-  return largest == 0 ? 0 : -std::ilogb(largest);
+    if (const auto found = exponent_of<double>(x, i * rows / std::min(rows, looked_at) * x.row, x.col, cols))
+      out = std::min(*found, out.value_or(*found));
+  return out.value_or(0);
 }
 
 Operand turned(Operand x) {
@@ -82,13 +106,12 @@ Operand turned(Operand x) {
 }
 
 // What is kept of a factor's columns (of B) or rows (of A) between the parts that share them, in the device's
-// memory: the weights, as they are and scaled for norms, and the factor's own checksums with their norms.
+// memory: the weights, as they are and scaled for C's norms, and the factor's own checksums with their norms.
 struct Fold {
   Fold(std::int64_t count, std::int64_t depth, Memory& memory)
-      : step(even(count)), vectors(Element::f64, {3 * step + 2 * even(depth)}, memory) {
+      : step(even(count)), vectors(Element::f64, {2 * step + 2 * even(depth)}, memory) {
     weights = vectors.as<double>();
-    sizes = weights + step;
-    result_sizes = sizes + step;
+    result_sizes = weights + step;
     sums = result_sizes + step;
     norms = sums + even(depth);
   }
@@ -97,37 +120,44 @@ struct Fold {
 
   std::int64_t step;  // from one vector of weights to the next
   Array vectors;
-  double *weights, *sizes, *result_sizes, *sums, *norms;
+  double *weights, *result_sizes, *sums, *norms;
+  double least = 0, most = 0;  // of the weights' magnitudes
+  bool made = false;           // the checksums are there
+};
+
+// One side of a part: what its lines' checksums are made of. A line's sum runs along the matrices' rows.
+struct Side {
+  Operand factor, other, result, added;  // `other` makes the fold
+  std::int64_t count, length;            // lines, and how long they are
+  Interval cols;                         // of the other factor, in the whole
+  Operand whole;                         // that factor in host memory
+  int exponent;                          // of the factor
+  std::uint64_t seed;
 };
 
 class ProductChecksums final : public Checksums {
  public:
   ProductChecksums(const Arguments& whole, const Device& device, std::unique_ptr<Summing> summing)
-      : backend_(&backend_of(device)), memory_(&backend_->memory(device)), summing_(std::move(summing)) {
-    const Checked p = Checked::of(whole);
-    a_exponent_ = scaling_of(p.a, p.m, p.k);
-    b_exponent_ = scaling_of(p.b, p.k, p.n);
-    constexpr int most = 1000;
-    result_exponent_ = std::clamp(a_exponent_ + b_exponent_, -most, most);
-  }
+      : backend_(&backend_of(device)),
+        memory_(&backend_->memory(device)),
+        summing_(std::move(summing)),
+        whole_(Checked::of(whole)),
+        a_exponent_(scaling_of(whole_.a, whole_.m, whole_.k)),
+        b_exponent_(scaling_of(turned(whole_.b), whole_.n, whole_.k)) {}
 
+  // Rows alone see what is wrong; columns are asked where.
   ChecksumVerdict look(const Tile& tile, const Arguments& part, const Run& run) override {
     const Checked p = Checked::of(part);
-    // A sum that goes on where its output lies has lost what it began with.
     ChecksumVerdict out;
+    // A sum that goes on where its output lies has lost what it began with.
     out.decided = p.beta == 0 || p.c0.data != p.c.data;
     if (!out.decided || p.m == 0 || p.n == 0) return out;
-    const Tolerance tolerance = tolerance_of(part, p, a_exponent_ + b_exponent_, result_exponent_);
-    const Fold &cols = cols_of(tile.cols, p, run), &rows = rows_of(tile.rows, p, run);
-    reserve(6 * (p.m + p.n));
-    std::vector<Pass> passes;
-    const Lines row_lines = lines({p.a, p.c, p.c0}, p.m, p.n, p, cols, 0, passes);
-    const Lines col_lines =
-        lines({turned(p.b), turned(p.c), turned(p.c0)}, p.n, p.m, p, rows, 6 * p.m, passes);
-    summing_->run(passes, run);
-    const Tally tally = summing_->tally(row_lines, col_lines, tolerance, run);
-    out.decided = tally.untold == 0;
-    if (tally.beyond > 0) name_lines(row_lines, col_lines, tolerance, run, out);
+    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.cols, whole_.b, a_exponent_, 1}, cols_, part, p,
+                       run, out);
+    if (out.rows.empty()) return out;
+    out.cols = look_at({turned(p.b), turned(p.a), turned(p.c), turned(p.c0), p.n, p.m, tile.rows,
+                        turned(whole_.a), b_exponent_, 2},
+                       rows_, part, p, run, out);
     return out;
   }
 
@@ -138,40 +168,48 @@ class ProductChecksums final : public Checksums {
 
  private:
   using Kept = std::map<std::pair<std::int64_t, std::int64_t>, Fold>;
-  struct Matrices {
-    Operand factor, result, added;  // a line's sum runs along their rows
-  };
 
-  // B·v. Its norms are made ready to weigh A's elements, hence A's scale.
-  const Fold& cols_of(const Interval& cols, const Checked& p, const Run& run) {
-    return fold(cols_, cols, {p.b, p.k, p.n}, 1, b_exponent_, a_exponent_, run);
-  }
-  // wᵀ·A
-  const Fold& rows_of(const Interval& rows, const Checked& p, const Run& run) {
-    return fold(rows_, rows, {turned(p.a), p.k, p.m}, 2, a_exponent_, b_exponent_, run);
+  // The lines that do not fit.
+  std::vector<std::int64_t> look_at(const Side& side, Kept& kept, const Arguments& part, const Checked& p,
+                                    const Run& run, ChecksumVerdict& out) {
+    Fold& fold = fold_of(side, kept, p.k, run);
+    const Tolerance tolerance = tolerance_of(part, p, side.exponent, fold.least, fold.most);
+    reserve(6 * side.count);
+    std::vector<Pass> passes;
+    const Lines lines = lines_of(side, p, fold, passes);
+    out.seconds += backend_->seconds(run, [&] {
+      if (!fold.made) {
+        const Pass make{side.other,   p.k,       side.length, fold.weights,
+                        fold.weights, fold.sums, fold.norms,  std::ldexp(1.0, side.exponent)};
+        summing_->run({&make, 1}, run);
+      }
+      fold.made = true;
+      summing_->run(passes, run);
+      summing_->count(lines, tolerance, run);
+    });
+    const Tally tally = summing_->counted(run);
+    out.decided = out.decided && tally.untold == 0;
+    return tally.beyond == 0 ? std::vector<std::int64_t>() : beyond(lines, tolerance, run, out.mark);
   }
 
-  const Fold& fold(Kept& kept, const Interval& side, Pass pass, std::uint64_t seed, int own_exponent,
-                   int other_exponent, const Run& run) {
-    const auto key = std::pair{side.first, side.last};
+  // Weights make columns of the other factor about equally large, lest small ones hide behind large ones.
+  Fold& fold_of(const Side& side, Kept& kept, std::int64_t depth, const Run& run) {
+    const auto key = std::pair{side.cols.first, side.cols.last};
     if (const auto known = kept.find(key); known != kept.end()) return known->second;
-    Fold& out = kept.emplace(key, Fold(side.size(), pass.rows, *memory_)).first->second;
-    const auto count = static_cast<std::size_t>(side.size()), step = static_cast<std::size_t>(out.step);
-    std::vector<double> weights(3 * step);
+    Fold out(side.length, depth, *memory_);
+    const std::vector<int> exponents = exponents_of(side.whole, depth, side.cols);
+    const auto count = static_cast<std::size_t>(side.length), step = static_cast<std::size_t>(out.step);
+    std::vector<double> weights(2 * step);
     for (std::size_t i = 0; i < count; ++i) {
-      const double w = weight(seed, side.first + static_cast<std::int64_t>(i));
+      const double w =
+          std::ldexp(weight(side.seed, side.cols.first + static_cast<std::int64_t>(i)), exponents[i]);
       weights[i] = w;
-      weights[step + i] = std::ldexp(w, own_exponent);
-      weights[2 * step + i] = std::ldexp(w, result_exponent_);
+      weights[step + i] = std::ldexp(w, side.exponent);
+      out.least = i == 0 ? std::fabs(w) : std::min(out.least, std::fabs(w));
+      out.most = std::max(out.most, std::fabs(w));
     }
     backend_->copy(run, out.weights, weights.data(), weights.size() * sizeof(double));
-    pass.weights = out.weights;
-    pass.sizes = out.sizes;
-    pass.sums = out.sums;
-    pass.norms = out.norms;
-    pass.factor = std::ldexp(1.0, other_exponent);
-    summing_->run({&pass, 1}, run);
-    return out;
+    return kept.emplace(key, std::move(out)).first->second;
   }
 
   void reserve(std::int64_t count) {
@@ -179,18 +217,18 @@ class ProductChecksums final : public Checksums {
       scratch_ = Array(Element::f64, {count}, *memory_);
   }
 
-  // The passes that make them, from `at` on in the scratch memory.
-  Lines lines(const Matrices& of, std::int64_t count, std::int64_t length, const Checked& p, const Fold& fold,
-              std::int64_t at, std::vector<Pass>& passes) {
-    double* const to = scratch_.as<double>() + at;
-    Lines out{count, to, to + count, to + 2 * count, to + 3 * count, nullptr, nullptr};
-    passes.push_back({of.factor, count, p.k, fold.sums, fold.norms, to + 2 * count, to + 3 * count, 1});
-    passes.push_back({of.result, count, length, fold.weights, fold.result_sizes, to, to + count, 1});
+  // The passes that make them, in the scratch memory.
+  Lines lines_of(const Side& side, const Checked& p, const Fold& fold, std::vector<Pass>& passes) {
+    double* const to = scratch_.as<double>();
+    const std::int64_t n = side.count;
+    Lines out{n, to, to + n, to + 2 * n, to + 3 * n, nullptr, nullptr};
+    passes.push_back({side.factor, n, p.k, fold.sums, fold.norms, to + 2 * n, to + 3 * n, 1});
+    passes.push_back({side.result, n, side.length, fold.weights, fold.result_sizes, to, to + n, 1});
     if (p.beta == 0) return out;
-    out.added = to + 4 * count;
-    out.added_norm = to + 5 * count;
+    out.added = to + 4 * n;
+    out.added_norm = to + 5 * n;
     passes.push_back(
-        {of.added, count, length, fold.weights, fold.result_sizes, to + 4 * count, to + 5 * count, 1});
+        {side.added, n, side.length, fold.weights, fold.result_sizes, to + 4 * n, to + 5 * n, 1});
     return out;
   }
 
@@ -211,16 +249,11 @@ class ProductChecksums final : public Checksums {
     return out;
   }
 
-  void name_lines(const Lines& rows, const Lines& cols, const Tolerance& tolerance, const Run& run,
-                  ChecksumVerdict& out) const {
-    out.rows = beyond(rows, tolerance, run, out.mark);
-    out.cols = beyond(cols, tolerance, run, out.mark);
-  }
-
   Backend* backend_;
   Memory* memory_;
   std::unique_ptr<Summing> summing_;
-  int a_exponent_ = 0, b_exponent_ = 0, result_exponent_ = 0;
+  Checked whole_;
+  int a_exponent_, b_exponent_;
   Kept rows_, cols_;
   Array scratch_;
 };
@@ -249,24 +282,24 @@ Checked Checked::of(const Arguments& arguments) {
   return out;
 }
 
-Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int product_exponent,
-                       int result_exponent) {
+Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int exponent, double least_weight,
+                       double most_weight) {
   const auto k = static_cast<double>(p.k);
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
   const Result result = result_of(p.c.element);
   Tolerance out;
+  out.alpha = p.alpha;
+  out.beta = p.beta;
   out.sum = rounding_of_sums(arguments, k);
   out.result = result.rounding;
   // Sums of the checksums are made of eight or more, side by side.
   out.own = half_ulp_f64 * std::sqrt((k + m + n) / 8 + 64);
   const double least_sum = std::min(result.least, 0x1p-149);  // sums of few bits are floats
-  out.tiny = 4 * std::max(m, n) * ((k + 3) * (std::fabs(out.alpha = p.alpha) + 1) * least_sum) +
-             2 * Tolerance::deviations * std::sqrt(std::max(m, n)) * result.least;
-  out.limit = result.most / 4;
+  out.tiny = most_weight * (4 * std::max(m, n) * ((k + 3) * (std::fabs(p.alpha) + 1) * least_sum) +
+                            2 * Tolerance::deviations * std::sqrt(std::max(m, n)) * result.least);
+  out.limit = result.most / 4 * std::min(1.0, least_weight);
   out.root_k = std::sqrt(k);
-  out.beta = p.beta;
-  out.product_unit = std::ldexp(1.0, -product_exponent);
-  out.result_unit = std::ldexp(1.0, -result_exponent);
+  out.unit = std::ldexp(1.0, -exponent);
   return out;
 }
 

@@ -49,14 +49,14 @@ struct Tolerance {
   double limit = 0;   // a sum of magnitudes up to here cannot overflow
   double root_k = 0;  // √k
   double alpha = 1, beta = 0;
-  double product_unit = 1, result_unit = 1;  // what norms were scaled by, inverted
+  double unit = 1;  // what norms were scaled by, inverted
 
   static constexpr double deviations = 8;
 };
 
-// `product_exponent`, `result_exponent`: norms were scaled by 2 to them.
-Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int product_exponent,
-                       int result_exponent);
+// Norms were scaled by 2 to `exponent`, the weights' magnitudes are from `least_weight` to `most_weight`.
+Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int exponent, double least_weight,
+                       double most_weight);
 
 // Of one row or column: its checksum in C, that of A·B, that of C0, and the norms of what they add up.
 struct Line {
@@ -67,9 +67,8 @@ SIMT bool is_number(double x) { return x - x == 0; }
 
 // The residual, of what it may be; infinite where C holds what cannot be; NaN where none of this can tell.
 SIMT double residual_ratio(const Tolerance& t, const Line& line) {
-  const double terms = line.product_norm * t.product_unit,
-               added = std::fabs(t.beta) * line.added_norm * t.result_unit;
-  const double product = std::fabs(t.alpha) * terms, got = line.got_norm * t.result_unit;
+  const double terms = line.product_norm * t.unit, added = std::fabs(t.beta) * line.added_norm * t.unit;
+  const double product = std::fabs(t.alpha) * terms, got = line.got_norm * t.unit;
   const double wanted = t.alpha * line.product + t.beta * line.added;
   constexpr double beyond = std::numeric_limits<double>::infinity(),
                    untold = std::numeric_limits<double>::quiet_NaN();
@@ -114,12 +113,13 @@ struct Tally {
   }
 };
 
-// What looks at memory of a kind of device.
+// What looks at memory of a kind of device. `run` and `count` may only enqueue.
 class Summing {
  public:
   virtual ~Summing() = default;
   virtual void run(std::span<const Pass> passes, const Run& run) = 0;
-  virtual Tally tally(const Lines& rows, const Lines& cols, const Tolerance& tolerance, const Run& run) = 0;
+  virtual void count(const Lines& lines, const Tolerance& tolerance, const Run& run) = 0;
+  virtual Tally counted(const Run& run) = 0;  // what was counted last; waits for it
 };
 
 std::unique_ptr<Checksums> make_checksums(const Arguments& whole, const Device& device,

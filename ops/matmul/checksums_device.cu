@@ -66,17 +66,19 @@ class GpuSumming final : public Summing {
     cuda::check(cudaGetLastError());
   }
 
-  Tally tally(const Lines& rows, const Lines& cols, const Tolerance& tolerance, const Run& run) override {
+  void count(const Lines& lines, const Tolerance& tolerance, const Run& run) override {
     const cuda::OnDevice on_device(run.device->index);
     auto* const stream = static_cast<cudaStream_t>(run.stream);
-    if (found_.get() == nullptr) found_ = cuda::DeviceBuffer(sizeof(Tally));
     auto* const found = static_cast<Tally*>(found_.get());
-    checksum::tally<<<1, checksum::tally_threads, 0, stream>>>(rows, cols, tolerance, found);
+    checksum::tally<<<1, checksum::tally_threads, 0, stream>>>(lines, tolerance, found);
     cuda::check(cudaGetLastError());
-    Tally& here = *static_cast<Tally*>(here_.get());
-    cuda::check(cudaMemcpyAsync(&here, found, sizeof(Tally), cudaMemcpyDeviceToHost, stream));
-    cuda::check(cudaStreamSynchronize(stream));
-    return here;
+    cuda::check(cudaMemcpyAsync(here_.get(), found, sizeof(Tally), cudaMemcpyDeviceToHost, stream));
+  }
+
+  Tally counted(const Run& run) override {
+    const cuda::OnDevice on_device(run.device->index);
+    cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(run.stream)));
+    return *static_cast<const Tally*>(here_.get());
   }
 
  private:
@@ -129,7 +131,7 @@ class GpuSumming final : public Summing {
     cuda::check(cudaGetLastError());
   }
 
-  cuda::DeviceBuffer room_, found_;
+  cuda::DeviceBuffer room_, found_{sizeof(Tally)};
   cuda::PinnedBuffer here_{sizeof(Tally)};
 };
 

@@ -104,15 +104,15 @@ class HostSumming final : public Summing {
       dispatch(pass.matrix.element, [&](auto type) { sum<typename decltype(type)::type>(pass, threads_); });
   }
 
-  Tally tally(const Lines& rows, const Lines& cols, const Tolerance& tolerance, const Run&) override {
-    Tally out;
-    for (const Lines* lines : {&rows, &cols})
-      for (std::int64_t i = 0; i < lines->count; ++i) out.add(residual_ratio(tolerance, lines->at(i)));
-    return out;
+  void count(const Lines& lines, const Tolerance& tolerance, const Run&) override {
+    tally_ = {};
+    for (std::int64_t i = 0; i < lines.count; ++i) tally_.add(residual_ratio(tolerance, lines.at(i)));
   }
+  Tally counted(const Run&) override { return tally_; }
 
  private:
   int threads_;
+  Tally tally_;
 };
 
 std::unique_ptr<Checksums> on_host(const Arguments& whole, const Device& device) {

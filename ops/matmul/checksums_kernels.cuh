@@ -196,14 +196,11 @@ __global__ void __launch_bounds__(threads) finish(const __grid_constant__ Jobs j
 constexpr int tally_threads = 1024;
 
 __global__ void __launch_bounds__(tally_threads)
-    tally(const __grid_constant__ Lines rows, const __grid_constant__ Lines cols,
-          const __grid_constant__ Tolerance tolerance, Tally* to) {
+    tally(const __grid_constant__ Lines lines, const __grid_constant__ Tolerance tolerance, Tally* to) {
   Tally found;
-  for (std::int64_t i = threadIdx.x; i < rows.count; i += tally_threads)
-    found.add(residual_ratio(tolerance, rows.at(i)));
-  for (std::int64_t i = threadIdx.x; i < cols.count; i += tally_threads)
-    found.add(residual_ratio(tolerance, cols.at(i)));
-  // No number of lines to look at exceeds 2^31.
+  for (std::int64_t i = threadIdx.x; i < lines.count; i += tally_threads)
+    found.add(residual_ratio(tolerance, lines.at(i)));
+  // Threads that found some: whether there are any is what counts.
   const int beyond = __syncthreads_count(found.beyond != 0), untold = __syncthreads_count(found.untold != 0);
   if (threadIdx.x == 0) *to = {beyond, untold};
 }

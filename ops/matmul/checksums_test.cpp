@@ -142,6 +142,19 @@ TEST_P(ChecksumsOn, FitWhereRowsDifferInScaleAndNothingCancels) {
   EXPECT_TRUE(p.look().fits());
 }
 
+// A column a million times smaller than the others: what is wrong in it shows all the same.
+TEST_P(ChecksumsOn, SeeErrorsOfSmallColumnsBesideLargeOnes) {
+  Product p = made(Element::f32, sized(120, 100, 700), 10);
+  const auto b = p.arguments().view<float, 2>("B"), c = p.arguments().view<float, 2>("C");
+  for (std::int64_t l = 0; l < b.rows(); ++l) b(l, 33) *= 1e-6F;
+  p.remake();
+  EXPECT_TRUE(p.look().fits());
+  c(44, 33) += 1e-6F;  // of 26e-6
+  const ChecksumVerdict found = p.look();
+  EXPECT_EQ(found.rows, (std::vector<std::int64_t>{44}));
+  EXPECT_EQ(found.cols, (std::vector<std::int64_t>{33}));
+}
+
 template <class T>
 T with_bit(T value, int bit) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;

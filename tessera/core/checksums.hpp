@@ -16,6 +16,7 @@ struct ChecksumVerdict {
   // False: they cannot tell, since an input is no number, or a sum may overflow. Another check must.
   bool decided = true;
   std::vector<std::int64_t> rows, cols;  // of the part: those that do not fit, ascending
+  double seconds = 0;                    // on the device
   std::uint64_t mark = 0;                // where some do not: equal for equal bits of the part
 
   bool fits() const { return decided && rows.empty() && cols.empty(); }
