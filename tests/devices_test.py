@@ -62,6 +62,18 @@ class Devices(cli_case.Case):
         self.assertTrue(all(event["dur"] > 0 and event["name"].startswith("compute") for event in computed))
         self.assertEqual({event["args"]["name"] for event in events if event["name"] == "process_name"}, {"cpu:threads=1"})
 
+    def test_a_call_can_be_repeated(self):
+        told, _ = self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "plan", "--repeat", "3", "--json", "runs.json", "--check")
+        self.assertIn("the median of 3 runs", told)
+        with open("runs.json", encoding="utf-8") as file:
+            run = json.load(file)
+        self.assertEqual(len(run["seconds"]["runs"]), 3)
+        self.assertEqual(sorted(run["seconds"]["runs"])[1], run["seconds"]["round_trip"])
+        self.assertIsNone(run["overlap"])  # processors copy nothing
+        self.fails(2, "a number from 1", "matmul", "left.npy", "right.npy", "--devices", "cpu,cpu", "--repeat", "0")
+        self.passes("sweep", "matmul", "m=64", "n=m", "k=8", "--devices", "cpu:threads=1", "--split", "plan", "--memory", "1G", "--reps", "2")
+        self.fails(2, "name them with --devices", "sweep", "matmul", "m=64", "n=m", "k=8", "--devices", "cpu:threads=1", "--split", "1:1")
+
     def test_a_sweep_of_splits_is_one_table(self):
         told = self.passes("sweep", "matmul", "m=96", "n=m", "k=16", "--element", "i32", "--devices", UNLIKE, "--variant", "shared_tiles",
                            "--split", "32:64,1:1,auto,dynamic", "--table", "--reps", "1", "--json", "sweep.json").stdout

@@ -41,7 +41,7 @@ constexpr const char* about =
     "took, and the ratio.";
 
 struct SweepOptions : SearchOptions {
-  std::string table, split;
+  std::string table, split, memory;
   bool times = false;
 };
 
@@ -251,8 +251,11 @@ int sweep(const Command& command) {
   if (operation == nullptr || is_divisible(operation->name))
     words.value("--split", options.split,
                 "instead: the rows that each of several devices computes, and what each took: "
-                "32:3040,1:1,auto,dynamic",
+                "32:3040,1:1,plan,auto,dynamic",
                 "A:B,…");
+  if (operation == nullptr || is_divisible(operation->name))
+    words.value("--memory", options.memory, "with --split: the most that a GPU may hold: 500M, 8G [what is free]",
+                "BYTES");
   words.flag("--times", options.times, "cells of tables are times, not rates");
   words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.closing(exit_codes);
@@ -262,7 +265,8 @@ int sweep(const Command& command) {
       given[i] += std::string("=") + of_the_run;
   if (!words.read(given)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
-  if (!options.split.empty()) return sweep_splits(*operation, options, options.split, command);
+  if (!options.split.empty())
+    return sweep_splits(*operation, options, options.split, options.memory, command);
   if (options.variants.empty()) throw Error(std::string("which variant? usage: ") + usage);
   return Sweep(*operation, options, command).run();
 }

@@ -44,14 +44,17 @@ std::optional<double> ratio_of(const Together& run) {
 class SplitSweep {
  public:
   SplitSweep(const Operation& operation, const SearchOptions& options, const std::string& splits,
-             const Command& command)
+             const std::string& memory, const Command& command)
       : operation_(&operation),
         options_(&options),
         measuring_(measuring_of(options)),
         devices_(computing_devices(options.device)),
         splits_(split(splits, ',')),
         to_(table_stream(options.json)) {
-    if (devices_.size() < 2) throw Error("--split divides among several devices: name them with --devices");
+    for (const std::string& one : splits_)
+      if (devices_.size() < 2 && parse_split(one).how != Split::How::planned)
+        throw Error("--split divides among several devices: name them with --devices");
+    if (!memory.empty()) memory_ = bytes_named("--memory", memory);
     if (!options.over.empty()) throw Error("--over and --split are two sweeps");
     for (const std::string& one : splits_) (void)parse_split(one);
     if (!options.variants.empty()) request_.variant = options.variants;
@@ -85,18 +88,13 @@ class SplitSweep {
 
  private:
   Measured measure(Inputs& inputs, const std::string& word) const {
-    const Spread spread{.devices = devices_, .request = request_, .split = parse_split(word)};
-    const std::size_t samples = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
-    std::vector<Together> runs;
+    Spread spread{.devices = devices_, .request = request_, .split = parse_split(word), .memory_bytes = memory_};
+    spread.repeat = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
+    spread.pin = true;
     Measured out{.split = word, .run = {}, .right = {}};
-    for (std::size_t i = 0; i < samples && (i == 0 || !interrupted()); ++i) {
-      const bool check = i == 0 && measuring_.verify;
-      runs.push_back(run_together(*operation_, inputs.arguments(), spread, check));
-      if (check) out.right = runs.back().verdict->passed;
-    }
-    std::ranges::sort(runs, {}, &Together::seconds);
-    out.samples = runs.size();
-    out.run = std::move(runs[runs.size() / 2]);
+    out.run = run_together(*operation_, inputs.arguments(), spread, measuring_.verify);
+    out.samples = out.run.times.size();
+    if (out.run.verdict) out.right = out.run.verdict->passed;
     return out;
   }
 
@@ -145,13 +143,16 @@ class SplitSweep {
   void note(const Arguments& arguments, const Measured& one) {
     Json parts = Json::array();
     std::string devices;
-    for (const Share& share : one.run.shares) {
+    for (std::size_t d = 0; d < one.run.shares.size(); ++d) {
+      const Share& share = one.run.shares[d];
       const std::string label = lab::label_of(share.plan.device);
       devices += (devices.empty() ? "" : " + ") + label;
       Json part{{"device", label}, {"share", one.run.flops > 0 ? share.flops / one.run.flops : 0}};
       part["seconds"] = share.tiles > 0 ? Json(share.end_seconds) : Json(nullptr);
       part["gflops"] = share.busy_seconds > 0 ? Json(share.flops / share.busy_seconds * 1e-9) : Json(nullptr);
       part["variant"] = share.plan.variant->name;
+      for (const dist::Deed deed : {dist::Deed::copy_in, dist::Deed::copy_peer, dist::Deed::compute, dist::Deed::copy_out})
+        part[dist::name_of(deed)] = one.run.timeline.busy(d, deed);
       parts.push_back(std::move(part));
     }
     json_["rows"].push_back({{"dims", arguments.dims()},
@@ -160,6 +161,8 @@ class SplitSweep {
                              {"device", devices},
                              {"median", one.run.seconds},
                              {"samples", one.samples},
+                             {"times", one.run.times},
+                             {"overlap", one.run.overlap ? json_of(*one.run.overlap) : Json(nullptr)},
                              {"gflops", one.run.flops / one.run.seconds * 1e-9},
                              {"verified", !one.right   ? "no"
                                           : *one.right ? "ok"
@@ -173,6 +176,7 @@ class SplitSweep {
   std::vector<Device> devices_;
   std::vector<std::string> splits_;
   Request request_;
+  std::int64_t memory_ = 0;
   std::FILE* to_;
   Json json_;
 };
@@ -180,8 +184,8 @@ class SplitSweep {
 }  // namespace
 
 int sweep_splits(const Operation& operation, const SearchOptions& options, const std::string& splits,
-                 const Command& command) {
-  return SplitSweep(operation, options, splits, command).run();
+                 const std::string& memory, const Command& command) {
+  return SplitSweep(operation, options, splits, memory, command).run();
 }
 
 }  // namespace tessera::cli

@@ -7,7 +7,8 @@
 
 namespace tessera::cli {
 
+// `memory`: as --memory of a call; empty: what is free.
 int sweep_splits(const Operation& operation, const SearchOptions& options, const std::string& splits,
-                 const Command& command);
+                 const std::string& memory, const Command& command);
 
 }  // namespace tessera::cli

@@ -62,6 +62,26 @@ double seconds_named(const char* flag, const std::string& word) {
   return value;
 }
 
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+void print_times(std::FILE* to, const Together& together) {
+  if (together.times.size() < 2) return;
+  const auto [least, most] = std::ranges::minmax(together.times);
+  fmt::print(to, "the median of {} runs, which took {} to {}\n", together.times.size(),
+             trimmed(report::seconds(least)), trimmed(report::seconds(most)));
+}
+
+void print(std::FILE* to, const Overlap& overlap) {
+  fmt::print(to, "copies hid behind computing: {} from the host, {} from device to device; {}; start-up before: {}",
+             report::bytes(overlap.bytes_from_host), report::bytes(overlap.bytes_from_peers),
+             overlap.held ? "all held" : "not all held", trimmed(report::seconds(overlap.start_seconds)));
+  if (overlap.pinned_bytes > 0) fmt::print(to, ", {} pinned", report::bytes(overlap.pinned_bytes));
+  fmt::print(to, "\n");
+}
+
 }  // namespace
 
 void declare(Words& words, TogetherOptions& options, bool in_parts) {
@@ -75,10 +95,10 @@ void declare(Words& words, TogetherOptions& options, bool in_parts) {
     return;
   }
   words.value("--split", options.split,
-              "of the result's rows, or of files, over several devices: dynamic (each takes the next part), "
-              "auto (by measured "
-              "speed) or shares [dynamic]",
-              "dynamic|auto|A:B:…");
+              "of the result's rows, or of files, over several devices: plan (products on GPUs: made beforehand; "
+              "others: dynamic), dynamic (each takes the next part), auto (by measured speed) or shares [plan]",
+              "plan|dynamic|auto|A:B:…");
+  words.value("--repeat", options.repeat, "so often, one after another; the time of each is told [1]", "N");
   words.value("--memory", options.memory,
               "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
   words.flag(
@@ -122,12 +142,23 @@ std::int64_t bytes_named(const std::string& flag, const std::string& word) {
   return static_cast<std::int64_t>(bytes);
 }
 
+std::size_t count_named(const std::string& flag, const std::string& word) {
+  std::size_t value = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  constexpr std::size_t most = 1'000'000;
+  if (failed != std::errc() || end != word.data() + word.size() || value == 0 || value > most)
+    throw Error(flag + " needs a number from 1, not '" + word + "'");
+  return value;
+}
+
 Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devices, const Request& request) {
   Spread out;
   out.devices = devices;
   out.request = request;
   out.split = parse_split(options.split);
   if (!options.memory.empty()) out.memory_bytes = bytes_named("--memory", options.memory);
+  if (!options.repeat.empty()) out.repeat = count_named("--repeat", options.repeat);
+  out.pin = out.repeat > 1;
   out.protect = options.protect;
   out.faults = parse_faults(options.faults);
   out.checkpoint = options.checkpoint;
@@ -153,12 +184,12 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
                fmt::format("{:.1f} %", 100 * share_of(share, together)), report::seconds(share.busy_seconds),
                share.tiles > 0 ? report::seconds(share.end_seconds) : "",
                gflops(share.flops, share.busy_seconds)});
-  std::string time = report::seconds(together.seconds);
-  time.erase(time.find_last_not_of(' ') + 1);
-  fmt::print(to, "{}{} together: {}", table.text(), operation.name, time);
+  fmt::print(to, "{}{} together: {}", table.text(), operation.name, trimmed(report::seconds(together.seconds)));
   if (const std::string rate = gflops(together.flops, together.seconds); !rate.empty())
     fmt::print(to, ", {} GFLOP/s", rate);
   fmt::print(to, "; the first to be done waited for {:.1f} % of it\n", 100 * waited(together));
+  print_times(to, together);
+  if (together.overlap) print(to, *together.overlap);
   for (std::size_t d = 0; d < together.shares.size(); ++d) {
     const Share& share = together.shares[d];
     if (share.wrong > 0)
@@ -186,10 +217,20 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   }
 }
 
+nlohmann::ordered_json json_of(const Overlap& overlap) {
+  return {{"start_up_seconds", overlap.start_seconds}, {"pinned_bytes", overlap.pinned_bytes},
+          {"bytes_from_host", overlap.bytes_from_host}, {"bytes_from_peers", overlap.bytes_from_peers},
+          {"held", overlap.held},                       {"tile", overlap.tile},
+          {"panel", overlap.panel},                     {"memory_bytes", overlap.memory_bytes},
+          {"trial_flops", overlap.flops_per_second},    {"trial_bytes_in", overlap.bytes_in_per_second}};
+}
+
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Together& together) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["seconds"] = {{"round_trip", together.seconds}};
+  if (together.times.size() > 1) out["seconds"]["runs"] = together.times;
+  out["overlap"] = together.overlap ? json_of(*together.overlap) : nlohmann::ordered_json(nullptr);
   out["copied_bytes"] = together.copied_bytes;
   auto& parts = out["parts"] = nlohmann::ordered_json::array();
   for (const Share& share : together.shares) parts.push_back(json_of(share, together));

@@ -12,12 +12,12 @@
 namespace tessera::cli {
 
 struct TogetherOptions {
-  std::string split, memory, timeline, faults, limit, checkpoint;
+  std::string split, memory, timeline, faults, limit, checkpoint, repeat;
   bool protect = false;
 
   bool any() const {
     return !split.empty() || !memory.empty() || !timeline.empty() || !faults.empty() || !limit.empty() ||
-           !checkpoint.empty() || protect;
+           !checkpoint.empty() || !repeat.empty() || protect;
   }
 };
 
@@ -31,11 +31,13 @@ std::vector<Device> computing_devices(const std::string& words);
 bool names_several(const std::string& device);
 
 Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devices, const Request& request);
+std::size_t count_named(const std::string& flag, const std::string& word);   // from 1
 std::int64_t bytes_named(const std::string& flag, const std::string& word);  // "500M", "8G", "123456"
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Together& together);
 // Of several calls dealt out to devices: what each device did, and which were lost.
 void print_shares(std::FILE* to, const Operation& operation, const Together& together);
+nlohmann::ordered_json json_of(const Overlap& overlap);
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                                const Together& together);
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Together& together);

@@ -14,6 +14,8 @@ class Event {
     event_.reset(event);
   }
   void record(cudaStream_t stream) { check(cudaEventRecord(event_.get(), stream)); }
+  // What is enqueued next to the stream, which may be another device's, waits for the mark.
+  void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_.get(), 0)); }
   void synchronize() const { check(cudaEventSynchronize(event_.get())); }  // at once if never recorded
 
   // Both have been recorded, and this one has been reached.

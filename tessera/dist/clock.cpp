@@ -93,13 +93,27 @@ class PlanClock {
       for (const std::size_t piece : step.reads) first = std::max(first, e.arrived[piece]);
     if (step.begins && !part(d).held && e.left.size() >= 2)
       first = std::max(first, e.left[e.left.size() - 2]);
-    e.free_compute = first + plan_->devices[d].step_seconds +
-                     division_->flops(step.tile) / plan_->devices[d].flops_per_second;
+    e.free_compute = first + step_seconds(plan_->devices[d], step);
     e.computed[e.step] = e.free_compute;
     note(d, Deed::compute, step.number, first, e.free_compute);
     if (step.ends) leave(d, step);
     ++e.step;
     return true;
+  }
+
+  double step_seconds(const Device& device, const Step& step) const {
+    double out = device.step_seconds +
+                 division_->flops(step.tile) / device.flops_of(step.tile.rows.size() * step.tile.cols.size());
+    if (!step.begins && device.sum_bytes_per_second > 0)
+      out += 2 * bytes_of_result(step) / device.sum_bytes_per_second;
+    return out;
+  }
+
+  double bytes_of_result(const Step& step) const {
+    double bytes = 0;
+    for (const Slice& slice : division_->writes(plan_->tiles[step.number]))
+      bytes += static_cast<double>(bytes_of(slice, arguments_->array(slice.array)));
+    return bytes;
   }
 
   // Whether an engine that has come to `at` still has a copy of its kind to make for steps up to `step`.
@@ -113,11 +127,8 @@ class PlanClock {
   void leave(std::size_t d, const Step& step) {
     Engines& e = engines_[d];
     if (!plan_->devices[d].copies()) return e.left.push_back(e.free_compute);
-    double bytes = 0;
-    for (const Slice& slice : division_->writes(plan_->tiles[step.number]))
-      bytes += static_cast<double>(bytes_of(slice, arguments_->array(slice.array)));
     const double first = std::max(e.free_out, e.free_compute);
-    e.free_out = first + bytes / plan_->devices[d].bytes_out_per_second;
+    e.free_out = first + bytes_of_result(step) / plan_->devices[d].bytes_out_per_second;
     note(d, Deed::copy_out, step.number, first, e.free_out);
     e.left.push_back(e.free_out);
   }

@@ -3,6 +3,8 @@
 // host's processors, a throttled twin in a test: to a plan they differ in these numbers alone.
 #pragma once
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,10 @@ struct Device {
   std::string name;                  // "cuda:1"
   std::string kind;                  // those of one kind give the same bits
   double flops_per_second = 0;       // of the work at hand
+  // Likewise, of tiles that are so many elements large, where that was measured; between: as the next smaller.
+  std::map<std::int64_t, double> flops_of_tiles = {};
   double step_seconds = 0;           // what a step costs however little it computes
+  double sum_bytes_per_second = 0;   // at which a step reads and writes the sums that it adds to; 0: in no time
   double bytes_in_per_second = 0;    // from the host; 0: it computes in the host's memory, nothing is copied
   double bytes_out_per_second = 0;   // to the host, at the same time
   double peer_bytes_per_second = 0;  // from a peer, at the same time
@@ -20,6 +25,11 @@ struct Device {
   std::int64_t memory_bytes = 0;        // what a plan may use; 0: no limit
 
   bool copies() const { return bytes_in_per_second > 0; }
+  double flops_of(std::int64_t tile_elements) const {
+    const auto larger = flops_of_tiles.upper_bound(tile_elements);
+    if (flops_of_tiles.empty()) return flops_per_second;
+    return larger == flops_of_tiles.begin() ? larger->second : std::prev(larger)->second;
+  }
 };
 
 }  // namespace tessera::dist

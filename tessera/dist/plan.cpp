@@ -24,6 +24,7 @@ class Planner {
           const Manner& manner)
       : division_(&division), arguments_(&arguments), manner_(manner) {
     plan_.devices = std::move(devices);
+    plan_.manner = manner;
     panels_ =
         even_parts({0, division.depth}, manner.panel, std::max<std::int64_t>(1, division.depth_granule));
     if (division.depth_granule == 0 || panels_.empty()) panels_ = {{0, division.depth}};
@@ -70,19 +71,31 @@ class Planner {
     const auto sweep =
         static_cast<std::size_t>(part.held ? manner_.sweep * static_cast<double>(panels_.size()) : 0);
     for (std::size_t l = 0; l < sweep; ++l)
-      for (const std::size_t tile : tiles) add_step(part, tile, l);
+      for (const std::size_t tile : tiles) add_step(part, tile, l, l + 1);
     for (const std::size_t tile : tiles)
-      for (std::size_t l = sweep; l < panels_.size(); ++l) add_step(part, tile, l);
+      for (std::size_t l = sweep, next = l; l < panels_.size(); l = next) {
+        next = part.held ? finished_with(l) : l + 1;
+        add_step(part, tile, l, next);
+      }
   }
 
-  void add_step(Part& part, std::size_t tile, std::size_t panel) {
+  // The end of the panels that one step takes, from the first of them.
+  std::size_t finished_with(std::size_t first) const {
+    std::size_t last = first + 1;
+    while (last < panels_.size() && panels_[last].last - panels_[first].first <= manner_.finish) ++last;
+    return last;
+  }
+
+  void add_step(Part& part, std::size_t tile, std::size_t first, std::size_t last) {
     Step step;
     step.tile = plan_.tiles[tile];
-    step.tile.depth = panels_[panel];
+    step.tile.depth = {panels_[first].first, panels_[last - 1].last};
     step.number = tile;
-    step.reads = pieces_of(tile, panels_[panel]);
-    step.begins = panel == 0;
-    step.ends = panel + 1 == panels_.size();
+    for (std::size_t l = first; l < last; ++l)
+      for (const std::size_t piece : pieces_of(tile, panels_[l]))
+        if (std::ranges::find(step.reads, piece) == step.reads.end()) step.reads.push_back(piece);
+    step.begins = first == 0;
+    step.ends = last == panels_.size();
     part.steps.push_back(std::move(step));
   }
 
@@ -224,10 +237,21 @@ std::int64_t steps_of(const Division& division, const Manner& manner) {
          count(division.depth, manner.panel);
 }
 
+// For memory that holds only tiles with which no GPU is fast: the largest that fits.
+std::vector<Manner> small_manners(const Division& division, const Arguments& arguments, std::int64_t memory) {
+  constexpr std::int64_t smallest = 32, most_steps = 100'000;
+  for (std::int64_t tile = 512; tile >= smallest; tile /= 2)
+    for (const std::int64_t panel : {tile, tile / 2})
+      if (least_bytes(division, arguments, {tile, panel, 0}) <= memory &&
+          steps_of(division, {tile, panel, 0}) <= most_steps)
+        return {{tile, panel, 0}};
+  return {};
+}
+
 // Those to try: whose steps fit the memory and are not too many to look at. Where all are too many, the one
 // that has fewest.
 std::vector<Manner> manners(const Division& division, const Arguments& arguments, std::int64_t memory) {
-  constexpr std::int64_t most_steps = 20'000;
+  constexpr std::int64_t most_steps = 4'000;
   std::vector<Manner> out;
   std::optional<Manner> fewest;
   for (const std::int64_t tile : {1024, 2048, 4096, 8192, 16384, 32768})
@@ -235,10 +259,13 @@ std::vector<Manner> manners(const Division& division, const Arguments& arguments
       if (memory > 0 && least_bytes(division, arguments, {tile, panel, 0}) > memory) continue;
       if (!fewest || steps_of(division, {tile, panel, 0}) < steps_of(division, *fewest))
         fewest = {tile, panel, 0};
-      if (steps_of(division, {tile, panel, 0}) <= most_steps)
-        for (const double sweep : {0.0, 0.25, 0.5}) out.push_back({tile, panel, sweep});
+      if (steps_of(division, {tile, panel, 0}) > most_steps) continue;
+      for (const double sweep : {0.0, 0.25, 0.5})
+        for (const std::int64_t finish : {panel, 8 * panel})
+          if (finish == panel || panel < division.depth) out.push_back({tile, panel, sweep, finish});
     }
   if (out.empty() && fewest) out.push_back(*fewest);
+  if (out.empty()) out = small_manners(division, arguments, memory);
   return out;
 }
 
@@ -252,8 +279,12 @@ std::int64_t least_memory(const std::vector<Device>& devices) {
 
 }  // namespace
 
-Plan make_plan(const Division& division, const Arguments& arguments, std::vector<Device> devices) {
-  const auto rows = rows_by_speed(division, arguments, devices);
+Plan make_plan(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
+  return make_plan(division, arguments, devices, rows_by_speed(division, arguments, devices));
+}
+
+Plan make_plan(const Division& division, const Arguments& arguments, const std::vector<Device>& devices,
+               std::span<const Interval> rows) {
   const std::int64_t memory = least_memory(devices);
   std::optional<Plan> best;
   double least = 0;
@@ -267,8 +298,8 @@ Plan make_plan(const Division& division, const Arguments& arguments, std::vector
     least = seconds;
   }
   if (!best)
-    throw Error("a device's " + std::to_string(memory) + " bytes do not hold what a step needs, " +
-                std::to_string(least_bytes(division, arguments, {1024, 512, 0})));
+    throw Error("a device's " + std::to_string(memory) + " bytes hold too small a part of this; " +
+                std::to_string(least_bytes(division, arguments, {1024, 512, 0})) + " would do");
   return std::move(*best);
 }
 

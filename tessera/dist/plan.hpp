@@ -45,6 +45,14 @@ struct Part {
   bool held = true;        // it holds all that it reads and writes: copies wait for nothing
 };
 
+// How a plan goes about it.
+struct Manner {
+  std::int64_t tile = 2048;   // the most rows and columns of a tile
+  std::int64_t panel = 1024;  // the most of a sum in one step
+  double sweep = 0;           // the share of the depth that all tiles take before any is finished
+  std::int64_t finish = 0;    // the most of a sum in one step thereafter, where all is held; 0: as `panel`
+};
+
 struct Plan {
   // Of a part that is not held, a step's copies may begin once the step so many places before it is computed,
   // and a tile may begin once the last but one has left.
@@ -54,6 +62,7 @@ struct Plan {
   std::vector<Tile> tiles;
   std::vector<Piece> pieces;
   std::vector<Part> parts;  // by device
+  Manner manner;
   bool held = true;         // every part is
 
   std::int64_t bytes_from_host() const;
@@ -61,21 +70,16 @@ struct Plan {
   double flops(const Division& division, std::size_t device) const;
 };
 
-// How a plan goes about it.
-struct Manner {
-  std::int64_t tile = 2048;   // the most rows and columns of a tile
-  std::int64_t panel = 1024;  // the most of a sum in one step
-  double sweep = 0;           // the share of the depth that all tiles take before any is finished
-};
-
 // `rows`: of the result, for each device. Throws Error where a device's memory does not hold even what one
 // step needs.
 Plan make_plan(const Division& division, const Arguments& arguments, std::vector<Device> devices,
                std::span<const Interval> rows, const Manner& manner);
 
-// Rows such that all devices finish together, as far as their speeds are known, and the manner that takes
-// least time on a virtual clock.
-Plan make_plan(const Division& division, const Arguments& arguments, std::vector<Device> devices);
+// The manner that takes least time on a virtual clock.
+Plan make_plan(const Division& division, const Arguments& arguments, const std::vector<Device>& devices,
+               std::span<const Interval> rows);
+// Likewise, with rows such that all devices finish together, as far as their speeds are known.
+Plan make_plan(const Division& division, const Arguments& arguments, const std::vector<Device>& devices);
 std::vector<Interval> rows_by_speed(const Division& division, const Arguments& arguments,
                                     const std::vector<Device>& devices);
 

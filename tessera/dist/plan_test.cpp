@@ -197,6 +197,32 @@ TEST(Plan, UnlikeDevicesFinishTogether) {
   }
 }
 
+TEST(Plan, WhatIsHeldIsFinishedInLongSteps) {
+  const Product product(Element::f64, 8192, 8192, 8192);
+  const auto count = [&](const Plan& plan) { return plan.parts[0].steps.size(); };
+  const Plan plan = product.plan({gpu(h200_f64)}, {2048, 1024, 0.25, 4096});
+  check(product, plan);
+  EXPECT_EQ(count(plan), 16u * (2 + 2));  // two panels of the sweep, then 4096 and the rest
+  // Where sums that are added to cost something, fewer steps take less.
+  Device counted = gpu(h200_f64);
+  counted.sum_bytes_per_second = 1e12;
+  EXPECT_LT(product.milliseconds(product.plan({counted}, {2048, 1024, 0.5, 4096})),
+            product.milliseconds(product.plan({counted}, {2048, 1024, 0.5})));
+  // What is not held has no room for them.
+  const Plan limited = product.plan({gpu(h200_f64, std::int64_t{1} << 28)}, {2048, 1024, 0.25, 4096});
+  check(product, limited);
+  EXPECT_EQ(count(limited), 16u * 8);
+}
+
+TEST(Plan, TilesAreAsLargeAsADeviceIsFastWith) {
+  const Product product(Element::f32, 8192, 8192, 8192);
+  Device device = gpu(h200_f32);
+  device.flops_of_tiles = {{1024 * 1024, h200_f32 / 4}, {4096 * 4096, h200_f32}};
+  EXPECT_GE(make_plan(product.division, product.arguments, {device}).manner.tile, 4096);
+  EXPECT_EQ(device.flops_of(1000), h200_f32 / 4);
+  EXPECT_EQ(device.flops_of(std::int64_t{1} << 40), h200_f32);
+}
+
 TEST(Plan, SmallAndEmptyProducts) {
   for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
            {1, 1, 1}, {5, 4, 3}, {0, 4, 3}, {5, 0, 3}, {5, 4, 0}, {17, 33, 65}}) {

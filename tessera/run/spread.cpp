@@ -5,7 +5,7 @@
 #include <cstring>
 #include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
-#include "tessera/run/crew.hpp"
+#include "tessera/run/attempts.hpp"
 #include "tessera/run/overlap.hpp"
 
 namespace tessera {
@@ -42,22 +42,28 @@ void check_bits(const Spread& spread, const Arguments& host) {
     }
 }
 
-// One tile, which is the call itself.
-Division undivided(const Operation& operation, const Arguments& host) {
-  Division out;
-  out.rows = 1;
-  out.same_bits = [](Where) { return true; };
-  const double flops = operation.flops ? operation.flops(host) : 0;
-  out.flops = [flops](const Tile&) { return flops; };
-  out.part = [&host](const Tile&) { return host; };
+Together in_partial_results(const Operation& computed, const Reduction& reduction, const Arguments& host,
+                            const Spread& spread) {
+  Arguments partial = reduction.divide(host);
+  Together partials;
+  give_memory_to_outputs(partial, partials, spread.in_workers());
+  Together out = Attempts(computed, partial, spread).work();
+  if (out.complete) reduction.combine(partial, host);
   return out;
 }
 
-Together work(const Operation& operation, const Arguments& host, const Spread& spread) {
-  const Divide* const divide = find_division(operation.name);
-  const Division division = divide != nullptr ? (*divide)(host) : undivided(operation, host);
-  Together out = Crew(operation, host, division, spread).work();
-  out.flops = division.flops(division.whole());
+// What is told is the median's.
+Together repeated(const Spread& spread, const std::function<Together()>& once) {
+  std::vector<Together> runs;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, spread.repeat); ++i) {
+    runs.push_back(once());
+    if (!runs.back().complete) return std::move(runs.back());
+  }
+  std::vector<double> times;
+  for (const Together& run : runs) times.push_back(run.seconds);
+  std::ranges::sort(runs, {}, &Together::seconds);
+  Together out = std::move(runs[runs.size() / 2]);
+  out.times = std::move(times);
   return out;
 }
 
@@ -76,7 +82,8 @@ void check_faults(const Spread& spread) {
 }
 
 Split parse_split(const std::string& word) {
-  if (word.empty() || word == "dynamic") return {};
+  if (word.empty() || word == "plan") return {};
+  if (word == "dynamic") return {.how = Split::How::dynamic};
   if (word == "auto") return {.how = Split::How::measured};
   Split out{.how = Split::How::shares};
   for (std::size_t first = 0; first <= word.size();) {
@@ -110,18 +117,14 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
   check_bits(spread, host);
   Together memory;
   give_memory_to_outputs(host, memory, spread.in_workers());
-  if (check) poison_outputs(host);
   const Reduction* const reduction = &computed == &operation ? nullptr : find_reduction(operation.name);
-  Together out;
-  if (reduction != nullptr) {
-    Arguments partial = reduction->divide(host);
-    Together partials;
-    give_memory_to_outputs(partial, partials, spread.in_workers());
-    out = work(computed, partial, spread);
-    if (out.complete) reduction->combine(partial, host);
-  } else {
-    out = work(operation, host, spread);
-  }
+  std::optional<Attempts> attempts;
+  Together out = repeated(spread, [&] {
+    if (check) poison_outputs(host);
+    if (reduction != nullptr) return in_partial_results(computed, *reduction, host, spread);
+    if (!attempts) attempts.emplace(operation, host, spread);
+    return attempts->work();
+  });
   out.outputs = std::move(memory.outputs);
   if (!out.complete) return out;
   if (operation.tell) operation.tell(host, out.values);

@@ -19,15 +19,17 @@ namespace tessera {
 // How the work is divided.
 struct Split {
   enum class How {
+    planned,   // as the devices do best: GPUs by a plan made beforehand, others from a queue
     dynamic,   // each device takes the next tile when it has done one
-    measured,  // each takes tiles until all have shown their speed, which then settles who does what is left
+    measured,  // each takes tiles until all have shown their speed, which then settles who does what is left;
+               // of GPUs, a trial settles it before
     shares,    // of the result's rows, as somebody named them
   };
-  How how = How::dynamic;
+  How how = How::planned;
   std::vector<double> shares = {};  // for each device
 };
 
-// "auto" (measured), "dynamic", "2048:1024". Throws Error.
+// "plan", "auto" (measured), "dynamic", "2048:1024". Throws Error.
 Split parse_split(const std::string& word);
 
 struct Spread {
@@ -43,6 +45,9 @@ struct Spread {
   double limit_seconds = 300;   // the longest that a tile may take in such a process
   std::string checkpoint = {};  // a file for the tiles that are done, so that a call that was stopped goes
                                 // on; it stays until somebody removes it
+  std::size_t repeat = 1;  // so often, one after another; what is told is of the median
+  bool pin = false;        // host arrays, where devices copy and compute at a time: worth it from the second
+                           // call on
   std::function<bool()> stopped = {};  // optional: asked between tiles
   // Optional: called on the device's thread before it computes a tile. What it throws is the device's
   // failure.
@@ -59,7 +64,7 @@ struct Share {
   Plan plan;
   std::size_t tiles = 0;
   double flops = 0;
-  double busy_seconds = 0;  // computing and copying
+  double busy_seconds = 0;  // computing and copying, one after the other; where these overlap: computing
   double end_seconds = 0;   // when its last tile was done, since the beginning
   std::size_t wrong = 0;    // tiles that were still wrong when they were handed over, and computed again
   std::string lost;         // why it was given up; its tiles were done by the others
@@ -74,11 +79,24 @@ struct Share {
   std::vector<Found> findings = {};
 };
 
+// What is told of a call whose copies hid behind computing.
+struct Overlap {
+  double start_seconds = 0;  // before the first copy: contexts, pinning, a trial, memory, code
+  std::int64_t pinned_bytes = 0, bytes_from_host = 0, bytes_from_peers = 0;
+  bool held = true;                             // each device holds all that it reads and writes
+  std::int64_t tile = 0, panel = 0;             // the most rows and columns, and of a sum, in one step
+  // Of each device: what it takes; what the trial found, when nothing else was under way.
+  std::vector<std::int64_t> memory_bytes = {};
+  std::vector<double> flops_per_second = {}, bytes_in_per_second = {};
+};
+
 struct Together {
   std::vector<Share> shares;             // in the order of the devices
   std::map<std::string, Array> outputs;  // those that `host` had no memory for
   std::chrono::steady_clock::time_point started;  // of the timeline
   double seconds = 0;                    // from the first copy to the last
+  std::vector<double> times;             // of each, where it was repeated
+  std::optional<Overlap> overlap;
   double flops = 0;
   bool complete = true;           // it was not stopped
   std::size_t restored = 0;       // tiles that the checkpoint had

@@ -132,7 +132,9 @@ TEST(Together, RefusesWhatItCannotDivide) {
 }
 
 TEST(Splits, AreReadAsTyped) {
-  EXPECT_EQ(parse_split("").how, Split::How::dynamic);
+  EXPECT_EQ(parse_split("").how, Split::How::planned);
+  EXPECT_EQ(parse_split("plan").how, Split::How::planned);
+  EXPECT_EQ(parse_split("dynamic").how, Split::How::dynamic);
   EXPECT_EQ(parse_split("auto").how, Split::How::measured);
   EXPECT_EQ(parse_split("2048:1024").shares, (std::vector<double>{2048, 1024}));
   EXPECT_EQ(parse_split("0.5:1:0").shares, (std::vector<double>{0.5, 1, 0}));

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// A made-up device whose lanes are threads, and whose memory is apart from the host's and full of NaN. Each
+// piece of work is put off by a random time, so that one which did not wait for what it needs shows as a wrong
+// result.
+#pragma once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <thread>
+#include "tessera/core/error.hpp"
+#include "tessera/core/lanes.hpp"
+
+namespace tessera::made_up {
+
+class LaneMark final : public Mark {
+ public:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool reached = false;
+    std::chrono::steady_clock::time_point when;
+
+    void wait() {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [this] { return reached; });
+    }
+    void reach() {
+      const std::lock_guard lock(mutex);
+      reached = true;
+      when = std::chrono::steady_clock::now();
+      changed.notify_all();
+    }
+  };
+
+  void wait() const override { state->wait(); }
+  std::shared_ptr<State> state = std::make_shared<State>();
+};
+
+// Does what is put into it, one after another, each a little late.
+class LaneThread {
+ public:
+  explicit LaneThread(unsigned seed) : random_(seed), thread_([this] { serve(); }) {}
+  ~LaneThread() {
+    put({});
+    thread_.join();
+  }
+  LaneThread(const LaneThread&) = delete;
+  LaneThread& operator=(const LaneThread&) = delete;
+
+  void put(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    works_.push_back(std::move(work));
+    changed_.notify_one();
+  }
+
+ private:
+  void serve() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !works_.empty(); });
+      const auto work = std::move(works_.front());
+      works_.pop_front();
+      lock.unlock();
+      if (!work) return;
+      constexpr unsigned most_us = 200;
+      if (random_() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random_() % most_us));
+      work();
+    }
+  }
+
+  std::mt19937 random_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> works_;
+  std::thread thread_;
+};
+
+struct Traits {
+  bool peers = true;                // sees every other device's memory
+  bool reaches_host = true;         // else the host's memory passes through buffers
+  std::size_t fails_at_step = 0;    // of those it is given; 0: never
+};
+
+class MadeUpLanes final : public Lanes {
+ public:
+  MadeUpLanes(Device device, unsigned seed, Traits traits = {})
+      : device_(std::move(device)), traits_(traits), threads_{{LaneThread(4 * seed), LaneThread(4 * seed + 1),
+                                                              LaneThread(4 * seed + 2), LaneThread(4 * seed + 3)}} {}
+
+  const Device& device() const override { return device_; }
+  void* allocate(std::size_t bytes) override {
+    const std::size_t rounded = (bytes + 255) / 256 * 256;
+    void* const out = std::aligned_alloc(256, rounded);
+    std::memset(out, 0xff, rounded);
+    allocated_ += bytes;
+    return out;
+  }
+  void free(void* address) noexcept override { std::free(address); }
+  std::shared_ptr<void> staging(std::size_t bytes) override {
+    ++stagings_;
+    return {std::malloc(bytes), std::free};
+  }
+  bool reaches(const void*, std::size_t) override { return traits_.reaches_host; }
+  bool sees(const Lanes&) override { return traits_.peers; }
+
+  MarkPtr mark(Lane lane) override {
+    auto out = std::make_unique<LaneMark>();
+    put(lane, [state = out->state] { state->reach(); });
+    return out;
+  }
+  void after(Lane lane, const Mark& mark) override {
+    put(lane, [state = static_cast<const LaneMark&>(mark).state] { state->wait(); });
+  }
+  void copy(Lane lane, const Rows& to, const Rows& from, const RowShape& shape) override {
+    (lane == Lane::in ? bytes_in_ : bytes_out_) += shape.total();
+    put(lane, [=] { copy_rows(to, from, shape); });
+  }
+  void copy_peer(const Rows& to, const Lanes&, const Rows& from, const RowShape& shape) override {
+    bytes_peer_ += shape.total();
+    put(Lane::peer, [=] { copy_rows(to, from, shape); });
+  }
+  void compute(std::function<void(void*)> enqueue) override {
+    if (++given_ == traits_.fails_at_step) throw Error(Error::Kind::internal, "this device is broken");
+    put(Lane::compute, [enqueue = std::move(enqueue)] { enqueue(nullptr); });
+  }
+  void synchronize() override {
+    for (const Lane lane : {Lane::in, Lane::peer, Lane::compute, Lane::out}) mark(lane)->wait();
+  }
+  void start_clock() override {
+    synchronize();
+    start_ = std::chrono::steady_clock::now();
+  }
+  double seconds(const Mark& mark) override {
+    return std::chrono::duration<double>(static_cast<const LaneMark&>(mark).state->when - start_).count();
+  }
+
+  std::size_t bytes_in() const { return bytes_in_; }
+  std::size_t bytes_out() const { return bytes_out_; }
+  std::size_t bytes_peer() const { return bytes_peer_; }
+  std::size_t allocated() const { return allocated_; }
+  std::size_t stagings() const { return stagings_; }
+
+ private:
+  static void copy_rows(const Rows& to, const Rows& from, const RowShape& shape) {
+    for (std::size_t row = 0; row < shape.rows; ++row)
+      std::memcpy(static_cast<char*>(to.data) + row * to.pitch,
+                  static_cast<const char*>(from.data) + row * from.pitch, shape.bytes);
+  }
+  void put(Lane lane, std::function<void()> work) {
+    threads_[static_cast<std::size_t>(lane)].put(std::move(work));
+  }
+
+  Device device_;
+  Traits traits_;
+  std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, bytes_peer_{0}, allocated_{0}, stagings_{0}, given_{0};
+  std::chrono::steady_clock::time_point start_;
+  std::array<LaneThread, lane_count> threads_;  // gone first
+};
+
+}  // namespace tessera::made_up
