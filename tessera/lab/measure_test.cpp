@@ -170,17 +170,6 @@ class Measured : public testing::TestWithParam<Where> {
     return lab::measure(toy_, Element::f32, {.dims = {{"n", 100}}}, candidates, measuring);
   }
 
-  // The first choice refuses everything, `other` nothing.
-  Row measure_instead(bool other) {
-    rungs_ = {rung("rung", GetParam(), good)};
-    Variant& v = rungs_.front();
-    v.choices.push_back(v.choices[0]);
-    v.choices[0].refuses = [](const Arguments&, const Tuning&, const Device&) -> Reason { return "no"; };
-    Candidate candidate{.plan = {&v, &v.choices[0], {}, find_backend(GetParam())->devices()[0]}};
-    if (other) candidate.instead = {{&v, &v.choices[1], {{"x", 2}}, candidate.plan.device}};
-    return lab::measure(toy_, Element::f32, {.dims = {{"n", 100}}}, {candidate}, {.ceilings = false}).front();
-  }
-
   const Operation toy_ = toy();
   std::vector<Variant> rungs_;
   static inline FakeGpu* gpu_ = nullptr;
@@ -204,10 +193,15 @@ TEST_P(Measured, AWriteOutsideIsFoundAndIsNobodyElsesFault) {
 }
 
 TEST_P(Measured, AChoiceThatTakesTheProblemIsMeasuredInsteadOfOneThatRefuses) {
-  EXPECT_EQ(measure_instead(false).reason, "no");
-  const Row row = measure_instead(true);
-  EXPECT_EQ(row.tuning, (Tuning{{"x", 2}}));
-  EXPECT_EQ(row.verified, Verified::ok);
+  Variant v = rung("rung", GetParam(), good);
+  v.choices.push_back(v.choices[0]);
+  v.choices[0].refuses = [](auto&&...) -> Reason { return "no"; };
+  Candidate alone{.plan = {&v, &v.choices[0], {}, find_backend(GetParam())->devices()[0]}}, other = alone;
+  other.instead = {{&v, &v.choices[1], {{"x", 2}}, alone.plan.device}};
+  const auto rows = lab::measure(toy_, Element::f32, {.dims = {{"n", 100}}}, {alone, other}, {.ceilings = false});
+  EXPECT_EQ(rows[0].reason, "no");
+  EXPECT_EQ(rows[1].tuning, (Tuning{{"x", 2}}));
+  EXPECT_EQ(rows[1].verified, Verified::ok);
 }
 
 TEST_P(Measured, AChangedInputIsFoundAndMended) {
