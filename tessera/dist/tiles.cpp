@@ -7,8 +7,8 @@
 namespace tessera::dist {
 namespace {
 
-Tile corner(const Division& division, Interval rows, std::int64_t side) {
-  return {{rows.first, std::min(rows.first + side, rows.last)},
+Tile corner(const Division& division, Interval rows, std::int64_t down, std::int64_t side) {
+  return {{rows.first, std::min(rows.first + down, rows.last)},
           {0, std::min(side, division.cols)},
           {0, division.depth}};
 }
@@ -38,21 +38,21 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
   const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
   const std::int64_t granule = std::max(division.row_granule, division.col_granule);
   auto side = rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
+  // A narrow result has longer tiles instead.
+  std::int64_t down = side;
+  if (side >= division.cols)
+    down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
   while (tiling.memory_bytes > 0 &&
-         bytes_of(division, arguments, corner(division, rows, side)) > tiling.memory_bytes) {
-    if (side == granule)
+         bytes_of(division, arguments, corner(division, rows, down, side)) > tiling.memory_bytes) {
+    if (side == granule && down == granule)
       throw Error(std::to_string(tiling.memory_bytes) + " bytes do not hold the " +
-                  std::to_string(bytes_of(division, arguments, corner(division, rows, side))) +
+                  std::to_string(bytes_of(division, arguments, corner(division, rows, down, side))) +
                   " that the smallest part reads and writes");
-    side = std::max(granule, side / 2);
+    if (down == side) side = std::max(granule, side / 2);
+    down = std::max(side, down / 2);
   }
   std::vector<Tile> out;
   const auto across = even_parts({0, division.cols}, side, division.col_granule);
-  // A narrow result has longer tiles instead.
-  const std::int64_t down =
-      across.size() > 1 || tiling.memory_bytes > 0
-          ? side
-          : std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
   bool back = false;
   for (const Interval& part : even_parts(rows, down, division.row_granule)) {
     for (std::size_t j = 0; j < across.size(); ++j)

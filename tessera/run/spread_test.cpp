@@ -164,6 +164,11 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
       }
       EXPECT_EQ(elements, m * n);
       EXPECT_TRUE(memory > 0 || tiles.size() <= 128u) << tiles.size();
+      // Memory that holds everything changes nothing.
+      if (memory == 0) {
+        EXPECT_EQ(tiles, dist::tiles_of(division, inputs.arguments(), {0, m},
+                                        {.least_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
+      }
     }
   }
 }
