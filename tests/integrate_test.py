@@ -45,6 +45,14 @@ class Integrals(unittest.TestCase):
         self.assertEqual(float(printed), self.value(*CIRCLE, "--strips", "65536", "--scale", "4", "--device", "cpu"))
         self.assertRegex(text, r"evaluations +65537")
 
+    def test_a_sum_that_overflows_says_what_holds_it(self):
+        words = ("integrate", "3e38*(1-x/1000)", "0", "0.5", "--strips", "65536", "--element", "f32", "--device", "cpu")
+        told = run(*words).stdout
+        self.assertRegex(told, r"reason +too large")
+        self.assertRegex(told, r"why .*--scale-at term")
+        value = self.value(*words, "--scale-at", "term")
+        self.assertLess(abs(value - 1.499625e38), 1e32)
+
     def test_devices_agree_to_the_last_bit(self):
         words = (*CIRCLE, "--strips", "65536", "--scale", "4")
         self.assertEqual(self.value(*words, "--device", "cpu"),

@@ -113,6 +113,11 @@ TEST(Call, StripsTellTheirError) {
   const Answer infinite = integrate([](double x) { return 1 / x; }, 0, 1, {.strips = 8});
   EXPECT_EQ(infinite.reason, Reason::non_finite);
   EXPECT_EQ(infinite.where, 0);
+  // Finite heights whose sum is no number any more.
+  const auto high = [](float x) { return 3e38f * (1 - x / 1000); };
+  const Answer overflown = integrate<float>(high, 0, 0.5, {.strips = 65536});
+  EXPECT_EQ(overflown.reason, Reason::too_large) << overflown.why;
+  EXPECT_EQ(overflown.truncation, quadrature::infinity);
 }
 
 TEST(Call, TheExecutorAddsTheSame) {

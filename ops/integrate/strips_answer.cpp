@@ -57,6 +57,13 @@ Real rounding_of(const Summed& s, const Seen& seen) {
          seen.end_errors * length / n + std::min(astray, length) * seen.steps;
 }
 
+// Whether finite heights alone have become an infinite sum.
+bool overflows(const Summed& s, const Seen& seen) {
+  const bool single = s.unit > std::numeric_limits<double>::epsilon();
+  const Real largest = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  return std::isnan(seen.hole) && seen.sizes * Real(s.strips) > largest / 2;
+}
+
 // What sums of a half, a quarter … of the strips leave to expect, if the error falls at least like the width.
 Real by_comparison(const Summed& s, const SumOf& sum_of) {
   constexpr int halvings = 4;
@@ -127,8 +134,13 @@ Answer strips_answer(const Summed& s, const Height& height, const SumOf& sum_of,
   out.magnitude = seen.above && seen.below ? static_cast<double>(seen.sizes * length) : std::fabs(s.value);
   out.rounding = static_cast<double>(rounding_of(s, seen));
   if (!std::isfinite(s.value)) {
-    out.reason = Reason::non_finite;
+    out.reason = overflows(s, seen) ? Reason::too_large : Reason::non_finite;
     out.where = static_cast<double>(seen.hole);
+    if (out.reason == Reason::too_large)
+      out.why =
+          "the heights' sum has overflowed, which their integral need not: --scale-at term, or a rule "
+          "without "
+          "--strips, may hold it";
     return out;
   }
   const auto value_at = [&](Real x) { return height(x).value; };

@@ -60,6 +60,7 @@ class Evaluation {
     for (int i = 0; i < program.constant_count; ++i)
       std::fill_n(at_[first_constant + i] = take(), filled, program.constants[i]);
     spare_ = take();
+    if (program.register_count == 0) at_[0] = spare_;  // operands that an operator has not are named 0
   }
 
   // How many of the first points a chain has done.
@@ -111,8 +112,9 @@ class Evaluation {
   const Program<T>& program_;
   std::span<const Input<T>> inputs_;
   const OnBlock<T>* table_;
-  T* at_[first_constant + most_constants] = {};  // by operand
-  T* copies_[most_inputs] = {};
+  // By operand; to clear them all would take longer than a short formula's values.
+  T* at_[first_constant + most_constants];
+  T* copies_[most_inputs];
   T* spare_ = nullptr;
 };
 

@@ -51,7 +51,7 @@ std::string words(const Answer& answer) {
     case Reason::doubtful:
       return "doubtful: what was seen does not support a claim";
     case Reason::too_large:
-      return "too large: the integral is beyond the largest number of its type";
+      return "too large: the integral, or a sum on the way there, is beyond the largest number of its type";
     case Reason::as_asked:
       return "as asked: no tolerance was named";
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/chooser.hpp"
+#include "ops/integrate/rules/extremes.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -98,26 +99,9 @@ Answer of_all(const Integrand& f, const Range& range, const std::vector<double>&
 // Heights that overflow when they are added, or squared, although their integral need not.
 Answer of_scaled(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
                  std::span<const double> points, int excess) {
-  Integrand small = f;
-  const auto smaller = [excess](const Integrand::Values& values) -> Integrand::Values {
-    if (!values) return {};
-    return
-        [&values, excess](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
-          values(x, distance, y);
-          for (double& value : y.first(x.size())) value = std::ldexp(value, -excess);
-        };
-  };
-  small.values = smaller(f.values);
-  small.errors = smaller(f.errors);
-  if (f.in_double)
-    small.in_double = [&f, excess](std::span<const double> x, std::span<double> y) {
-      f.in_double(x, y);
-      for (double& value : y.first(x.size())) value = std::ldexp(value, -excess);
-    };
-  const Tolerance within{tolerance.relative, std::ldexp(tolerance.absolute, -excess)};
-  Answer out = Chooser(small, range, within, limits, points).run();
-  for (double* number : {&out.value, &out.truncation, &out.rounding, &out.magnitude})
-    *number = std::ldexp(*number, excess);
+  const Integrand small = scaled(f, excess);
+  Answer out = Chooser(small, range, scaled(tolerance, excess), limits, points).run();
+  scale_back(out, excess);
   return out;
 }
 

@@ -97,6 +97,13 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
       for (const double side : {-around, around}) cuts.push_back(found.needles[i] + side * found.widths[i]);
   }
   Answer out = of_one(rule, f, up, tolerance, limits, cuts);
+  // Heights that overflow when they are added, although their integral need not.
+  if (const int excess = std::isfinite(out.error()) || f.constant ? 0 : excess_of(f, up); excess > 0) {
+    out = by_name(rule, scaled(f, excess), range, scaled(tolerance, excess), limits, points);
+    scale_back(out, excess);
+    judge_size(out);
+    return out;
+  }
   if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) {
     out.reason = Reason::doubtful;
     out.truncation = infinity;

@@ -41,6 +41,18 @@ TEST(Claims, LargeHeightsWithAnIntegralHaveIt) {
   const Answer one = integral("1e307*cos(x)", {0, 1});
   EXPECT_TRUE(one.converged()) << words(one);
   EXPECT_NEAR(one.value, 1e307 * std::sin(1.0), 1e297);
+  for (const char* rule : {"gauss_kronrod", "tanh_sinh", "simpson", "richardson"}) {
+    const Answer named = by_name(rule, integrand_of(formula::parse("1.7e308*cos(x)"), "x", {0, 1}), {0, 1},
+                                 {.relative = 1e-8}, {}, {});
+    EXPECT_TRUE(named.converged()) << rule << ": " << words(named);
+    EXPECT_NEAR(named.value, 1.7e308 * std::sin(1.0), 1e299) << rule;
+    // ∫ = 2·(1 - 1e-3)·1.7e308
+    EXPECT_EQ(
+        by_name(rule, integrand_of(formula::parse("1.7e308*(1-x*1e-3)"), "x", {0, 2}), {0, 2}, {}, {}, {})
+            .reason,
+        Reason::too_large)
+        << rule;
+  }
   for (const char* text : {"1e308", "8e307*(x+y)", "1e308*cos(x)*1"}) {
     const Answer answer = over(text, {{0, 1}, {0, 1}, {0, 1}, {0, 1}});
     const double right = text[0] == '8' ? 8e307 : text[5] == 0 ? 1e308 : 1e308 * std::sin(1.0);

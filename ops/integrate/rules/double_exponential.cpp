@@ -68,18 +68,22 @@ void DoubleExponential::gather(First& first) const {
     first.size[side] = size;
     count += size;
     variable_.place(side, {first.distance + from, size}, {first.x + from, size});
+    if (side == 1) continue;
+    // Next to the points that are told like it: they are computed in one go.
+    first.middle = count;
+    first.distance[count] = middle_distance(variable_.shape());
+    first.weight[count] = middle_weight(variable_.shape()) * length;
+    variable_.place(0, {first.distance + count, 1}, {first.x + count, 1});
+    first.own[count] = std::fabs(first.x[count]);
+    ++count;
   }
-  first.middle = count;
-  first.distance[count] = middle_distance(variable_.shape());
-  first.weight[count] = middle_weight(variable_.shape()) * length;
-  variable_.place(0, {first.distance + count, 1}, {first.x + count, 1});
-  first.own[count] = std::fabs(first.x[count]);
+  first.all = count;
 }
 
 void DoubleExponential::first_pass() {
   First first;
   gather(first);
-  const std::size_t all = first.middle + 1;
+  const std::size_t all = first.all;
   if (!sampler_({first.x, all}, {first.distance, all}, {first.y, all})) {
     trouble_ = sampler_.cap();
     return;
@@ -90,20 +94,21 @@ void DoubleExponential::first_pass() {
     return;
   }
   for (std::size_t i = 0; i < all; ++i) first.term[i] = first.weight[i] * first.y[i];
+  double sum = first.term[first.middle], coarse = sum, magnitude = 0;  // coarse: with every second point
   for (std::size_t i = 0; i < all; ++i)
-    if (std::isfinite(first.term[i])) sum_abs_ += std::fabs(first.term[i]);
-  sum_ = first.term[first.middle];
-  double coarse = sum_;  // with every second point
+    if (std::isfinite(first.term[i])) magnitude += std::fabs(first.term[i]);
+  sum_abs_ += magnitude;
   for (int side = 0; side < 2; ++side) {
     vary(side, first);
     settle(side, first);
     const double* term = first.term + first.from[side];
     for (std::size_t j = 0; j < first.size[side] && first_step * double(j + 1) <= cut_[side]; ++j)
       if (std::isfinite(term[j])) {
-        sum_ += term[j];
+        sum += term[j];
         if (j % 2 == 1) coarse += term[j];
       }
   }
+  sum_ = sum;
   change_ = std::fabs(step_ * sum_ - 2 * step_ * coarse);
   if (again_) {
     again_ = false;
@@ -118,13 +123,16 @@ void DoubleExponential::vary(int side, const First& first) {
   const bool exact = sampler_.integrand().knows[side] && variable_.is_end(side);
   const double* place = exact ? first.own : first.x;
   const std::size_t end = first.from[side] + first.size[side];
+  double variation = variation_, squares = squares_;
   for (std::size_t i = first.from[side], before = first.middle; i < end; before = i++) {
     const double here = std::fabs(place[i]), there = std::fabs(place[before]);
     const double moved = std::fabs(first.y[i] - first.y[before]) * (here < there ? here : there);
-    if (!(moved < infinity)) return;
-    variation_ += moved;
-    squares_ += moved * moved;
+    if (!(moved < infinity)) break;
+    variation += moved;
+    squares += moved * moved;
   }
+  variation_ = variation;
+  squares_ = squares;
 }
 
 void DoubleExponential::vary(int side, std::span<const double> x, std::span<const double> distance,
@@ -161,9 +169,8 @@ void DoubleExponential::settle(int side, const First& first) {
       return;
     }
   const bool to_the_end = last == size || !std::isfinite(term[last]);
-  const double reach = most(side);
-  if (last == size) cut_[side] = reach;
-  else cut_[side] = std::min(reach, first_step * double(to_the_end ? last : last + 1));
+  // No point lies further out than that.
+  cut_[side] = last == size ? most(side) : first_step * double(to_the_end ? last : last + 1);
   if (to_the_end && last > 1) find_beyond(side, first, last - 1);
   if (!to_the_end && blind_matters(side) && !narrow_[side]) beyond_[side] = at_the_top(side);
 }

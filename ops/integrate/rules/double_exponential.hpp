@@ -42,12 +42,12 @@ class DoubleExponential {
   double exponent(int side) const { return exponent_[side]; }  // α of f ~ d^-α near that end
 
  private:
-  // Both sides at the first step, one behind the other, and the middle last.
+  // One side at the first step, the middle, and the other side.
   struct First {
     static constexpr std::size_t most = 64;
     double x[most], distance[most], weight[most], y[most], term[most];
     double own[most];  // the distance to the piece's end, not the range's
-    std::size_t from[2], size[2], middle;
+    std::size_t from[2], size[2], middle, all;
   };
   void first_pass();
   void gather(First& first) const;

@@ -72,21 +72,62 @@ double scattered_error(const ManyValues& errors, const Box& box) {
   return sum / count;
 }
 
-int excess_of(const ManyValues& f, const Box& box) {
-  constexpr std::size_t count = 64;
+namespace {
+
+constexpr std::size_t tried = 64;
+
+int excess_of(std::span<const double> y) {
   constexpr int harmless = 400;
-  std::vector<double> y(count);
-  f(scattered(axes_of(box), count), count, y);
   int out = 0;
   for (const double value : y)
     if (std::isfinite(value) && value != 0) out = std::max(out, std::ilogb(value));
   return out > harmless ? out : 0;
 }
 
+void scale(std::span<double> y, int excess) {
+  for (double& value : y) value = std::ldexp(value, -excess);
+}
+
+}  // namespace
+
+int excess_of(const ManyValues& f, const Box& box) {
+  std::vector<double> y(tried);
+  f(scattered(axes_of(box), tried), tried, y);
+  return excess_of(y);
+}
+
+int excess_of(const Integrand& f, const Range& range) {
+  const std::vector<double> x = scattered({Axis::of(range)}, tried);
+  double distance[tried], y[tried];
+  std::transform(x.begin(), x.end(), distance, [&](double at) { return range.distance(at); });
+  f.values(x, distance, y);
+  return excess_of(y);
+}
+
+Integrand scaled(const Integrand& f, int excess) {
+  Integrand out = f;
+  const auto smaller = [excess](const Integrand::Values& values) -> Integrand::Values {
+    if (!values) return {};
+    return
+        [&values, excess](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
+          values(x, distance, y);
+          scale(y.first(x.size()), excess);
+        };
+  };
+  out.values = smaller(f.values);
+  out.errors = smaller(f.errors);
+  if (f.in_double)
+    out.in_double = [&f, excess](std::span<const double> x, std::span<double> y) {
+      f.in_double(x, y);
+      scale(y.first(x.size()), excess);
+    };
+  return out;
+}
+
 ManyValues scaled(const ManyValues& f, int excess) {
   return [&f, excess](std::span<const double> points, std::size_t count, std::span<double> y) {
     f(points, count, y);
-    for (double& value : y.first(count)) value = std::ldexp(value, -excess);
+    scale(y.first(count), excess);
   };
 }
 

@@ -16,6 +16,8 @@ double scattered_error(const ManyValues& errors, const Box& box);
 // The exponent k for which f·2^-k stays small enough to be squared and added; 0 where f does.
 int excess_of(const ManyValues& f, const Box& box);
 ManyValues scaled(const ManyValues& f, int excess);
+int excess_of(const Integrand& f, const Range& range);
+Integrand scaled(const Integrand& f, int excess);  // refers to f
 Tolerance scaled(const Tolerance& tolerance, int excess);
 void scale_back(Answer& answer, int excess);
 

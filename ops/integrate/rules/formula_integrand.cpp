@@ -42,7 +42,33 @@ struct Programs {
     const bool other = distance >= 0 ? &program == &upper : &program == &lower;
     return std::fabs(other ? x : distance);
   }
+  void away(const Program<double>& program, std::span<const double> x, std::span<const double> distance,
+            double* out) const {
+    if (by_sign())
+      for (std::size_t i = 0; i < x.size(); ++i) out[i] = std::fabs(distance[i]);
+    else
+      for (std::size_t i = 0; i < x.size(); ++i) out[i] = away(program, x[i], distance[i]);
+  }
   bool all_plain() const { return !lower_exact && !upper_exact; }
+  // The sign of the distance alone tells the program.
+  bool by_sign() const {
+    return (!lower_exact || (lower_reach == infinity && lower_end != 0)) &&
+           (!upper_exact || (upper_reach == infinity && upper_end != 0));
+  }
+  // How many points from the first one on share its program, at most so many.
+  std::size_t run_length(std::span<const double> x, std::span<const double> distance,
+                         std::size_t most) const {
+    const std::size_t end = std::min(most, x.size());
+    std::size_t to = 1;
+    if (by_sign()) {
+      const bool above = distance[0] >= 0;
+      while (to < end && (distance[to] >= 0) == above) ++to;
+      return to;
+    }
+    const Program<double>& first = at(x[0], distance[0]);
+    while (to < end && &at(x[to], distance[to]) == &first) ++to;
+    return to;
+  }
 };
 
 // Whether the last bit of x still matters although the distance is given: then rounding does.
@@ -134,10 +160,10 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   for (std::size_t from = 0, to = 0; from < x.size(); from = to) {
     // Points of one program.
     const Program<double>& program = programs.at(x[from], distance[from]);
-    for (; to < x.size() && to - from < chunk && &programs.at(x[to], distance[to]) == &program; ++to)
-      away[to - from] = programs.away(program, x[to], distance[to]);
-    const formula::Input<double> inputs[2] = {{&x[from]}, {away}};
+    to = from + programs.run_length(x.subspan(from), distance.subspan(from), chunk);
     const std::size_t taken = &program == &programs.plain ? 1 : 2;
+    if (taken == 2) programs.away(program, x.subspan(from, to - from), distance.subspan(from), away);
+    const formula::Input<double> inputs[2] = {{&x[from]}, {away}};
     if (programs.single) {
       const std::span<const double> both[2] = {x.subspan(from, to - from), {away, to - from}};
       evaluate_single(programs.single_of(program), {both, taken}, y.subspan(from, to - from));

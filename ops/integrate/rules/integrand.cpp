@@ -11,9 +11,12 @@ bool Sampler::operator()(std::span<const double> x, std::span<const double> dist
     cap_ = Reason::evaluations;
     return false;
   }
-  if (evaluations_ + count > next_look_) {  // the clock costs as much as some evaluations
-    next_look_ = evaluations_ + count + 1024;
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+  if (evaluations_ + count > next_look_) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool first = start_ == decltype(start_){};
+    if (first) start_ = now;  // few evaluations take no time to speak of
+    next_look_ = first ? 4096 : evaluations_ + count + 1024;
+    const std::chrono::duration<double> spent = now - start_;
     if (spent.count() > limits_.seconds) {
       exhausted_ = true;
       cap_ = Reason::time;

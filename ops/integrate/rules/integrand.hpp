@@ -81,7 +81,7 @@ Integrand with_distance(F f) {
 class Sampler {
  public:
   Sampler(const Integrand& f, const Range& range, const Limits& limits)
-      : f_(f), range_(range), limits_(limits), start_(std::chrono::steady_clock::now()) {}
+      : f_(f), range_(range), limits_(limits) {}
 
   // False when a cap forbids it: nothing was evaluated then.
   bool operator()(std::span<const double> x, std::span<const double> distance, std::span<double> y);
@@ -102,8 +102,8 @@ class Sampler {
   const Integrand& f_;
   Range range_;
   Limits limits_;
-  std::chrono::steady_clock::time_point start_;
-  std::int64_t evaluations_ = 0, next_look_ = 4096;
+  std::chrono::steady_clock::time_point start_ = {};
+  std::int64_t evaluations_ = 0, next_look_ = 256;  // at the clock, which costs as much as some evaluations
   bool exhausted_ = false;
   Reason cap_ = Reason::evaluations;
 };

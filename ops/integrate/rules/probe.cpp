@@ -29,10 +29,10 @@ void ring(double centre, double sign, double nearest, double furthest, int per_d
 }  // namespace
 
 std::vector<double> probe_places(const Range& range, const Scales& scales, std::span<const double> centres) {
-  std::vector<double> out;
+  std::vector<double> even, out;
   const double length = range.upper - range.lower;
   if (range.finite()) {
-    spread(range, scales.even, out);
+    spread(range, scales.even, even);
     ring(range.lower, 1, length * 1e-14, length / 2, scales.per_decade, out);
     ring(range.upper, -1, length * 1e-14, length / 2, scales.per_decade, out);
   }
@@ -59,7 +59,11 @@ std::vector<double> probe_places(const Range& range, const Scales& scales, std::
     for (const double sign : {-1.0, 1.0}) ring(about, sign, 1e-14 * reach, reach, 8, out);
   }
   std::erase_if(out, [&](double x) { return !(range.lower < x && x < range.upper); });
+  std::erase_if(even, [&](double x) { return !(range.lower < x && x < range.upper); });
   std::sort(out.begin(), out.end());
+  const auto rings = static_cast<std::ptrdiff_t>(out.size());
+  out.insert(out.end(), even.begin(), even.end());  // ordered as they are
+  std::inplace_merge(out.begin(), out.begin() + rings, out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/variable.hpp"
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <numbers>
 
@@ -95,11 +96,20 @@ std::vector<double> scale_cuts(const Range& range, std::span<const double> point
 }
 
 const Ladder& ladder(Shape shape, int side) {
-  static std::array<std::array<std::once_flag, 2>, 4> made;
-  static std::array<std::array<Ladder, 2>, 4> ladders;
-  const auto s = static_cast<std::size_t>(shape), k = static_cast<std::size_t>(side);
-  std::call_once(made[s][k], [&] { ladders[s][k] = make(shape, side); });
-  return ladders[s][k];
+  struct Kept {
+    std::atomic<bool> made = false;
+    Ladder ladder;
+  };
+  static std::array<std::array<Kept, 2>, 4> all;
+  static std::mutex making;
+  Kept& kept = all[static_cast<std::size_t>(shape)][static_cast<std::size_t>(side)];
+  if (kept.made.load(std::memory_order_acquire)) return kept.ladder;
+  const std::lock_guard lock(making);
+  if (!kept.made.load(std::memory_order_relaxed)) {
+    kept.ladder = make(shape, side);
+    kept.made.store(true, std::memory_order_release);
+  }
+  return kept.ladder;
 }
 
 double middle_distance(Shape shape) {

@@ -42,6 +42,24 @@ const Interpolation<11>& interpolation<11>() {
   return Interpolation<11>::of(kronrod21);
 }
 
+constexpr std::size_t lanes = 4;  // places side by side, for a division takes long
+using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
+
+// The polynomial's values at these places.
+template <std::size_t half>
+void expect(const Interpolation<half>& nodes, const double* term, const double (&z)[lanes],
+            double (&out)[lanes]) {
+  Lanes at, above{}, below{};
+  for (std::size_t lane = 0; lane < lanes; ++lane) at[lane] = z[lane];
+  for (std::size_t k = 0; k < Interpolation<half>::count; ++k) {
+    const Lanes share = nodes.weight[k] / (at - nodes.z[k]);
+    above += share * term[k];
+    below += share;
+  }
+  const Lanes expected = above / below;
+  for (std::size_t lane = 0; lane < lanes; ++lane) out[lane] = expected[lane];
+}
+
 }  // namespace
 
 Witnesses::Witnesses(const Look& seen, std::span<const Track> tracks) : of_(tracks.size()) {
@@ -70,20 +88,20 @@ double Witnesses::missed(std::size_t track, double from, double to, const double
   auto i = static_cast<std::size_t>(
       std::upper_bound(all.begin(), all.end(), from, [](double t, const Witness& w) { return t < w.t; }) -
       all.begin());
-  for (; i < all.size() && all[i].t < to; ++i) {
-    const double z = (all[i].t - middle) / radius;
-    double above = 0, below = 0;
-    for (std::size_t k = 0; k < Interpolation<half>::count; ++k) {
-      const double share = nodes.weight[k] / (z - nodes.z[k]);
-      above += share * term[k];
-      below += share;
+  while (i < all.size() && all[i].t < to) {
+    const std::size_t count = std::min(lanes, all.size() - i);
+    double z[lanes], expected[lanes];
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      z[lane] = (all[i + std::min(lane, count - 1)].t - middle) / radius;
+    expect(nodes, term, z, expected);
+    for (std::size_t lane = 0; lane < count && all[i].t < to; ++lane, ++i) {
+      const double apart = all[i].term - expected[lane];
+      if (!std::isfinite(apart)) continue;  // at a node
+      const double left = i > 0 ? std::fmax(from, 0.5 * (all[i - 1].t + all[i].t)) : from;
+      const double right = i + 1 < all.size() ? std::fmin(to, 0.5 * (all[i].t + all[i + 1].t)) : to;
+      sum += apart * (right - left);
+      most = std::fmax(most, std::fabs(apart) * (right - left));
     }
-    const double apart = all[i].term - above / below;
-    if (!std::isfinite(apart)) continue;  // at a node
-    const double left = i > 0 ? std::fmax(from, 0.5 * (all[i - 1].t + all[i].t)) : from;
-    const double right = i + 1 < all.size() ? std::fmin(to, 0.5 * (all[i].t + all[i + 1].t)) : to;
-    sum += apart * (right - left);
-    most = std::fmax(most, std::fabs(apart) * (right - left));
   }
   return 3 * (std::fabs(sum) + most);
 }
