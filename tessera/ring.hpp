@@ -28,13 +28,15 @@ class Ring {
  public:
   static constexpr int ahead = stages - 1;
 
-  // A barrier of the block must follow.
+  // All threads of the block, which meet where the copy engine's barriers are made.
   SIMT Ring(Thread thread, RingState<stages>& state) : thread_(thread), state_(state) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if (thread.rank() != 0) return;
-    SIMT_UNROLL
-    for (int s = 0; s < stages; ++s) cuda::ptx::init(barrier(s), 1);
-    cuda::ptx::fence_init();
+    if (thread.rank() == 0) {
+      SIMT_UNROLL
+      for (int s = 0; s < stages; ++s) cuda::ptx::init(barrier(s), 1);
+      cuda::ptx::fence_init();
+    }
+    thread.sync();
 #endif
   }
 

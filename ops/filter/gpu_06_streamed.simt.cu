@@ -55,7 +55,6 @@ struct Streamed {
   SIMT static void walk(Thread thread, Shared& shared, const Problem<T>& p) {
     const Strip<channels> strip(thread, p);
     const Ring<config.stages> ring(thread, shared.ring);
-    thread.sync();
     SIMT_NO_UNROLL
     for (int step = 0; step < ring.ahead; ++step) strip.ask(ring, step, shared.rows[step]);
     const Sums sums(p);

@@ -131,8 +131,7 @@ struct StreamedStrips {
     if (strip.empty()) return;
     const Ring<stages> ring(thread, shared.arrived);
     Stage stage = stage_of(shared, 0);
-    Passes::put_weights(thread, stage, p.taps, strip.shift);
-    thread.sync();
+    Passes::put_weights(thread, stage, p.taps, strip.shift);  // read behind the first step's barrier
     const Feed feed(strip);
     SIMT_NO_UNROLL
     for (int step = 0; step < ring.ahead; ++step) feed.ask(thread, ring, step, shared.source[step]);
