@@ -171,8 +171,8 @@ struct Adaption {
     return true;
   }
 
-  BATCH_FN void write(int index, int of_piece, double start, const Sums& sums, double its_error) {
-    const double radius = 0.5 * width;
+  BATCH_FN void write(int index, int of_piece, double start, const Sums& sums, double told) {
+    const double radius = 0.5 * width, its_error = larger(told, radius * unresolved(sums));
     list.set(from_of, index, start);
     list.set(width_of, index, width);
     list.set(value_of, index, radius * sums.kronrod);
@@ -231,6 +231,14 @@ struct Adaption {
     return safety * larger(apart, moved * share);
   }
 
+  // What a half owes where nearly all of its parent's differences have gone at once, but those left do not
+  // fall: far out its few points that saw anything may have met the zeros of a swing. Another halving tells.
+  BATCH_FN double gone_at_once(const Sums& half) const {
+    constexpr double much = 64;
+    const double sizes = 0.5 * width * half.sizes;
+    return slowest_fall(half) >= 0.25 && much * sizes < parent_apart ? much * sizes : 0;
+  }
+
   BATCH_FN void split(const Sums& left, const Sums& right) {
     const double radius = 0.5 * width;
     const double now = radius * left.kronrod + radius * right.kronrod, moved = size_of(parent_value - now);
@@ -239,7 +247,9 @@ struct Adaption {
     double left_error = apart > 0 ? whole * (left_apart / apart) : 0.5 * whole;
     if (from[0] == 0 && is_steep(left) && moved > settled * parent_noise)
       left_error = larger(left_error, safety * moved * ahead_of_end(left_apart));
-    const double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
+    left_error = larger(left_error, gone_at_once(left));
+    double right_error = apart > 0 ? whole * (right_apart / apart) : 0.5 * whole;
+    right_error = larger(right_error, gone_at_once(right));
     // Halving neither moves the sum nor helps, and what is left has no order.
     const bool shapeless = slowest_fall(left_apart > right_apart ? left : right) >= 0.5;
     if (shapeless && moved <= 1e-5 * size_of(now) && apart >= 0.99 * parent_apart) ++rough;

@@ -64,6 +64,7 @@ struct Sums {
   double kronrod, apart[nulls], low, high;
   double noise;  // how far rounding of values and of abscissae may reach, in last_bit
   double edge;   // the outermost of the lower terms
+  double sizes;  // as kronrod, of the sizes of what each slot saw
 };
 
 // `inner`: the slot before, towards the middle.
@@ -80,6 +81,7 @@ BATCH_FN double noise_of(const Nodes& nodes, int slot, double radius, const Heig
 BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, double high, double noise,
                        Sums& to) {
   to.kronrod += nodes.kronrod[slot] * both;
+  to.sizes += nodes.kronrod[slot] * size_of(both);
   for (int k = 0; k < nulls; ++k) to.apart[k] += nodes.apart[k][slot] * both;
   to.low += nodes.near[slot] * low + nodes.far[slot] * high;
   to.high += nodes.near[slot] * high + nodes.far[slot] * low;
@@ -110,7 +112,7 @@ BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
 template <class F>
 BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
   const double radius = 0.5 * width, middle = from + radius;
-  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0};
+  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0, 0};
   Heights inner = {0, 0, 0, 0, 0, 0};
   BATCH_ROLLED
   for (int slot = 0; slot < slots; ++slot) {
@@ -131,12 +133,25 @@ BATCH_FN double slowest_fall(const Sums& sums) {
   return out;
 }
 
-// How far the rule may be off, on an interval of length 2.
-BATCH_FN double apart_of(const Sums& sums) {
+BATCH_FN double most_apart(const Sums& sums) {
   double most = 0;
   for (int k = 0; k < nulls; ++k) most = larger(most, size_of(sums.apart[k]));
+  return most;
+}
+
+// How far the rule may be off, on an interval of length 2.
+BATCH_FN double apart_of(const Sums& sums) {
+  const double most = most_apart(sums);
   const double slowest = slowest_fall(sums), square = slowest * slowest;
   return slowest < 0.5 ? 16 * (square * square) * most : most;
+}
+
+// Of swings that the points do not resolve the heights are as good as drawn by lot, and so are the four
+// differences: all of them may be small by chance. Then nothing is known but the size of what was seen. At a
+// kink and most jumps, where they fall as slowly, they are a smaller share of it.
+BATCH_FN double unresolved(const Sums& sums) {
+  constexpr double share = 128;
+  return slowest_fall(sums) >= 0.5 && sums.sizes < share * most_apart(sums) ? sums.sizes : 0;
 }
 
 // A sum of two numbers, so that what was added and taken away again leaves nothing behind.

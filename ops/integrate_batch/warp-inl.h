@@ -2,7 +2,7 @@
 // One integral by the lanes of a warp: sixteen of them take one of the two cells, a lane takes a slot, which
 // is two points. Included inside a namespace by its users, behind cells-inl.h.
 
-constexpr int sums_of_cell = nulls + 4;  // as Sums has them
+constexpr int sums_of_cell = nulls + 5;  // as Sums has them
 
 // A warp's own, in shared memory.
 struct Meeting {
@@ -19,7 +19,8 @@ BATCH_FN double summed(const Nodes& nodes, const Meeting& meeting, int cell, int
     else if (which <= nulls) out += nodes.apart[which - 1][slot] * seen[0][slot];
     else if (which == nulls + 1) out += nodes.near[slot] * seen[1][slot] + nodes.far[slot] * seen[2][slot];
     else if (which == nulls + 2) out += nodes.near[slot] * seen[2][slot] + nodes.far[slot] * seen[1][slot];
-    else out += seen[3][slot];
+    else if (which == nulls + 3) out += seen[3][slot];
+    else out += nodes.kronrod[slot] * size_of(seen[0][slot]);
   }
   return out;
 }
@@ -47,7 +48,7 @@ BATCH_FN void measure_together(const Thread& thread, Meeting& meeting, const Nod
 BATCH_FN Sums sums_of(const Meeting& meeting, int cell) {
   const double* const sums = meeting.sums[cell];
   return {sums[0], {sums[1], sums[2], sums[3], sums[4]}, sums[5], sums[6],
-          sums[7], meeting.seen[cell][1][slots - 1]};
+          sums[7], meeting.seen[cell][1][slots - 1],     sums[8]};
 }
 
 template <class Thread, class F, class Ends>
