@@ -33,7 +33,7 @@ double rounding_of_sums(const Arguments& arguments, double k) {
     return 0x1p-13 * (fast ? cuts / 2 + std::sqrt(11 * cuts) : 5);
   }
   if (element != Element::f32) return half_ulp_f32 * (std::sqrt(k + 16) + 2 * std::ceil(k / 16));
-  if (arguments.text("compute") != "tf32") return half_ulp_f32 * std::sqrt(k + 16);
+  if (arguments.text("compute") != "tf32" || arguments.element() != Element::f32) return half_ulp_f32 * std::sqrt(k + 16);
   return half_ulp_f32 * (std::sqrt(k + 16) + 2 * std::ceil(k / 8)) + 0x1p-10;
 }
 

@@ -77,7 +77,7 @@ LowProblem LowProblem::of(const Arguments& arguments) {
   take_scales(p, arguments);
   take_bias(p, arguments);
   p.activation = activation_of(arguments.text("activation"));
-  p.tf32 = arguments.text("compute") == "tf32";
+  p.tf32 = arguments.element() == Element::f32 && arguments.text("compute") == "tf32";
   p.fast = arguments.text("accumulate") == "fast";
   if (whole && (p.scale_a != nullptr || p.scale_b != nullptr))
     throw Error("a scaled product is no i32: --output-element f32 or i8");

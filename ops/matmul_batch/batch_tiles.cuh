@@ -131,7 +131,7 @@ __device__ __forceinline__ void consume(const BatchArgs& batch, const TileShared
     const Work work = work_at(batch, ptx::opaque(unit));
     const int row = (work.tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
               col = (work.tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    if (work.args.boxed) {
+    if (work.args.boxed && matmul::PlainFactor(work.args.epilogue).serves) {
       if (batch.table != nullptr && threadIdx.x % 32 == 0) ptx::acquire(work.args.c);
       matmul::store_plain<C, C::sums>(work.args, shared, consumer, sum, row, col, work.layer);
     } else {

@@ -21,8 +21,11 @@ constexpr const char* output_name = "refocused";
 std::int64_t weight_of(const std::string& aperture, std::int64_t up, std::int64_t right, double radius) {
   constexpr double most = 255;
   if (aperture == "mean") return 1;
-  const std::int64_t square = up * up + right * right, reach = lightfield::in_places(radius);
+  constexpr double beyond_any_grid = 40000;  // whose square in places 64 bits still hold
+  const std::int64_t square = up * up + right * right,
+                     reach = lightfield::in_places(std::min(radius, beyond_any_grid));
   if (aperture == "disc") return square <= reach * reach ? 1 : 0;
+  if (square == 0) return static_cast<std::int64_t>(most);  // also where the square of the radius is 0
   const double views = std::ldexp(static_cast<double>(square), -2 * lightfield::place_bits);
   return static_cast<std::int64_t>(std::floor(most * std::exp(-views / (2 * radius * radius)) + 0.5));
 }

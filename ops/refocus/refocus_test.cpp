@@ -155,6 +155,18 @@ TEST(Refocus, OneViewIsShifted) {
     for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(got[y * 40 + i], view[(y + 2) * 40 + i]);
 }
 
+TEST(Refocus, RadiiAsLargeOrSmallAsNumbersGet) {
+  const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
+  const std::vector<double> views = numbers(painted(s, scene));
+  const auto by = [&](const char* aperture, const char* radius) {
+    return computed("refocus", s, views, Element::u8, {{"slope", "1"}, {"aperture", aperture}, {"radius", radius}});
+  };
+  const auto all = by("mean", "0"), one = by("disc", "1e-300");
+  EXPECT_NE(all, one);
+  for (const char* radius : {"46341", "65536", "1e9", "1e18", "1e300"}) EXPECT_EQ(by("disc", radius), all) << radius;
+  for (const char* radius : {"1e-100", "1e-161", "1e-200", "1e-300"}) EXPECT_EQ(by("weighted", radius), one) << radius;
+}
+
 TEST(Refocus, AStackIsItsPlanes) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
