@@ -40,9 +40,14 @@ std::string ending_of(const std::string& path) {
 Format format_named(const std::string& path) {
   const std::string ending = ending_of(path);
   if (ending == "png") return Format::png;
-  if (ending == "jpg" || ending == "jpeg") return Format::jpeg;
+  for (const char* name : {"jpg", "jpeg", "jpe", "jfif"})
+    if (ending == name) return Format::jpeg;
   if (ending == "tif" || ending == "tiff") return Format::tiff;
   if (ending == "pgm" || ending == "ppm" || ending == "pnm" || ending == "pfm") return Format::pnm;
+  // An array under such a name would be taken for a damaged picture.
+  for (const char* name : {"bmp", "gif", "webp", "pbm", "jp2", "avif", "heic"})
+    if (ending == name)
+      throw Error(path + ": pictures are .png, .jpg, .tif, .pgm, .ppm or .pfm here, arrays .npy");
   return Format::none;
 }
 

@@ -146,6 +146,8 @@ TEST(Picture, WhatAFormatLacksIsSaidBeforehand) {
   EXPECT_TRUE(cannot_hold("a.tif", Element::u8, {4, 0, 3}, false));
   EXPECT_TRUE(cannot_hold("a.tif", Element::u8, {4, 4, 5}, false));
   EXPECT_FALSE(named_as_picture("a.npy"));
+  EXPECT_TRUE(named_as_picture("a.JFIF"));
+  EXPECT_THROW((void)named_as_picture("a.bmp"), Error);
 }
 
 void expect_refused(const std::string& text, const std::string& says, const Limits& limits = {}) {
