@@ -2,12 +2,10 @@
 #include "tessera/run/crew.hpp"
 #include <algorithm>
 #include <deque>
-#include <system_error>
-#include <thread>
-#include "tessera/core/parallel.hpp"
 #include "tessera/dist/split.hpp"
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/presumed_speed.hpp"
+#include "tessera/run/serving.hpp"
 
 namespace tessera {
 namespace {
@@ -136,17 +134,13 @@ bool Crew::stopped() const { return spread_->stopped && spread_->stopped(); }
 
 Together Crew::work() {
   start_ = out_.started = Clock::now();
-  {
-    std::vector<std::jthread> threads;
-    try {
-      for (std::size_t d = 0; d < hands_.size(); ++d) threads.emplace_back([this, d] { serve(d); });
-    } catch (const std::system_error&) {
-      const std::lock_guard lock(mutex_);
-      for (std::size_t d = threads.size(); d < hands_.size(); ++d)
-        lose(d, std::make_exception_ptr(no_more_threads(static_cast<std::int64_t>(hands_.size()))));
-      changed_.notify_all();
-    }
-  }
+  serve_all(
+      hands_.size(), [this](std::size_t d) { serve(d); },
+      [this](std::size_t d, const std::exception_ptr& why) {
+        const std::lock_guard lock(mutex_);
+        lose(d, why);
+        changed_.notify_all();
+      });
   out_.seconds = now();
   out_.complete = queue_->done();
   if (!out_.complete && !stopped()) std::rethrow_exception(failure_);

@@ -5,12 +5,10 @@
 #include <deque>
 #include <mutex>
 #include <numeric>
-#include <system_error>
-#include <thread>
-#include "tessera/core/parallel.hpp"
 #include "tessera/dist/queue.hpp"
 #include "tessera/dist/split.hpp"
 #include "tessera/run/presumed_speed.hpp"
+#include "tessera/run/serving.hpp"
 
 namespace tessera {
 namespace {
@@ -52,16 +50,12 @@ class Dealer {
   }
 
   Together work() {
-    {
-      std::vector<std::jthread> threads;
-      try {
-        for (std::size_t d = 0; d < taken_.size(); ++d) threads.emplace_back([this, d] { serve(d); });
-      } catch (const std::system_error&) {
-        const std::lock_guard lock(mutex_);
-        for (std::size_t d = threads.size(); d < taken_.size(); ++d)
-          lose(d, std::make_exception_ptr(no_more_threads(static_cast<std::int64_t>(taken_.size()))));
-      }
-    }
+    serve_all(
+        taken_.size(), [this](std::size_t d) { serve(d); },
+        [this](std::size_t d, const std::exception_ptr& why) {
+          const std::lock_guard lock(mutex_);
+          lose(d, why);
+        });
     out_.seconds = now();
     out_.complete = queue_.done();
     if (!out_.complete && failure_) std::rethrow_exception(failure_);
