@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every header compiles alone, those that are installed under a stranger's warnings too; CUDA's with nvcc.
-    headers_test.py [CXX [NVCC]]
-The build has shown it of those that a source file includes before all else; the others are compiled here."""
+    headers_test.py BUILD [CXX [NVCC]]
+The build in BUILD has shown it of those that one of its source files includes before all else; the others are
+compiled here."""
 import concurrent.futures
+import json
 import pathlib
 import re
 import subprocess
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-compiler = sys.argv[1] if len(sys.argv) > 1 else "g++"
-nvcc = sys.argv[2] if len(sys.argv) > 2 else None
+build = pathlib.Path(sys.argv[1])
+compiler = sys.argv[2] if len(sys.argv) > 2 else "g++"
+nvcc = sys.argv[3] if len(sys.argv) > 3 else None
 strict = ["-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion"]
 
 
@@ -34,15 +37,14 @@ assert sum(is_installed(h) for h in plain if h.is_relative_to(root / "ops")) > 0
 
 
 def first_included():
-    """What a source file includes first: the build compiles it with nothing before it."""
+    """What a source file that the build compiles includes first, with nothing before it."""
     out = set()
-    for folder in ("tessera", "ops"):
-        for suffix in ("cpp", "cu"):
-            for source in (root / folder).rglob(f"*.{suffix}"):
-                found = re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
-                # nvcc's files are no proof for a host's header, as nvcc includes its own before all else.
-                if found and (suffix == "cpp" or needs_cuda(root / found[1])):
-                    out.add(root / found[1])
+    for source in {pathlib.Path(entry["file"]) for entry in json.loads((build / "compile_commands.json").read_text())}:
+        # Sources that the build writes may not be there yet, or hold no header of ours first.
+        found = source.exists() and re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
+        # nvcc's files are no proof for a host's header, as nvcc includes its own before all else.
+        if found and (source.suffix == ".cpp" or needs_cuda(root / found[1])):
+            out.add(root / found[1])
     return out
 
 

@@ -107,7 +107,7 @@ tessera_script(images ${TESSERA_PYTHON} tests/images_test.py $<TARGET_FILE:tesse
 tessera_script(pictures ${TESSERA_PYTHON} tests/pictures_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(edges ${TESSERA_PYTHON} tests/edges_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(rules ${TESSERA_PYTHON} tests/rules_test.py $<TARGET_FILE:tessera_program>)
-tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
+tessera_script(headers ${TESSERA_PYTHON} tests/headers_test.py ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} ${CMAKE_CUDA_COMPILER})
 add_executable(npy_roundtrip npy_roundtrip.cpp)
 target_link_libraries(npy_roundtrip PRIVATE tessera_compile tessera::tessera)
 set_target_properties(npy_roundtrip PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
