@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
              tessera/core/array_test.cpp tessera/core/arguments_test.cpp tessera/core/numbers_test.cpp tessera/core/condition_test.cpp tessera/core/variant_test.cpp
-             tessera/core/child_test.cpp tessera/core/parallel_test.cpp)
+             tessera/core/child_test.cpp tessera/core/parallel_test.cpp tessera/core/part_test.cpp)
 tessera_test(formula tessera/formula/chain_test.cpp tessera/formula/distance_test.cpp tessera/formula/elementary_test.cpp tessera/formula/emit_test.cpp
              tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp
              tessera/formula/running_error_test.cpp)

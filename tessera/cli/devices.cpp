@@ -21,24 +21,23 @@ constexpr const char* about =
     "What this machine offers to run on.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
-    "               first bench, and remembered for its name and driver";
+    "               first bench, and remembered for its name and driver\n\n"
+    "A part of a GPU's multiprocessors is a device as well: cuda:0:sms=44 has the first 44, cuda:0:sms=44-131\n"
+    "those; in a list, parts that are named by their size lie one after another.";
 
 struct Found {
   Device device;
   std::optional<Ceilings> ceilings;
 };
 
-std::vector<Found> found(bool measure) {
+std::vector<Found> found(const std::string& named, bool measure) {
   std::vector<Found> out;
-  for (const Where where : {Where::cpu, Where::simt, Where::cuda}) {
-    if (unusable(where)) continue;
-    for (const Device& device : find_backend(where)->devices()) {
-      if (measure)
-        if (const Ceilings ceilings = lab::measure_ceilings(device); !ceilings.empty())
-          if (const std::string why = lab::remember(device, ceilings); !why.empty())
-            warn({"what was measured cannot be remembered: " + why});
-      out.push_back({device, lab::known_ceilings(device)});
-    }
+  for (const Device& device : devices_named(named.empty() ? "all" : named)) {
+    if (measure)
+      if (const Ceilings ceilings = lab::measure_ceilings(device); !ceilings.empty())
+        if (const std::string why = lab::remember(device, ceilings); !why.empty())
+          warn({"what was measured cannot be remembered: " + why});
+    out.push_back({device, lab::known_ceilings(device)});
   }
   return out;
 }
@@ -98,13 +97,14 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
 
 int devices(const Command& command) {
   bool measure = false;
-  std::string json;
+  std::string named, json;
   Words words("devices", "tessera devices [FLAGS]", about);
   words.flag("--measure", measure, "measure what each can do at most, and remember it");
+  words.value("--device,--devices", named, "only these", "LIST");
   words.value("--json", json, "the devices; - is standard output", "FILE");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
-  const std::vector<Found> all = found(measure);
+  const std::vector<Found> all = found(named, measure);
   std::string missing;
   for (const Where where : {Where::cpu, Where::simt, Where::cuda})
     if (const Reason reason = unusable(where))

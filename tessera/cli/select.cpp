@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/select.hpp"
 #include <algorithm>
+#include <map>
 #include "tessera/cli/words.hpp"
+#include "tessera/core/part.hpp"
 #include "tessera/run/choose.hpp"
 
 namespace tessera::cli {
@@ -39,10 +41,26 @@ std::vector<Device> devices_of(const std::string& item) {
   if (item == "all") return all_usable();
   if (item == "auto") return {find_device(unusable(Where::cuda) ? "cpu" : "cuda")};
   const std::size_t colon = item.find(':'), dash = item.find('-');
-  if (colon != std::string::npos && dash != std::string::npos && dash > colon)
+  if (colon != std::string::npos && dash != std::string::npos && dash > colon && item.find('=') == std::string::npos)
     return several(item, colon, dash);
   return {find_device(item)};
 }
+
+// Parts of a GPU that are named by their size lie one after another.
+class Parts {
+ public:
+  Device placed(const Device& device, const std::string& item) {
+    const auto part = part_of(device);
+    if (!part || item.find('-') != std::string::npos) return device;
+    int& taken = taken_[device.index];
+    const Device whole = find_device("cuda:" + std::to_string(device.index));
+    taken += part->count;
+    return as_part(whole, taken - part->count, part->count);
+  }
+
+ private:
+  std::map<int, int> taken_;  // by GPU
+};
 
 }  // namespace
 
@@ -70,10 +88,10 @@ Element element_named(const Operation& operation, const std::string& word) {
 
 std::vector<Device> devices_named(const std::string& words) {
   std::vector<Device> out;
-  for (const std::string& item : split(words.empty() ? "auto" : words, ',')) {
-    const auto more = devices_of(item);
-    out.insert(out.end(), more.begin(), more.end());
-  }
+  Parts parts;
+  for (const std::string& item : split(words.empty() ? "auto" : words, ','))
+    for (const Device& device : devices_of(item)) out.push_back(parts.placed(device, item));
+  for (const Device& device : out) check_part(device);
   if (out.empty()) throw Error("no device is named in '" + words + "'");
   return out;
 }

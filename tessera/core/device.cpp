@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
+#include "tessera/core/part.hpp"
 
 namespace tessera {
 namespace {
@@ -54,7 +55,11 @@ std::optional<Where> parse_where(std::string_view name) {
 }
 
 std::string Device::label() const {
-  return std::string(name_of(where)) + (where == Where::cuda ? ":" + std::to_string(index) : "");
+  std::string out(name_of(where));
+  if (where == Where::cuda) out += ":" + std::to_string(index);
+  if (const auto part = part_of(*this))
+    out += ":sms=" + std::to_string(part->first) + "-" + std::to_string(part->first + part->count - 1);
+  return out;
 }
 
 Backend& enlist_backend(std::unique_ptr<Backend> backend) {

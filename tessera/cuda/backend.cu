@@ -10,6 +10,7 @@
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
 #include "tessera/cuda/graph.hpp"
+#include "tessera/cuda/part.hpp"
 #include "tessera/cuda/probe.hpp"
 #include "tessera/cuda/staging.hpp"
 #include "tessera/cuda/stream.hpp"
@@ -95,7 +96,7 @@ class CudaBackend : public Backend {
 
   void* make_stream(const Device& device) override {
     const OnDevice on_device(device.index);
-    return Stream().release();
+    return stream_on(device).release();
   }
   void release_stream(const Device&, void* stream) noexcept override {
     if (stream != nullptr) (void)cudaStreamDestroy(static_cast<cudaStream_t>(stream));

@@ -5,7 +5,7 @@
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
 #include "tessera/cuda/ptx/mma_f64.cuh"
-#include "tessera/cuda/stream.hpp"
+#include "tessera/cuda/part.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -119,7 +119,7 @@ double tensor_flops_per_second(const Stream& stream, const Device& device) {
 
 Ceilings measure_ceilings(const Device& device) {
   const OnDevice on_device(device.index);
-  const Stream stream;
+  const Stream stream = stream_on(device);
   Ceilings out;
   out.bytes_per_second = copy_bytes_per_second(stream, device);
   out.flops_per_second[Element::f32] = flops_per_second<float>(stream, device);

@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 #include "tessera/core/device.hpp"
+#include "tessera/core/part.hpp"
+#include "tessera/cuda/buffer.hpp"
 #include "tessera/cuda/event.hpp"
+#include "tessera/cuda/part.hpp"
+#include "tessera/cuda/ptx/special.cuh"
 #include "tessera/cuda/staging.hpp"
 #include "tessera/cuda/stream.hpp"
 
@@ -149,6 +154,41 @@ TEST_F(OnGpu, AFailedCallThrowsOnceAndDoesNotLinger) {
   EXPECT_THROW(cuda::check(cudaMemsetAsync(nullptr, 0, std::numeric_limits<std::size_t>::max(), nullptr)),
                Error);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+// Each block stays for a while, so that they spread.
+__global__ void tell_processor(unsigned* where) {
+  where[blockIdx.x] = cuda::ptx::processor();
+  const std::uint64_t start = cuda::ptx::nanoseconds();
+  while (cuda::ptx::nanoseconds() - start < 20'000) continue;
+}
+
+std::set<unsigned> processors_of(const Device& device) {
+  const auto blocks = static_cast<unsigned>(64 * device.processors);
+  const cuda::PinnedBuffer where(blocks * sizeof(unsigned));
+  const auto* const first = static_cast<const unsigned*>(where.get());
+  const cuda::Stream stream = cuda::stream_on(device);
+  tell_processor<<<blocks, 1, 0, stream.get()>>>(static_cast<unsigned*>(where.get()));
+  cuda::check(cudaGetLastError());
+  stream.synchronize();
+  return {first, first + blocks};
+}
+
+TEST_F(OnGpu, PartsShareNoMultiprocessor) {
+  const int all = device_->processors;
+  EXPECT_EQ(processors_of(*device_).size(), static_cast<std::size_t>(all));
+  const Device first = as_part(*device_, 0, 4), second = as_part(*device_, 4, all / 2 * 2 - 4);
+  check_part(first);
+  const auto of_first = processors_of(first), of_second = processors_of(second);
+  EXPECT_EQ(of_first.size(), 4u);
+  EXPECT_EQ(of_second.size(), static_cast<std::size_t>(second.processors));
+  for (const unsigned one : of_first) EXPECT_FALSE(of_second.contains(one)) << one;
+  EXPECT_THROW(check_part(as_part(*device_, 1, 4)), Error);
+  // Times and clocks are told of a part's work, too.
+  tessera::Run run{&first, backend_->make_stream(first)};
+  const Reading reading = backend_->read(run, [&] { backend_->flush_caches(run); }, true);
+  EXPECT_GT(reading.seconds, 0);
+  backend_->release_stream(first, run.stream);
 }
 
 }  // namespace

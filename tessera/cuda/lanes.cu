@@ -3,13 +3,12 @@
 // beside the kernels; from a peer they cross NVLink or the bus, where the driver lets one see the other.
 #include "tessera/core/lanes.hpp"
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <vector>
 #include "tessera/cuda/buffer.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/event.hpp"
-#include "tessera/cuda/stream.hpp"
+#include "tessera/cuda/part.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -82,7 +81,9 @@ class CudaLanes final : public Lanes {
  public:
   explicit CudaLanes(const Device& device) : device_(device) {
     const OnDevice on_device(device.index);
-    streams_ = std::make_unique<std::array<Stream, lane_count>>();
+    // Copies take no multiprocessors: only what is computed is bound to a part's.
+    for (std::size_t lane = 0; lane < lane_count; ++lane)
+      streams_.push_back(lane == static_cast<std::size_t>(Lane::compute) ? stream_on(device) : Stream());
     start_ = std::make_unique<Event>();
   }
 
@@ -150,7 +151,7 @@ class CudaLanes final : public Lanes {
 
   void synchronize() override {
     const OnDevice on_device(device_.index);
-    for (const Stream& stream : *streams_) stream.synchronize();
+    for (const Stream& stream : streams_) stream.synchronize();
   }
 
   void start_clock() override {
@@ -165,7 +166,7 @@ class CudaLanes final : public Lanes {
   }
 
  private:
-  cudaStream_t stream(Lane lane) const { return (*streams_)[static_cast<std::size_t>(lane)].get(); }
+  cudaStream_t stream(Lane lane) const { return streams_[static_cast<std::size_t>(lane)].get(); }
 
   // Of a single row nobody asks for a pitch, but the copy wants one that holds the row.
   static std::size_t pitch(const Rows& rows, const RowShape& shape) { return std::max(rows.pitch, shape.bytes); }
@@ -177,7 +178,7 @@ class CudaLanes final : public Lanes {
   }
 
   Device device_;
-  std::unique_ptr<std::array<Stream, lane_count>> streams_;
+  std::vector<Stream> streams_;
   std::unique_ptr<Event> start_;
   std::shared_ptr<Events> events_ = std::make_shared<Events>();
 };

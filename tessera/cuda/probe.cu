@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/probe.hpp"
 #include <vector>
+#include "tessera/core/part.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/ptx/special.cuh"
 
@@ -75,8 +76,8 @@ class Hold {
 }  // namespace
 
 Probe::Probe(const Device& device)
-    : processors_(device.processors),
-      notes_(2 * static_cast<std::size_t>(device.processors) * sizeof(Note)),
+    : processors_(part_of(device) ? part_of(device)->all : device.processors),
+      notes_(2 * static_cast<std::size_t>(processors_) * sizeof(Note)),
       gate_(sizeof(Gate)),
       nvml_(pci_bus_of(device.index)) {}
 

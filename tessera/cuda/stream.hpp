@@ -13,6 +13,7 @@ class Stream {
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     stream_.reset(stream);
   }
+  explicit Stream(cudaStream_t made) : stream_(made) {}
   cudaStream_t get() const { return stream_.get(); }
   void synchronize() const { check(cudaStreamSynchronize(get())); }
   cudaStream_t release() { return stream_.release(); }  // to an owner that must hold it as void*

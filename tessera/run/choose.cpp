@@ -2,57 +2,12 @@
 #include "tessera/run/choose.hpp"
 #include <algorithm>
 #include <cstdlib>
-#include "tessera/core/expression.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
 
 namespace tessera {
 namespace {
-
-struct DeviceWords {
-  Where where;
-  int index = 0;
-  std::optional<int> threads;
-};
-
-// `what` is the part of the device that the number is.
-int whole_number(const std::string& word, const std::string& what, const std::string& whole, int least) {
-  constexpr int most = 1 << 20;
-  std::optional<std::int64_t> value;
-  try {
-    value = evaluate(word);
-  } catch (const Error&) {  // it speaks of expressions, which nobody meant
-  }
-  if (!value || *value < least || *value > most)
-    throw Error("--device " + whole + ": " + what + " needs a whole number from " + std::to_string(least) +
-                (word.empty() ? "" : ", not '" + word + "'"));
-  return static_cast<int>(*value);
-}
-
-// "cuda:1", "cpu:threads=2".
-DeviceWords parse_device(const std::string& word) {
-  const std::size_t colon = word.find(':');
-  const std::string name = word.substr(0, colon);
-  const auto where = parse_where(name);
-  if (!where) {
-    const std::string meant = nearest(name, {"auto", "cpu", "simt", "cuda"});
-    throw Error("no device is called '" + name + "'; " +
-                (meant.empty() ? "there are auto, cpu, simt and cuda" : "did you mean '" + meant + "'?"));
-  }
-  DeviceWords out{*where, 0, {}};
-  if (colon == std::string::npos) return out;
-  const std::string rest = word.substr(colon + 1), threads = "threads=";
-  if (*where == Where::cuda) out.index = whole_number(rest, name + ":", word, 0);
-  else if (rest.starts_with(threads))
-    out.threads = whole_number(rest.substr(threads.size()), threads, word, 1);
-  else throw Error("'" + word + "' is not a device: write " + name + ":threads=NUMBER");
-  return out;
-}
-
-Error no_device(const std::string& label, const std::string& reason) {
-  return Error(Error::Kind::no_device, label + " cannot be used: " + reason);
-}
 
 bool is_usable(Where where) {
   Backend* backend = find_backend(where);
@@ -168,22 +123,6 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
 
 Reason refuses(const Plan& plan, const Arguments& host) {
   return plan.variant->refuses(*plan.choice, as_placed(host, plan.device), plan.tuning, plan.device);
-}
-
-Device find_device(const std::string& word) {
-  const DeviceWords words = parse_device(word);
-  Backend* backend = find_backend(words.where);
-  if (backend == nullptr)
-    throw no_device(word, words.where == Where::cuda ? "this build has no CUDA" : "this build lacks it");
-  const auto& devices = backend->devices();
-  if (devices.empty()) throw no_device(word, backend->unusable());
-  const auto index = static_cast<std::size_t>(words.index);
-  if (index >= devices.size())
-    throw no_device(word, "there " + std::string(devices.size() == 1 ? "is" : "are") + " only " +
-                              std::to_string(devices.size()));
-  Device device = devices[index];
-  if (words.threads) device.threads = *words.threads;
-  return device;
 }
 
 Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request) {
