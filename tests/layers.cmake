@@ -13,7 +13,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
-tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp tessera/run/engine_test.cpp tessera/run/overlapped_test.cpp tessera/dist/layout_test.cpp
+tessera_test(dist tessera/dist/split_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp tessera/run/engine_test.cpp tessera/run/overlapped_test.cpp tessera/dist/layout_test.cpp tessera/run/resident_test.cpp
              tessera/run/worker_test.cpp tessera/run/watch_test.cpp tessera/run/deal_test.cpp)
 add_dependencies(test_dist tessera_worker)
 tessera_test(divisions tests/divisions_test.cpp)
@@ -39,7 +39,7 @@ tessera_test(tensor_cores ops/matmul/mma_layout_test.cpp ops/matmul/mma_plan_tes
 tessera_test(tensor_kernel ops/matmul/mma_kernel_test.cpp ops/matmul/warp_kernel_test.cpp)
 target_include_directories(test_tensor_kernel BEFORE PRIVATE emulated)
 target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
-tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/multiply_test.cpp)
+tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/multiply_test.cpp ops/matmul/resident_test.cpp)
 tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batch/batch_plan_test.cpp
              ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
@@ -123,6 +123,7 @@ include(plugins.cmake)
 include(tracing.cmake)
 include(agreement.cmake)
 include(faults.cmake)
+include(lanes.cmake)
 include(mpi.cmake)
 include(fuzz.cmake)
 include(products.cmake)

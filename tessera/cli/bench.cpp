@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include "tessera/cli/bench_options.hpp"
+#include "tessera/cli/bench_resident.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
@@ -122,9 +123,13 @@ int bench(const Command& command) {
   const Operation* operation = named ? &operation_named(command.words[0]) : nullptr;
   BenchOptions options;
   Words words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
+  ResidentOptions resident;
   declare(words, options, operation);
+  declare(words, resident);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
+  if (!resident.along.empty()) return bench_resident(*operation, options, resident, command);
+  if (!resident.shares.empty()) throw Error("--shares are those of --resident");
   return Bench(*operation, options, command).run();
 }
 

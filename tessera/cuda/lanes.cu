@@ -135,6 +135,9 @@ class CudaLanes final : public Lanes {
     if (to.pitch == shape.bytes && from.pitch == shape.bytes)
       return check(cudaMemcpyPeerAsync(to.data, device_.index, from.data, other.device().index, shape.total(),
                                        stream(Lane::peer)));
+    if (other.device().index == device_.index)
+      return check(cudaMemcpy2DAsync(to.data, pitch(to, shape), from.data, pitch(from, shape), shape.bytes, shape.rows,
+                                     cudaMemcpyDeviceToDevice, stream(Lane::peer)));
     cudaMemcpy3DPeerParms parms{};
     parms.srcDevice = other.device().index;
     parms.dstDevice = device_.index;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program whose processors count as devices that copy and compute at a time: what needs several GPUs can be
+// asked for where there is none.
+#include <atomic>
+#include "tests/made_up_lanes.hpp"
+
+namespace tessera::made_up {
+namespace {
+
+class Maker final : public LaneMaker {
+ public:
+  std::unique_ptr<Lanes> open(const Device& device) override { return std::make_unique<MadeUpLanes>(device, seed_++); }
+  std::shared_ptr<void> pin(void*, std::size_t) override { return nullptr; }
+
+ private:
+  std::atomic<unsigned> seed_{0};
+};
+
+[[maybe_unused]] const bool enlisted = (enlist_lanes(Where::cpu, std::make_unique<Maker>()), true);
+
+}  // namespace
+}  // namespace tessera::made_up
