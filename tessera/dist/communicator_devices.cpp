@@ -63,7 +63,9 @@ std::vector<std::unique_ptr<Communicator>> join_devices(Communicator& all,
   Backend& backend = backend_of(*run.device);
   if (backend.shares_host_memory()) return out;
   const auto link = links().find(run.device->where);
-  const bool mine = link != links().end() && !link->second.unusable();
+  // Libraries that join devices want a rank for each.
+  const bool own = all.on_host().ranks <= std::ssize(backend.devices());
+  const bool mine = own && link != links().end() && !link->second.unusable();
   const bool linked = all.largest(mine ? 0 : 1) == 0;
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (linked) out[i] = link->second.join(*groups[i], run);

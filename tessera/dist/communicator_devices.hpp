@@ -52,8 +52,8 @@ struct DeviceLink {
 };
 void enlist_link(Where where, DeviceLink link);
 
-// For groups of ranks, all of whom call it with the same groups: links where every rank of `all` has one,
-// else staged copies. Null entries for devices that share the hosts' memory.
+// For groups of ranks, all of whom call it with the same groups: links where every rank of `all` has one, and a
+// device of its own, else staged copies. Null entries for devices that share the hosts' memory.
 std::vector<std::unique_ptr<Communicator>> join_devices(Communicator& all,
                                                         const std::vector<Communicator*>& groups,
                                                         const Run& run);

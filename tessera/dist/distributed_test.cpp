@@ -223,6 +223,28 @@ TEST(Devices, WithoutALinkBroadcastsGoThroughTheHosts) {
   }
 }
 
+// A link asks for a device for each rank; ranks that share one go through the hosts.
+TEST(Devices, RanksThatShareADeviceUseNoLink) {
+  if (find_backend(Where::cuda) != nullptr && dynamic_cast<FarBackend*>(find_backend(Where::cuda)) == nullptr)
+    GTEST_SKIP() << "a build with CUDA has devices of its own there";
+  auto& backend = static_cast<FarBackend&>(enlist_backend(std::make_unique<FarBackend>()));
+  std::atomic<int> joined = 0;
+  enlist_link(Where::cuda, {[] { return Reason(); },
+                            [&](Communicator& hosts, const tessera::Run& run) -> std::unique_ptr<Communicator> {
+                              ++joined;
+                              return std::make_unique<StagedCommunicator>(hosts, backend, run);
+                            }});
+  for (const int ranks : {1, 2}) {
+    joined = 0;
+    on_threads(ranks, [&](Communicator& all) {
+      const tessera::Run run{&backend.devices()[0]};
+      EXPECT_NE(join_devices(all, {&all}, run)[0], nullptr);
+    });
+    EXPECT_EQ(joined, ranks == 1 ? 1 : 0);
+  }
+  enlist_link(Where::cuda, {[] { return Reason("no more"); }, {}});
+}
+
 TEST(Devices, PanelsAreBroughtToThem) {
   FarBackend backend;
   const tessera::Run run{&backend.devices()[0]};
