@@ -8,6 +8,7 @@
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/spread.hpp"
+#include "tests/made_up_lanes.hpp"
 
 namespace tessera {
 namespace {
@@ -156,6 +157,22 @@ TEST_P(Shared, UnlikeDevicesGiveTheBitsOfOne) {
     EXPECT_GT(parts, 1u);
     EXPECT_EQ(together.timeline.spans.size(), parts);
   }
+}
+
+// As on GPUs, whose copies hide behind computing where the arrays can be laid out for that.
+TEST_P(Shared, DevicesThatCopyAndComputeAtATimeGiveThemToo) {
+  Inputs inputs(operation(), operation().elements.front(), GetParam().problem, 7);
+  inputs.poison();
+  (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
+  const Bytes wanted = bytes_of_outputs(inputs.arguments());
+  const made_up::OnLanes lanes;
+  const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+                      .request = {.cached = false},
+                      .split = parse_split("dynamic")};
+  inputs.poison();
+  const Together together = run_together(operation(), inputs.arguments(), spread, true);
+  EXPECT_TRUE(together.verdict->passed) << describe(*together.verdict);
+  EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << lanes.opened();
 }
 
 TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {

@@ -3,6 +3,7 @@
 // piece of work is put off by a random time, so that one which did not wait for what it needs shows as a wrong
 // result.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -11,9 +12,11 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <random>
 #include <thread>
+#include <vector>
 #include "tessera/core/error.hpp"
 #include "tessera/core/lanes.hpp"
 
@@ -100,9 +103,19 @@ class MadeUpLanes final : public Lanes {
     void* const out = std::aligned_alloc(256, rounded);
     std::memset(out, 0xff, rounded);
     allocated_ += bytes;
+    const std::lock_guard lock(mutex_);
+    held_ += sizes_[out] = bytes;
+    most_held_ = std::max(most_held_, held_);
     return out;
   }
-  void free(void* address) noexcept override { std::free(address); }
+  void free(void* address) noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      held_ -= sizes_[address];
+      sizes_.erase(address);
+    }
+    std::free(address);
+  }
   std::shared_ptr<void> staging(std::size_t bytes) override {
     ++stagings_;
     return {std::malloc(bytes), std::free};
@@ -145,6 +158,7 @@ class MadeUpLanes final : public Lanes {
   std::size_t bytes_out() const { return bytes_out_; }
   std::size_t bytes_peer() const { return bytes_peer_; }
   std::size_t allocated() const { return allocated_; }
+  std::size_t most_held() const { return most_held_; }  // at a time
   std::size_t stagings() const { return stagings_; }
 
  private:
@@ -159,9 +173,47 @@ class MadeUpLanes final : public Lanes {
 
   Device device_;
   Traits traits_;
+  std::mutex mutex_;
+  std::map<void*, std::size_t> sizes_;
+  std::size_t held_ = 0, most_held_ = 0;
   std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, bytes_peer_{0}, allocated_{0}, stagings_{0}, given_{0};
   std::chrono::steady_clock::time_point start_;
   std::array<LaneThread, lane_count> threads_;  // gone first
+};
+
+// While it lives, processors have such lanes: what is done on GPUs is done on them. Each device that is opened has
+// the next of the traits, the last of them again and again.
+class OnLanes {
+ public:
+  explicit OnLanes(std::vector<Traits> traits = {{}}) : opened_(std::make_shared<Opened>()) {
+    enlist_lanes(Where::cpu, std::make_unique<Maker>(std::move(traits), opened_));
+  }
+  ~OnLanes() { enlist_lanes(Where::cpu, nullptr); }
+  OnLanes(const OnLanes&) = delete;
+  OnLanes& operator=(const OnLanes&) = delete;
+
+  std::size_t opened() const { return opened_->count; }
+
+ private:
+  struct Opened {
+    std::atomic<unsigned> count{0};
+  };
+  class Maker final : public LaneMaker {
+   public:
+    Maker(std::vector<Traits> traits, std::shared_ptr<Opened> opened)
+        : traits_(std::move(traits)), opened_(std::move(opened)) {}
+    std::unique_ptr<Lanes> open(const Device& device) override {
+      const unsigned number = opened_->count++;
+      return std::make_unique<MadeUpLanes>(device, number, traits_[std::min<std::size_t>(number, traits_.size() - 1)]);
+    }
+    std::shared_ptr<void> pin(void*, std::size_t) override { return nullptr; }
+
+   private:
+    std::vector<Traits> traits_;
+    std::shared_ptr<Opened> opened_;
+  };
+
+  std::shared_ptr<Opened> opened_;
 };
 
 }  // namespace tessera::made_up

@@ -55,7 +55,15 @@ Together Attempts::once() {
       if (error.kind() != Error::Kind::user) throw;
       unplanned_ = true;  // memory for no plan may do for a tile; what else is wrong will be said again
     }
+  pin();
   return lost_.empty() ? Crew(*operation_, *host_, division_, *spread_).work() : with_those_left();
+}
+
+// Once for all calls; workers have arrays of their own.
+void Attempts::pin() {
+  const auto copies = [](const Device& device) { return find_lanes(device.where) != nullptr; };
+  if (!pinned_ && spread_->pin && !spread_->in_workers() && std::ranges::any_of(spread_->devices, copies))
+    pinned_.emplace(*host_);
 }
 
 // From the beginning: what a lost device had taken from others, or given them, is not to be trusted.

@@ -19,6 +19,7 @@ class Attempts {
  private:
   Together once();
   Together with_those_left() const;
+  void pin();
 
   const Operation* operation_;
   const Arguments* host_;
@@ -27,6 +28,7 @@ class Attempts {
   std::map<std::size_t, std::string> lost_;  // devices, and why
   bool unplanned_ = false;
   std::optional<Overlapped> overlapped_;
+  std::optional<Pinned> pinned_;
 };
 
 }  // namespace tessera

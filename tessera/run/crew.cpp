@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/crew.hpp"
 #include <algorithm>
-#include <deque>
 #include "tessera/dist/split.hpp"
 #include "tessera/dist/tiles.hpp"
+#include "tessera/run/hand_on_lanes.hpp"
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
+#include "tessera/run/usable_memory.hpp"
 
 namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// What a device's memory must hold of them, where copies hide behind computing.
+constexpr std::int64_t tiles_at_a_time = 2;
 
 dist::Tiling tiling_of(const Division& division, const Spread& spread) {
   // Where it is settled who does what, only the lost share of a device that fails depends on their number.
@@ -19,10 +23,8 @@ dist::Tiling tiling_of(const Division& division, const Spread& spread) {
   dist::Tiling out{.least_flops = division.least_flops};
   out.wanted = std::max(least, for_each_device * static_cast<std::int64_t>(spread.devices.size()));
   for (const Device& device : spread.devices) {
-    Backend& backend = backend_of(device);
-    if (backend.shares_host_memory()) continue;
-    std::int64_t memory = backend.free_memory(device) / 10 * 9;  // a variant may want room besides
-    if (spread.memory_bytes > 0) memory = std::min(memory, spread.memory_bytes);
+    if (backend_of(device).shares_host_memory()) continue;
+    const std::int64_t memory = usable_memory(device, spread.devices, spread.memory_bytes) / tiles_at_a_time;
     out.memory_bytes = out.memory_bytes == 0 ? memory : std::min(out.memory_bytes, memory);
   }
   return out;
@@ -48,8 +50,8 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
   });
   choose_tiles();
   if (!spread.checkpoint.empty()) open_checkpoint();
-  make_queue();
   make_hands();
+  make_queue();
 }
 
 Crew::~Crew() = default;
@@ -92,9 +94,9 @@ std::vector<double> Crew::work_of_tiles() const {
   return out;
 }
 
-// One tile at a time for each device: copies hide behind nothing yet.
 void Crew::make_queue() {
-  constexpr std::size_t in_flight = 1;
+  std::size_t in_flight = 1;
+  for (const auto& hand : hands_) in_flight = std::max(in_flight, hand->most_under_way());
   using Dealing = dist::Queue::Dealing;
   if (spread_->whole || spread_->split.how != Split::How::shares) {
     std::vector<double> speeds;
@@ -124,9 +126,18 @@ void Crew::make_hands() {
     if (shared_)
       hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults, spread_->limit_seconds,
                                                 spread_->protect));
-    else hands_.push_back(std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request));
+    else hands_.push_back(hand_here(plan));
   }
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
+}
+
+std::unique_ptr<Hand> Crew::hand_here(const Plan& plan) const {
+  LaneMaker* const lanes = find_lanes(plan.device.where);
+  if (lanes == nullptr || spread_->whole || HandOnLanes::refuses(*operation_, *host_, *division_, plan))
+    return std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request);
+  const std::int64_t memory = usable_memory(plan.device, spread_->devices, spread_->memory_bytes);
+  return std::make_unique<HandOnLanes>(*operation_, *host_, *division_, plan, spread_->request,
+                                       lanes->open(plan.device), memory);
 }
 
 double Crew::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -149,34 +160,55 @@ Together Crew::work() {
 
 void Crew::serve(std::size_t d) {
   std::unique_lock lock(mutex_);
-  while (!queue_->done() && !queue_->is_lost(d) && !stopped()) {
-    const auto tile = queue_->take(d, now());
-    if (!tile) {
-      // Whoever has the rest may be stopped meanwhile.
+  std::deque<Begun> under_way;
+  while (!queue_->is_lost(d) && (!under_way.empty() || (!queue_->done() && !stopped()))) {
+    const bool may_take = under_way.size() < hands_[d]->most_under_way() && !stopped();
+    if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt)
+      begin(d, *tile, under_way, lock);
+    else if (!under_way.empty())
+      finish(d, under_way, lock);
+    else  // whoever has the rest may be stopped meanwhile
       (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
-      continue;
-    }
-    lock.unlock();
-    std::exception_ptr failure;
-    std::vector<dist::Span> spans;
-    bool right = true;
-    double host_check_seconds = 0;
-    const double begun = now();
-    try {
-      if (spread_->before_tile) spread_->before_tile(d, *tile);
-      spans = hands_[d]->compute(tiles_[*tile]);
-      right = is_right(d, *tile, host_check_seconds);
-      if (right && checkpoint_) checkpoint_->commit(number_[*tile]);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    if (!failure) note_check(d, *tile, host_check_seconds);
-    if (failure) lose(d, failure);
-    else if (right) deliver(d, *tile, spans, begun);
-    else take_back(d, *tile);
-    changed_.notify_all();
   }
+  changed_.notify_all();
+}
+
+void Crew::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
+  under_way.push_back({tile, now()});
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    if (spread_->before_tile) spread_->before_tile(d, tile);
+    hands_[d]->begin(tiles_[tile]);
+  } catch (...) {
+    failure = std::current_exception();
+    hands_[d]->settle();
+  }
+  lock.lock();
+  if (failure) lose(d, failure);
+}
+
+void Crew::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
+  const Begun oldest = under_way.front();
+  under_way.pop_front();
+  lock.unlock();
+  std::exception_ptr failure;
+  std::vector<dist::Span> spans;
+  bool right = true;
+  double host_check_seconds = 0;
+  try {
+    spans = hands_[d]->finish();
+    right = is_right(d, oldest.tile, host_check_seconds);
+    if (right && checkpoint_) checkpoint_->commit(number_[oldest.tile]);
+  } catch (...) {
+    failure = std::current_exception();
+    hands_[d]->settle();
+  }
+  lock.lock();
+  if (!failure) note_check(d, oldest.tile, host_check_seconds);
+  if (failure) lose(d, failure);
+  else if (right) deliver(d, oldest.tile, spans, oldest.at);
+  else take_back(d, oldest.tile);
   changed_.notify_all();
 }
 
@@ -212,8 +244,9 @@ void Crew::deliver(std::size_t d, std::size_t tile, const std::vector<dist::Span
   ++share.tiles;
   share.flops += division_->flops(tiles_[tile]);
   share.end_seconds = at;
+  const bool overlaps = hands_[d]->most_under_way() > 1;
   for (const dist::Span& span : spans) {
-    share.busy_seconds += span.last - span.first;
+    if (!overlaps || span.deed == dist::Deed::compute) share.busy_seconds += span.last - span.first;
     out_.timeline.spans.push_back({d, span.deed, tile, begun + span.first, begun + span.last});
   }
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,11 +29,20 @@ class Crew {
   void open_checkpoint();
   void make_queue();
   void make_hands();
+  std::unique_ptr<Hand> hand_here(const Plan& plan) const;
   std::vector<double> work_of_tiles() const;
   double now() const;
   bool stopped() const;
 
+  // A tile that a device has begun, and when.
+  struct Begun {
+    std::size_t tile;
+    double at;
+  };
+
   void serve(std::size_t device);
+  void begin(std::size_t device, std::size_t tile, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock);
+  void finish(std::size_t device, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock);
   bool is_right(std::size_t device, std::size_t tile, double& seconds);
   void note_check(std::size_t device, std::size_t tile, double seconds);
   void deliver(std::size_t device, std::size_t tile, const std::vector<dist::Span>& spans, double begun);

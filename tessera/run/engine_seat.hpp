@@ -7,6 +7,7 @@
 #include <vector>
 #include "tessera/dist/timeline.hpp"
 #include "tessera/run/host_link.hpp"
+#include "tessera/run/lane_memory.hpp"
 #include "tessera/run/mark_board.hpp"
 #include "tessera/run/ready_steps.hpp"
 
@@ -21,27 +22,14 @@ struct EngineCall {
   const Request* request;
 };
 
-// A block of a device's memory.
-class LaneMemory {
- public:
-  LaneMemory(Lanes& lanes, std::size_t bytes) : lanes_(&lanes), data_(bytes == 0 ? nullptr : lanes.allocate(bytes)) {}
-  ~LaneMemory() {
-    if (data_ != nullptr) lanes_->free(data_);
-  }
-  LaneMemory(const LaneMemory&) = delete;
-  LaneMemory& operator=(const LaneMemory&) = delete;
-  void* get() const { return data_; }
-
- private:
-  Lanes* lanes_;
-  void* data_;
-};
-
 class EngineSeat {
  public:
   using Seats = std::vector<std::unique_ptr<EngineSeat>>;
 
   EngineSeat(const EngineCall& call, std::size_t device, Lanes& lanes);
+  ~EngineSeat() { settle(); }  // what was enqueued before a failure still reads what goes with this
+  EngineSeat(const EngineSeat&) = delete;
+  EngineSeat& operator=(const EngineSeat&) = delete;
 
   // Takes the device's memory and settles its steps; `load` also does one of each kind, so that no code has to
   // be loaded later.

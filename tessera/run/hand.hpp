@@ -11,14 +11,26 @@
 
 namespace tessera {
 
+// What is thrown is the device's failure.
 class Hand {
  public:
   virtual ~Hand() = default;
-  // Into the result. Tells what was done when, in seconds since it was called; devices and tiles are the
-  // caller's to fill in. What it throws is the device's failure.
-  virtual std::vector<dist::Span> compute(const Tile& tile) = 0;
+  // Tiles are begun one after another and finished in that order, so many under way at a time at the most. On return
+  // from finish() the tile is in the result. It tells what was done when, in seconds since the tile was begun;
+  // devices and tiles are the caller's to fill in.
+  virtual void begin(const Tile& tile) { begun_ = tile; }
+  virtual std::vector<dist::Span> finish() { return compute(begun_); }
+  virtual std::size_t most_under_way() const { return 1; }
+  // After a failure: waits until nothing writes into the result any more.
+  virtual void settle() noexcept {}
   // Of the part computed last; null: nobody looked at it.
   virtual const Finding* finding() const { return nullptr; }
+
+ private:
+  // For those that do one tile after another.
+  virtual std::vector<dist::Span> compute(const Tile& tile) = 0;
+
+  Tile begun_;
 };
 
 // `plan` is for the whole; a part that it refuses is computed by what takes it.
@@ -26,7 +38,7 @@ class HandHere final : public Hand {
  public:
   HandHere(const Operation& operation, const Division& division, Plan plan, Request request)
       : operation_(&operation), division_(&division), plan_(std::move(plan)), request_(std::move(request)) {}
-  std::vector<dist::Span> compute(const Tile& tile) override;
+  std::vector<dist::Span> compute(const Tile& tile) override;  // begun and finished
 
   // Called when a part has been computed, in so many seconds, and not yet left the device.
   using Look = std::function<void(const Tile&, Placed&, double seconds)>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include "tessera/dist/split.hpp"
+#include "tessera/run/usable_memory.hpp"
 
 namespace tessera {
 namespace {
@@ -17,28 +18,16 @@ constexpr double presumed_flops = 1e12, presumed_link = 1e10, presumed_peer = 2e
 // it is less.
 constexpr double loaded_part = 0.7;
 
-// Of all memory that is free, the part that a plan may count on.
-constexpr double usable_part = 0.9;
-
 // Whatever is thrown for one device is that device's failure.
 template <class Work>
 auto of_device(std::size_t device, const Work& work) {
   try {
     return work();
-  } catch (const LostDevice&) {
-    throw;
+  } catch (const LostDevice& lost) {  // numbered among those that were at work, which is this one alone
+    throw LostDevice{device, lost.cause};
   } catch (...) {
     throw LostDevice{device, std::current_exception()};
   }
-}
-
-// A device that is named twice shares its memory with itself.
-std::int64_t memory_of(const Device& device, const std::vector<Device>& all, std::int64_t allowed) {
-  const auto sharing = std::ranges::count_if(
-      all, [&](const Device& one) { return one.where == device.where && one.index == device.index; });
-  const auto free = static_cast<std::int64_t>(usable_part * static_cast<double>(backend_of(device).free_memory(device)) /
-                                              static_cast<double>(sharing));
-  return allowed > 0 ? std::min(allowed, free) : free;
 }
 
 // A few steps of tiles with that side, or as large as fits.
@@ -118,7 +107,7 @@ void Overlapped::describe_devices() {
                        .sum_bytes_per_second = presumed_sums,
                        .bytes_in_per_second = presumed_link,
                        .bytes_out_per_second = presumed_link,
-                       .memory_bytes = of_device(d, [&] { return memory_of(device, spread_->devices, spread_->memory_bytes); })};
+                       .memory_bytes = of_device(d, [&] { return usable_memory(device, spread_->devices, spread_->memory_bytes); })};
     for (std::size_t other = 0; other < lanes_.size(); ++other)
       if (other != d && of_device(d, [&] { return lanes_[d]->sees(*lanes_[other]); })) {
         about.peers.push_back(other);

@@ -4,39 +4,41 @@
 
 namespace tessera {
 
-ReadySteps::ReadySteps(const Operation& operation, const Arguments& host, const Division& division,
-                       const dist::Part& part, const std::vector<Tile>& tiles, const dist::Layout& layout,
-                       const Device& device, const Request& request, void* memory)
-    : operation_(&operation), host_(&host), division_(&division), device_(device), request_(request) {
-  steps_.reserve(part.steps.size());
-  for (std::size_t s = 0; s < part.steps.size(); ++s) {
-    const dist::Step& step = part.steps[s];
-    ReadyStep one = ready(step, tiles[step.number], layout.step(s), memory);
-    one.plan = &plan_for(one.arguments, step.begins, s);
-    workspace_bytes_ = std::max(workspace_bytes_, tessera::workspace_bytes(*one.plan, one.arguments));
-    steps_.push_back(std::move(one));
-  }
-}
-
-ReadyStep ReadySteps::ready(const dist::Step& step, const Tile& tile, const dist::StepPlaces& places,
-                            void* memory) const {
-  ReadyStep out{division_->part(step.tile)};
-  const ArrayView sums = out.arguments.array(operation_->output);
-  const auto put = [&](const Slice& slice, const dist::Place& place) {
-    out.arguments.set_array(slice.array, dist::view_at(place, slice, host_->array(slice.array), memory));
-  };
-  const auto reads = division_->reads(step.tile), writes = division_->writes(tile);
-  for (std::size_t i = 0; i < writes.size(); ++i) put(writes[i], places.writes[i]);
-  for (std::size_t i = 0; i < reads.size(); ++i) put(reads[i], places.reads[i]);
-  for (const Parameter* p : host_->signature().of(Parameter::Kind::input)) {
+ReadyStep ready_step(const Operation& operation, const Arguments& host, const Division& division, const Tile& step,
+                     const Tile& tile, const std::function<ArrayView(const Slice&, bool writes, std::size_t)>& view) {
+  ReadyStep out{division.part(step)};
+  const ArrayView sums = out.arguments.array(operation.output);
+  const auto reads = division.reads(step), writes = division.writes(tile);
+  for (std::size_t i = 0; i < writes.size(); ++i) out.arguments.set_array(writes[i].array, view(writes[i], true, i));
+  for (std::size_t i = 0; i < reads.size(); ++i) out.arguments.set_array(reads[i].array, view(reads[i], false, i));
+  for (const Parameter* p : host.signature().of(Parameter::Kind::input)) {
     if (!out.arguments.has(p->name)) continue;
     if (std::ranges::any_of(reads, [&](const Slice& slice) { return slice.array == p->name; })) continue;
     if (out.arguments.array(p->name).data != sums.data)
       throw Error(Error::Kind::internal, "a step reads " + p->name + ", which its division does not tell");
-    out.arguments.set_array(p->name, out.arguments.array(operation_->output));
+    out.arguments.set_array(p->name, out.arguments.array(operation.output));
     out.in_place = p->name;
   }
   return out;
+}
+
+ReadySteps::ReadySteps(const Operation& operation, const Arguments& host, const Division& division,
+                       const dist::Part& part, const std::vector<Tile>& tiles, const dist::Layout& layout,
+                       const Device& device, const Request& request, void* memory)
+    : operation_(&operation), device_(device), request_(request) {
+  steps_.reserve(part.steps.size());
+  for (std::size_t s = 0; s < part.steps.size(); ++s) {
+    const dist::Step& step = part.steps[s];
+    const dist::StepPlaces& places = layout.step(s);
+    ReadyStep one = ready_step(operation, host, division, step.tile, tiles[step.number],
+                               [&](const Slice& slice, bool writes, std::size_t i) {
+                                 return dist::view_at((writes ? places.writes : places.reads)[i], slice,
+                                                      host.array(slice.array), memory);
+                               });
+    one.plan = &plan_for(one.arguments, step.begins, s);
+    workspace_bytes_ = std::max(workspace_bytes_, tessera::workspace_bytes(*one.plan, one.arguments));
+    steps_.push_back(std::move(one));
+  }
 }
 
 const Plan& ReadySteps::plan_for(const Arguments& arguments, bool begins, std::size_t step) {

@@ -2,6 +2,7 @@
 // The steps of a plan's part, ready to be enqueued: arguments that lie in the device's memory, and the variant
 // for each. Made before the clock starts; steps of the same shape share a choice.
 #pragma once
+#include <functional>
 #include <map>
 #include <vector>
 #include "tessera/dist/layout.hpp"
@@ -14,6 +15,10 @@ struct ReadyStep {
   const Plan* plan = nullptr;
   std::string in_place = {};  // the input that lies where the output does: the sum so far
 };
+
+// The step's arguments, each slice of what it reads and its tile writes where these views are.
+ReadyStep ready_step(const Operation& operation, const Arguments& host, const Division& division, const Tile& step,
+                     const Tile& tile, const std::function<ArrayView(const Slice&, bool writes, std::size_t)>& view);
 
 class ReadySteps {
  public:
@@ -30,12 +35,9 @@ class ReadySteps {
  private:
   using Shape = std::vector<std::int64_t>;
 
-  ReadyStep ready(const dist::Step& step, const Tile& tile, const dist::StepPlaces& places, void* memory) const;
   const Plan& plan_for(const Arguments& arguments, bool begins, std::size_t step);
 
   const Operation* operation_;
-  const Arguments* host_;
-  const Division* division_;
   Device device_;
   Request request_;
   std::vector<ReadyStep> steps_;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/hand_on_lanes.hpp"
+
+namespace tessera {
+
+Reason HandOnLanes::refuses(const Operation& operation, const Arguments& host, const Division& division,
+                            const Plan& plan) {
+  if (!division.reads || !division.writes) return "it is one part";
+  if (!operation.signature.of(Parameter::Kind::value).empty()) return "it gives numbers back";
+  if (plan.variant->yardstick) return "a yardstick may wait for the device";
+  return dist::cannot_lay_out(host);
+}
+
+HandOnLanes::HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
+                         Request request, std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes)
+    : operation_(&operation),
+      host_(&host),
+      division_(&division),
+      plan_(std::move(plan)),
+      request_(std::move(request)),
+      lanes_(std::move(lanes)),
+      pieces_(*lanes_, memory_bytes),
+      downloads_(*lanes_) {
+  lanes_->start_clock();
+  started_ = Clock::now();
+}
+
+bool HandOnLanes::reached(const std::string& name) {
+  const auto known = reached_.find(name);
+  if (known != reached_.end()) return known->second;
+  const ArrayView& array = host_->array(name);
+  const auto [first, last] = array.span();
+  const auto size = static_cast<std::int64_t>(size_of(array.element));
+  return reached_[name] = lanes_->reaches(static_cast<const char*>(array.data) + first * size,
+                                          static_cast<std::size_t>((last - first) * size));
+}
+
+void HandOnLanes::lay_out_writes(Turn& turn, const Tile& tile) {
+  constexpr std::int64_t alignment = 256;
+  turn.writes = division_->writes(tile);
+  turn.places.clear();
+  std::int64_t bytes = 0;
+  for (const Slice& slice : turn.writes) {
+    dist::Place place = dist::packed(slice, host_->array(slice.array));
+    place.offset = bytes;
+    bytes += (place.bytes() + alignment - 1) / alignment * alignment;
+    turn.places.push_back(place);
+  }
+  const auto had = turn.memory ? static_cast<std::int64_t>(turn.memory->bytes()) : 0;
+  if (turn.memory && had >= bytes) return;
+  pieces_.leave(bytes - had);
+  turn.memory.emplace(*lanes_, static_cast<std::size_t>(bytes));
+}
+
+ArrayView HandOnLanes::read_view(const Slice& slice, bool& fresh) {
+  const ArrayView& array = host_->array(slice.array);
+  const KeptPiece& piece = pieces_.get(slice, array, reached(slice.array), begun_, finished_, fresh);
+  return dist::view_at(piece.place, slice, array, piece.memory->get());
+}
+
+void HandOnLanes::bring_in(Turn& turn, const Tile& tile) {
+  bool fresh = false;
+  turn.copied = nullptr;
+  turn.copying = lanes_->mark(Lane::in);
+  turn.step = ready_step(*operation_, *host_, *division_, tile, tile,
+                         [&](const Slice& slice, bool writes, std::size_t i) {
+                           if (!writes) return read_view(slice, fresh);
+                           return dist::view_at(turn.places[i], slice, host_->array(slice.array), turn.memory->get());
+                         });
+  if (!fresh) return;  // the tiles before have waited for these copies
+  turn.copied = lanes_->mark(Lane::in);
+  lanes_->after(Lane::compute, *turn.copied);
+}
+
+void HandOnLanes::enqueue_compute(Turn& turn) {
+  const Plan& whole = plan_;
+  const Arguments& there = turn.step->arguments;
+  turn.plan = whole.variant->refuses(*whole.choice, there, whole.tuning, whole.device)
+                  ? choose_in_place(whole.device, *operation_, there, request_)
+                  : whole;
+  turn.computing = lanes_->mark(Lane::compute);
+  lanes_->compute([&turn](void* stream) {
+    enqueue(turn.plan, turn.step->arguments, stream, {}, turn.step->in_place);
+  });
+  turn.computed = lanes_->mark(Lane::compute);
+  lanes_->after(Lane::out, *turn.computed);
+}
+
+void HandOnLanes::begin(const Tile& tile) {
+  Turn& turn = turns_[begun_ % turns];
+  turn.begun = Clock::now();
+  lay_out_writes(turn, tile);
+  bring_in(turn, tile);
+  enqueue_compute(turn);
+  ++begun_;
+}
+
+std::vector<dist::Span> HandOnLanes::finish() {
+  Turn& turn = turns_[finished_ % turns];
+  turn.leaving = lanes_->mark(Lane::out);
+  for (std::size_t i = 0; i < turn.writes.size(); ++i) {
+    const Slice& slice = turn.writes[i];
+    downloads_.copy(HostRows::of(dist::rows_of(slice, host_->array(slice.array))),
+                    {static_cast<char*>(turn.memory->get()) + turn.places[i].offset,
+                     static_cast<std::size_t>(turn.places[i].pitch)},
+                    reached(slice.array));
+  }
+  turn.left = lanes_->mark(Lane::out);
+  downloads_.finish();
+  turn.left->wait();
+  ++finished_;
+  const double since = std::chrono::duration<double>(turn.begun - started_).count();
+  std::vector<dist::Span> out;
+  const auto note = [&](dist::Deed deed, const MarkPtr& first, const MarkPtr& last) {
+    if (last != nullptr) out.push_back({0, deed, 0, lanes_->seconds(*first) - since, lanes_->seconds(*last) - since});
+  };
+  note(dist::Deed::copy_in, turn.copying, turn.copied);
+  note(dist::Deed::compute, turn.computing, turn.computed);
+  note(dist::Deed::copy_out, turn.leaving, turn.left);
+  return out;
+}
+
+std::vector<dist::Span> HandOnLanes::compute(const Tile& tile) {
+  begin(tile);
+  return finish();
+}
+
+void HandOnLanes::settle() noexcept {
+  try {
+    lanes_->synchronize();
+  } catch (...) {  // it has been told already
+  }
+  downloads_.forget();
+}
+
+}  // namespace tessera
