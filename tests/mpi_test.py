@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """One product by several ranks: the bits of one process, NumPy's and ScaLAPACK's values, one message for what fails.
-mpi_test.py PROGRAM MPIRUN SCALAPACK_CHECK, of which the last two may be empty"""
+mpi_test.py PROGRAM MPIRUN SCALAPACK_CHECK RESIDENT_CHECK, of which the last three may be empty"""
 import json
 import os
 import subprocess
@@ -10,8 +10,8 @@ import unittest
 
 import numpy as np
 
-LAUNCHER, CHECKER = (sys.argv.pop(2), sys.argv.pop(2)) if len(sys.argv) > 3 else ("mpirun", "")
-CHECKER = CHECKER and os.path.abspath(CHECKER)
+LAUNCHER, CHECKER, RESIDENTS = [sys.argv.pop(2) for _ in range(3)] if len(sys.argv) > 4 else ("mpirun", "", "")
+CHECKER, RESIDENTS = CHECKER and os.path.abspath(CHECKER), RESIDENTS and os.path.abspath(RESIDENTS)
 
 import cli_case  # noqa: E402  which takes the program from the arguments
 
@@ -195,6 +195,16 @@ class Ranks(cli_case.Case):
     def test_help_is_told_once(self):
         self.assertEqual(self.shared(3, "matmul", "--help").stdout.count("--distributed"), 1)
         self.assertEqual(len(self.shared(3, "--version").stdout.splitlines()), 1)
+
+    @unittest.skipUnless(RESIDENTS, "there is no MPI")
+    def test_matrices_that_lie_with_the_ranks(self):
+        library = os.path.join(os.path.dirname(os.path.abspath(cli_case.PROGRAM)), "libtessera_mpi.so")
+        for count, words in ((1, ("f32", "rows", "60", "50", "70")), (3, ("f32", "rows", "101", "67", "203")),
+                             (4, ("bf16", "rows", "90", "70", "110")), (4, ("bf16", "columns", "33", "130", "75")),
+                             (2, ("f32", "columns", "40", "40", "0"))):
+            done = ranks(count, "cpu", *words, program=RESIDENTS, TESSERA_MPI=library)
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+            self.assertRegex(done.stdout, rf"^{count} ranks by .*MPI.*: ok\n")
 
     @unittest.skipUnless(CHECKER, "there is no ScaLAPACK")
     def test_scalapacks_product(self):

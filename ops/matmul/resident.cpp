@@ -26,12 +26,26 @@ Device gpu(int number) {
   return backend->devices()[static_cast<std::size_t>(number)];
 }
 
+// More ranks than GPUs share them.
+Device gpu_of_place(int place) {
+  Backend* const backend = find_backend(Where::cuda);
+  const int count = backend == nullptr ? 0 : static_cast<int>(backend->devices().size());
+  return gpu(count == 0 ? place : place % count);
+}
+
 ArrayView whole_of(const AnySpread& x) {
   return whole_of_blocks(x.element, x.rows, x.cols, x.order == Order::columns);
 }
 
-// `numbers`: of the devices, in the order of the call's list.
-ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>& numbers) {
+// Another rank's block, of which nobody here knows the address.
+ArrayView elsewhere(const AnyMatrix& matrix) {
+  ArrayView out = whole_of_blocks(matrix.element, matrix.rows, matrix.cols, matrix.order == Order::columns);
+  out.data = nullptr;
+  return out;
+}
+
+// `numbers`: of the devices, in the order of the call's list. `here`: the only one whose memory is known.
+ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>& numbers, std::optional<int> here = {}) {
   const std::string what = std::string("a block of ") + name;
   ResidentArray out;
   out.spread.along = x.along == Along::rows ? 0 : 1;
@@ -39,11 +53,19 @@ ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>
     const std::int64_t size = block.last - block.first;
     const AnyMatrix matrix{block.data, x.element, x.along == Along::rows ? size : x.rows,
                            x.along == Along::rows ? x.cols : size, block.leading_dimension, x.order};
-    out.blocks.push_back(view_of(what.c_str(), matrix));
+    const bool known = !here || block.device == *here;
+    out.blocks.push_back(known ? view_of(what.c_str(), matrix) : elsewhere(matrix));
     const auto place = std::distance(numbers.begin(), numbers.find(block.device));
     out.spread.blocks.push_back({static_cast<std::size_t>(place), {block.first, block.last}});
   }
   return out;
+}
+
+Arguments whole_of(const AnySpread& a, const AnySpread& b, const AnySpread& c, const Options& options) {
+  for (const AnySpread* x : {&a, &b, &c})
+    if (x->rows < 0 || x->cols < 0) throw Error("a matrix has a negative extent");
+  const ArrayView result = whole_of(c);
+  return arguments_of(whole_of(a), whole_of(b), result, options, options.beta != 0 ? &result : nullptr);
 }
 
 }  // namespace
@@ -51,10 +73,7 @@ ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>
 Resident spread_product(const AnySpread& a, const AnySpread& b, const AnySpread& c, const Options& options,
                         const std::function<Device(int)>& find, const Resident::Open& open) {
   check_options(options);
-  for (const AnySpread* x : {&a, &b, &c})
-    if (x->rows < 0 || x->cols < 0) throw Error("a matrix has a negative extent");
-  const ArrayView result = whole_of(c);
-  Arguments whole = arguments_of(whole_of(a), whole_of(b), result, options, options.beta != 0 ? &result : nullptr);
+  Arguments whole = whole_of(a, b, c, options);
   std::set<int> numbers;
   for (const AnySpread* x : {&a, &b, &c})
     for (const auto& block : x->blocks) numbers.insert(block.device);
@@ -69,6 +88,28 @@ Resident spread_product(const AnySpread& a, const AnySpread& b, const AnySpread&
                    .devices = std::move(devices),
                    .request = options.request},
                   open);
+}
+
+ResidentRanks spread_product(dist::Communicator& ranks, const AnySpread& a, const AnySpread& b, const AnySpread& c,
+                             const Options& options, const std::optional<Device>& device, const Resident::Open& open) {
+  const int here = ranks.on_host().rank;
+  std::optional<ResidentCall> call;
+  Device own;
+  dist::agree(ranks, [&] {
+    check_options(options);
+    std::set<int> numbers;
+    for (int rank = 0; rank < ranks.size(); ++rank) numbers.insert(rank);
+    for (const AnySpread* x : {&a, &b, &c})
+      for (const auto& block : x->blocks)
+        if (!numbers.contains(block.device)) throw Error("there is no rank " + std::to_string(block.device) + ", where a block should lie");
+    std::map<std::string, ResidentArray> arrays{{"A", array_of("A", a, numbers, ranks.rank())},
+                                                {"B", array_of("B", b, numbers, ranks.rank())},
+                                                {"C", array_of("C", c, numbers, ranks.rank())}};
+    own = device ? *device : gpu_of_place(here);
+    call.emplace(ResidentCall{.operation = &the_product(), .whole = whole_of(a, b, c, options), .arrays = std::move(arrays),
+                              .in_place = "C0", .devices = {}, .request = options.request});
+  });
+  return ResidentRanks(std::move(*call), ranks, own, open);
 }
 
 }  // namespace tessera::matmul::detail

@@ -5,7 +5,7 @@
 #pragma once
 #include <vector>
 #include "multiply.hpp"
-#include "tessera/run/resident.hpp"
+#include "tessera/run/resident_ranks.hpp"
 
 namespace tessera::matmul {
 
@@ -14,7 +14,7 @@ enum class Along : std::uint8_t { rows, columns };
 // Some of a matrix's rows, or columns, whole.
 template <class T>
 struct MatrixBlock {
-  int device = 0;  // in whose memory it lies, numbered as in cuda:0
+  int device = 0;  // in whose memory it lies, numbered as in cuda:0; or the rank that holds it
   T* data = nullptr;
   std::int64_t first = 0, last = 0;    // of the matrix's rows (columns), the last excluded
   std::int64_t leading_dimension = 0;  // as MatrixView has it
@@ -51,6 +51,9 @@ AnySpread any(const SpreadMatrix<T>& x) {
 Resident spread_product(const AnySpread& a, const AnySpread& b, const AnySpread& c, const Options& options,
                         const std::function<Device(int)>& find = {}, const Resident::Open& open = {});
 
+ResidentRanks spread_product(dist::Communicator& ranks, const AnySpread& a, const AnySpread& b, const AnySpread& c,
+                             const Options& options, const std::optional<Device>& device = {}, const Resident::Open& open = {});
+
 }  // namespace detail
 
 // C = activation(α·op(A)·op(B) + β·C), made ready once and computed by each run() of what is returned: blocks must be
@@ -68,6 +71,19 @@ template <class T, class Out = T, class TB = T>
 Resident spread_product(const SpreadMatrix<const T>& a, const SpreadMatrix<const TB>& b, const SpreadMatrix<Out>& c,
                         const Options& options = {}) {
   return detail::spread_product(detail::any(a), detail::any(b), detail::any(c), options);
+}
+
+
+// Likewise for GPUs of several processes, on one host or several: each rank brings its own blocks, and of the
+// others' only who holds what, without addresses. All ranks call it, and each run(), with the same sizes and options; a
+// rank uses the GPU of its place on the host. Panels travel by NCCL where every rank has it and a GPU of its
+// own, else by `ranks` through the hosts' memory. (A program that a launcher started several times gets them from
+// dist::open_mpi(dist::find_launcher(std::getenv)).) What it throws on one rank it throws on all, but for what fails in run():
+// the others then wait until the launcher ends them.
+template <class T, class Out = T, class TB = T>
+ResidentRanks spread_product(dist::Communicator& ranks, const SpreadMatrix<const T>& a, const SpreadMatrix<const TB>& b,
+                             const SpreadMatrix<Out>& c, const Options& options = {}) {
+  return detail::spread_product(ranks, detail::any(a), detail::any(b), detail::any(c), options);
 }
 
 }  // namespace tessera::matmul

@@ -27,6 +27,14 @@ struct HostPlace {
   int rank = 0, ranks = 1;
 };
 
+// What one rank sends to another, or expects of it.
+struct Message {
+  int other = 0;
+  bool comes = false;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
 // All ranks call the same of these in the same order; at a time one thread of a process.
 class Communicator {
  public:
@@ -47,6 +55,8 @@ class Communicator {
   virtual std::unique_ptr<Communicator> split(int colour) = 0;
 
   virtual std::unique_ptr<Pending> start_broadcast(void* data, std::size_t bytes, int root) = 0;
+  // Each rank has its own messages, or none; those between two ranks meet in their order, and are alike in size.
+  virtual std::unique_ptr<Pending> start_exchange(const std::vector<Message>& messages) = 0;
   virtual std::unique_ptr<Pending> start_largest(std::int64_t& value) = 0;  // in place of `value`
   // Everybody's, by rank, on rank 0; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& bytes) = 0;

@@ -48,7 +48,50 @@ class StagedBroadcast : public Pending {
   std::unique_ptr<Pending> pending_;
 };
 
+class StagedExchange : public Pending {
+ public:
+  StagedExchange(Communicator& hosts, Backend& backend, const Run& run, const std::vector<Message>& messages)
+      : backend_(backend), run_(run), messages_(messages) {
+    std::vector<Message> staged = messages;
+    for (Message& message : staged) {
+      message.data = rooms_.emplace_back(message.bytes).data();
+      if (!message.comes) backend_.copy(run_, message.data, messages_[rooms_.size() - 1].data, message.bytes);
+    }
+    backend_.synchronize(run_);
+    pending_ = hosts.start_exchange(staged);
+  }
+
+  bool done() override {
+    if (!finished_ && pending_->done()) finish();
+    return finished_;
+  }
+  void wait() override {
+    if (finished_) return;
+    pending_->wait();
+    finish();
+  }
+
+ private:
+  void finish() {
+    finished_ = true;
+    for (std::size_t i = 0; i < messages_.size(); ++i)
+      if (messages_[i].comes) backend_.copy(run_, messages_[i].data, rooms_[i].data(), messages_[i].bytes);
+    backend_.synchronize(run_);
+  }
+
+  Backend& backend_;
+  const Run& run_;
+  std::vector<Message> messages_;
+  std::vector<std::vector<char>> rooms_;  // of each message
+  bool finished_ = false;
+  std::unique_ptr<Pending> pending_;
+};
+
 }  // namespace
+
+std::unique_ptr<Pending> StagedCommunicator::start_exchange(const std::vector<Message>& messages) {
+  return std::make_unique<StagedExchange>(hosts_, backend_, run_, messages);
+}
 
 std::unique_ptr<Pending> StagedCommunicator::start_broadcast(void* data, std::size_t bytes, int root) {
   return std::make_unique<StagedBroadcast>(hosts_, backend_, run_, data, bytes, root);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcasts between the memories of devices, one of each rank: by a library that knows the links between
+// Broadcasts and exchanges between the memories of devices, one of each rank: by a library that knows the links between
 // them, or through the hosts' memory. All else is left to a communicator of hosts.
 #pragma once
 #include <exception>
@@ -38,6 +38,7 @@ class StagedCommunicator : public DeviceCommunicator {
 
   std::string name() const override { return hosts_.name() + " through the hosts' memory"; }
   std::unique_ptr<Pending> start_broadcast(void* data, std::size_t bytes, int root) override;
+  std::unique_ptr<Pending> start_exchange(const std::vector<Message>& messages) override;
 
  private:
   Backend& backend_;

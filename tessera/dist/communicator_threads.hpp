@@ -17,6 +17,11 @@ struct ThreadMeeting {
   std::vector<std::string> brought;  // by rank
 };
 
+struct ThreadLetter {
+  int to;
+  std::size_t bytes;
+};
+
 struct ThreadRoom {
   explicit ThreadRoom(int ranks) : size(ranks) {}
 
@@ -64,6 +69,21 @@ class ThreadCommunicator : public Communicator {
                  });
   }
 
+  std::unique_ptr<Pending> start_exchange(const std::vector<Message>& messages) override {
+    std::string brought;
+    for (const Message& message : messages) {
+      if (message.comes) continue;
+      const ThreadLetter letter{message.other, message.bytes};
+      brought.append(reinterpret_cast<const char*>(&letter), sizeof letter);
+      brought.append(static_cast<const char*>(message.data), message.bytes);
+    }
+    return start(std::move(brought), [messages, rank = rank_](const std::vector<std::string>& all) {
+      std::map<int, std::size_t> read;  // how far each rank's letters were looked at
+      for (const Message& message : messages)
+        if (message.comes) take_letter(all[static_cast<std::size_t>(message.other)], read[message.other], rank, message);
+    });
+  }
+
   std::unique_ptr<Pending> start_largest(std::int64_t& value) override {
     return start(std::to_string(value), [&value](const std::vector<std::string>& brought) {
       for (const std::string& other : brought) value = std::max<std::int64_t>(value, std::stoll(other));
@@ -78,6 +98,21 @@ class ThreadCommunicator : public Communicator {
   [[noreturn]] void abort(int) noexcept override { std::terminate(); }
 
  private:
+  // The next of the letters that is for `rank`.
+  static void take_letter(const std::string& letters, std::size_t& at, int rank, const Message& message) {
+    for (;;) {
+      ThreadLetter letter{};
+      if (at + sizeof letter > letters.size()) throw Error(Error::Kind::internal, "a rank waits for what nobody sends");
+      std::memcpy(&letter, letters.data() + at, sizeof letter);
+      const char* const data = letters.data() + at + sizeof letter;
+      at += sizeof letter + letter.bytes;
+      if (letter.to != rank) continue;
+      if (letter.bytes != message.bytes) throw Error(Error::Kind::internal, "ranks exchange unlike sizes");
+      std::memcpy(message.data, data, letter.bytes);
+      return;
+    }
+  }
+
   using Take = std::function<void(const std::vector<std::string>&)>;
 
   class Met : public Pending {

@@ -90,6 +90,22 @@ class MpiCommunicator : public Communicator {
     return std::make_unique<Requests>(std::move(requests));
   }
 
+  std::unique_ptr<Pending> start_exchange(const std::vector<Message>& messages) override {
+    constexpr std::size_t most = std::size_t{1} << 30;
+    std::vector<MPI_Request> requests;
+    for (const Message& message : messages) {
+      auto* at = static_cast<char*>(message.data);
+      for (const std::size_t piece : pieces(message.bytes, most)) {
+        const auto count = static_cast<int>(piece);
+        MPI_Request& request = requests.emplace_back();
+        if (message.comes) MPI_Irecv(at, count, MPI_BYTE, message.other, 0, comm_, &request);
+        else MPI_Isend(at, count, MPI_BYTE, message.other, 0, comm_, &request);
+        at += piece;
+      }
+    }
+    return std::make_unique<Requests>(std::move(requests));
+  }
+
   std::unique_ptr<Pending> start_largest(std::int64_t& value) override {
     std::vector<MPI_Request> requests(1);
     MPI_Iallreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, comm_, requests.data());

@@ -8,7 +8,7 @@
 namespace tessera::dist {
 
 // Of what library and program hand to each other; to be raised whenever Communicator or Pending change.
-inline constexpr int mpi_interface = 2;
+inline constexpr int mpi_interface = 3;
 
 // All ranks that a launcher has started; without one, or with one that started only this, a single rank. Once
 // in a process. Throws Error of kind no_device where there is no such library, or it is not one of the

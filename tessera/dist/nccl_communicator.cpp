@@ -24,6 +24,10 @@ struct Library {
   int (*join)(void** communicator, int ranks, UniqueId id, int rank) = nullptr;
   int (*broadcast)(const void* from, void* to, std::size_t count, int type, int root, void* communicator,
                    cudaStream_t stream) = nullptr;
+  int (*send)(const void* from, std::size_t count, int type, int to, void* communicator, cudaStream_t stream) = nullptr;
+  int (*receive)(void* to, std::size_t count, int type, int from, void* communicator, cudaStream_t stream) = nullptr;
+  int (*begin_group)() = nullptr;
+  int (*end_group)() = nullptr;
   int (*leave)(void* communicator) = nullptr;
   const char* (*text)(int) = nullptr;
 
@@ -41,6 +45,10 @@ struct Library {
     find(get_unique_id, "ncclGetUniqueId");
     find(join, "ncclCommInitRank");
     find(broadcast, "ncclBroadcast");
+    find(send, "ncclSend");
+    find(receive, "ncclRecv");
+    find(begin_group, "ncclGroupStart");
+    find(end_group, "ncclGroupEnd");
     find(leave, "ncclCommDestroy");
     find(text, "ncclGetErrorString");
     if (why) return;
@@ -114,6 +122,22 @@ class NcclCommunicator : public DeviceCommunicator {
     const cuda::OnDevice on_device(run_.device->index);
     const auto stream = static_cast<cudaStream_t>(run_.stream);
     dist::check(library().broadcast(data, data, bytes, byte_type, root, communicator_, stream), "broadcast");
+    return std::make_unique<Arrived>(run_.device->index, stream);
+  }
+
+  // As one group, or a rank that sends first would wait for one that does so, too.
+  std::unique_ptr<Pending> start_exchange(const std::vector<Message>& messages) override {
+    const cuda::OnDevice on_device(run_.device->index);
+    const auto stream = static_cast<cudaStream_t>(run_.stream);
+    dist::check(library().begin_group(), "begin an exchange");
+    int status = success;
+    for (const Message& message : messages) {
+      if (status != success || message.bytes == 0) continue;
+      status = message.comes ? library().receive(message.data, message.bytes, byte_type, message.other, communicator_, stream)
+                             : library().send(message.data, message.bytes, byte_type, message.other, communicator_, stream);
+    }
+    const int ended = library().end_group();
+    dist::check(status == success ? ended : status, "exchange");
     return std::make_unique<Arrived>(run_.device->index, stream);
   }
 

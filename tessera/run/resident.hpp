@@ -15,6 +15,8 @@
 
 namespace tessera {
 
+class ResidentSeat;
+
 struct ResidentArray {
   dist::Distribution spread;
   std::vector<ArrayView> blocks;  // parallel to its blocks; all of rows, or all of columns, of consecutive elements
@@ -61,15 +63,13 @@ class Resident {
   const Plan* first_plan(std::size_t device) const;  // null: the device has nothing to compute
 
  private:
-  class Seat;
-
-  void check_blocks() const;
   void meet_peers();
+  void enqueue_step(ResidentSeat& seat, std::size_t s);
 
   ResidentCall call_;
   Division division_;
   dist::ResidentPlan plan_;
-  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::unique_ptr<ResidentSeat>> seats_;
   bool peers_ = true;
 };
 
