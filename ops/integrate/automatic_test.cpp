@@ -2,7 +2,9 @@
 // Rules as the command asks for them.
 #include <gtest/gtest.h>
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
+#include <random>
 #include "asked.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
@@ -51,6 +53,29 @@ TEST(AskedRule, PiByTheRuleThatTheCircleNeeds) {
 TEST(AskedRule, StripsAskForTheSum) {
   EXPECT_NE(told("sqrt(1-x^2)", "0 1", {{"strips", "100"}}).variant, "rules");
   EXPECT_NE(told("sqrt(1-x^2)", "0 1", {{"rule", "trapezoid"}, {"strips", "100"}}).variant, "rules");
+}
+
+// Waves that few strips share, needles between strips, teeth: what sums of other strips agree about too.
+TEST(AskedRule, StripsClaimNothingThatTheTextContradicts) {
+  std::mt19937_64 random(8);
+  const auto whole = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
+  const auto expect_honest = [](const std::string& text, int strips, double exact) {
+    const Told out = told(text.c_str(), "0 1", {{"strips", std::to_string(strips)}, {"relative", "1e-4"}});
+    if (out.text("reason") == "converged")
+      EXPECT_NEAR(out.value, exact, 2e-4 * exact) << text << ", " << strips << " strips";
+    EXPECT_LE(std::fabs(out.value - exact), 1.01 * out.number("error") + 1e-6) << text << ", " << strips;
+  };
+  for (int n = 0; n < 12; ++n) {
+    const int strips = whole(1, 24);
+    expect_honest(fmt::format("1+cos({}*pi*x)", 2 * strips * whole(1, 30)), strips, 1);
+  }
+  for (int n = 0; n < 12; ++n) {
+    const double place = whole(100'000, 900'000) * 1e-6 + 3e-7, width = std::pow(10, -whole(5, 8));
+    const std::string text = fmt::format("1+x^2+{:g}*exp(-((x-{:.7f})/{:g})^2)", 1 / width, place, width);
+    expect_honest(text, whole(50, 20'000), 4.0 / 3 + std::sqrt(pi));
+  }
+  EXPECT_TRUE(told("exp(x)", "0 1", {{"strips", "1000"}, {"relative", "1e-4"}}).text("reason") ==
+              "converged");
 }
 
 TEST(AskedRule, EachByItsName) {
@@ -123,7 +148,8 @@ TEST(AskedRule, TablesOfSamples) {
     Arguments arguments(operation().signature, Element::f64, {{"X", x.view()}, {"Y", y.view()}},
                         {{"FORMULA", formula},
                          {"LIMITS", formula == "y" ? "" : "k=2"},
-                         {"rule", rule}, {"relative", "1e-3"}});
+                         {"rule", rule},
+                         {"relative", "1e-3"}});
     const Outcome outcome = run(operation(), arguments, {.device = "cpu", .cached = false});
     const double value = load_as_double(Element::f64, arguments.array("integral").data);
     EXPECT_NEAR(value, exact, within) << formula << " " << rule;

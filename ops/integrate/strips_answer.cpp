@@ -93,14 +93,36 @@ int level_for(std::int64_t strips) {
   return level;
 }
 
-void judge(Answer& out, const quadrature::Tolerance* tolerance) {
+void say(Answer& out, const char* words) { out.why += (out.why.empty() ? "" : "; ") + std::string(words); }
+
+// Few strips are in step with many waves: these are not in step with any number of strips.
+Real by_more_strips(const Summed& s, const SumOf& sum_of) {
+  constexpr std::int64_t few = 4096, more[] = {8191, 6007};  // primes
+  Real out = 0;
+  if (s.strips <= few)
+    for (const std::int64_t strips : more) out = std::max(out, std::fabs(sum_of(strips) - Real(s.value)));
+  return out;
+}
+
+// False: the rule has no integral that could speak for the sum.
+bool hold_against(Answer& out, const Answer& rule) {
+  if (rule.without_limit()) out.truncation = quadrature::infinity;
+  if (!std::isfinite(rule.value)) return false;
+  const double apart = std::fabs(out.value - rule.value);
+  if (!(apart <= out.error() + rule.error())) {
+    out.truncation = apart + (rule.converged() ? rule.error() : 0);
+    say(out, "a rule that knows the formula's text has another value");
+  }
+  return rule.converged();
+}
+
+void judge(Answer& out, const quadrature::Tolerance* tolerance, bool vouched_for) {
   out.reason = Reason::as_asked;
   if (tolerance == nullptr) return;
   const bool near = out.error() <= tolerance->of(out.value);
-  out.reason = near ? Reason::converged : Reason::unresolved;
-  if (near) return;
-  if (!out.why.empty()) out.why += "; ";
-  out.why += "the tolerance needs more strips";
+  out.reason = near && vouched_for ? Reason::converged : Reason::unresolved;
+  if (!near) say(out, "the tolerance needs more strips");
+  else if (!vouched_for) say(out, "sums of other strips agree, but no rule confirms them");
 }
 
 }  // namespace
@@ -123,7 +145,7 @@ Real lost_by(Sum sum, Real n, Real u) {
 }
 
 Answer strips_answer(const Summed& s, const Height& height, const SumOf& sum_of,
-                     const quadrature::Tolerance* tolerance) {
+                     const quadrature::Tolerance* tolerance, const Answer* rule) {
   Answer out;
   out.value = s.value;
   out.evaluations = s.strips + 1;
@@ -155,8 +177,11 @@ Answer strips_answer(const Summed& s, const Height& height, const SumOf& sum_of,
     if (off <= 1.5L * expected + out.rounding)
       out.truncation = static_cast<double>(std::max(1.1L * expected, off - out.rounding));
   }
-  if (std::isinf(out.truncation)) out.truncation = static_cast<double>(by_comparison(s, sum_of));
-  judge(out, tolerance);
+  const bool falls = std::isfinite(out.truncation);
+  if (!falls)
+    out.truncation = static_cast<double>(std::max(by_comparison(s, sum_of), by_more_strips(s, sum_of)));
+  const bool confirmed = rule == nullptr || hold_against(out, *rule);
+  judge(out, tolerance, confirmed || falls);
   return out;
 }
 

@@ -25,9 +25,12 @@ using SumOf = std::function<long double(std::int64_t strips)>;
 
 // The error is what sums of few strips show to fall like a power of the width; where they do not, or where
 // the value is not what they lead to expect, the changes from a sixteenth, an eighth … of the strips to all.
-// `tolerance`: without one the reason is that so many strips were asked for.
+// `tolerance`: without one the reason is that so many strips were asked for. `rule`: the integral by a rule
+// that knows the formula's text: sums agree about what stands between the strips of all of them, and about
+// waves in step with these.
 quadrature::Answer strips_answer(const Summed& summed, const Height& height, const SumOf& sum_of,
-                                 const quadrature::Tolerance* tolerance);
+                                 const quadrature::Tolerance* tolerance,
+                                 const quadrature::Answer* rule = nullptr);
 
 // Of the sum of absolute heights, how much adding n numbers in this way may lose, in a type that rounds by u.
 long double lost_by(Sum sum, long double n, long double u);

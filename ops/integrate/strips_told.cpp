@@ -5,11 +5,23 @@
 #include "asked.hpp"
 #include "bounded.hpp"
 #include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/formula_integrand.hpp"
 #include "strips_answer.hpp"
 #include "vector_strips.hpp"
 
 namespace tessera::integration {
 namespace {
+
+// The integral of the same formula between the same limits, to no more digits than the sum could be asked
+// for.
+quadrature::Answer by_rule(const Arguments& arguments, const Summed& summed, double relative) {
+  const Setting& setting = setting_of(arguments);
+  const quadrature::Range range{summed.a, summed.b};
+  const quadrature::Integrand f = quadrature::integrand_of(
+      formula_with(setting.formula, setting.limits.fixed), setting.limits.ranges.at(0).variable, range);
+  return quadrature::automatic(f, range, {.relative = std::fmax(1e-9, relative / 8)},
+                               {.evaluations = 200'000, .seconds = 1});
+}
 
 template <class T>
 quadrature::Answer answer_of(const Arguments& arguments) {
@@ -37,7 +49,8 @@ quadrature::Answer answer_of(const Arguments& arguments) {
   quadrature::Tolerance tolerance = tolerance_of(arguments, true);
   if (arguments.text("relative").empty()) tolerance.relative = 0;
   quadrature::check(tolerance);
-  return strips_answer(summed, height, sum_of, asked ? &tolerance : nullptr);
+  const quadrature::Answer rule = by_rule(arguments, summed, asked ? tolerance.relative : 0);
+  return strips_answer(summed, height, sum_of, asked ? &tolerance : nullptr, &rule);
 }
 
 }  // namespace

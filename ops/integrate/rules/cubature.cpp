@@ -4,7 +4,7 @@
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/extremes.hpp"
-#include "ops/integrate/rules/hidden_regions.hpp"
+#include "ops/integrate/rules/met_regions.hpp"
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/sobol.hpp"
@@ -16,9 +16,11 @@ namespace {
 
 class Choice {
  public:
-  Choice(const ManyValues& f, const Tolerance& tolerance, const Limits& limits, int threads,
+  Choice(const ManyValues& f, const Box& box, const Tolerance& tolerance, const Limits& limits, int threads,
          const ByRegions& regions, int depth = 0)
       : f_(f),
+        box_(box),
+        told_regions_(f, box),
         tolerance_(tolerance),
         limits_(limits),
         threads_(threads),
@@ -26,17 +28,18 @@ class Choice {
         depth_(depth),
         start_(std::chrono::steady_clock::now()) {}
 
-  Answer run(const Box& box);
-  bool has_seen(const HiddenRegion& region) const;
+  Answer run();
 
  private:
-  Cube cube(double share) const { return cube(share, seen_.axes); }
-  Cube cube(double share, const std::vector<Axis>& axes) const;
-  Answer counted(Answer answer) {
+  Cube cube(double share) { return cube(share, seen_.axes); }
+  Cube cube(double share, const std::vector<Axis>& axes);
+  // Of a rule that has had its cube. `elsewhere`: its points were not computed here.
+  Answer counted(Answer answer, bool elsewhere = false) {
     spent_ += answer.evaluations;
     if (answer.reason == Reason::evaluations || answer.reason == Reason::time ||
         answer.reason == Reason::memory)
       cap_ = answer.reason;
+    told_regions_.doubt(answer, tolerance_, elsewhere ? &seen_.whole : nullptr);
     if (std::isfinite(answer.error())) told_.push_back({answer.value, answer.error()});
     return answer;
   }
@@ -53,17 +56,19 @@ class Choice {
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut);
   Answer by_regions();
-  std::vector<Axis> other_axes(const Box& box) const;
-  Answer by_chance(const Box& box);
+  std::vector<Axis> other_axes() const;
+  Answer by_chance();
   bool settles(Answer answer);
-  Answer with_few(const Box& box);
+  Answer with_few();
   double typical() const;
-  const Standing* to_cut_out(const Box& box) const;
-  Answer around(const Box& box, const Standing& peak);
+  const Standing* to_cut_out() const;
+  Answer around(const Standing& peak);
   const Answer& check();
   Answer finished(Answer answer) const;
 
   const ManyValues& f_;
+  const Box& box_;
+  MetRegions told_regions_;  // of the box
   Tolerance tolerance_;
   Limits limits_;
   int threads_;
@@ -92,12 +97,13 @@ bool tells_more(const Answer& answer, const Answer& other) {
 }
 
 // What is left of the caps, or a share of it.
-Cube Choice::cube(double share, const std::vector<Axis>& axes) const {
+Cube Choice::cube(double share, const std::vector<Axis>& axes) {
   Limits limits = limits_;
   const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   limits.evaluations = static_cast<std::int64_t>(share * static_cast<double>(limits_.evaluations - spent_));
   limits.seconds = std::fmax(0, share * (limits_.seconds - gone));
-  return {f_, axes, limits};
+  told_regions_.forget();
+  return {told_regions_.values(), axes, limits};
 }
 
 // Quasi-random points know nothing of the others': what these missed, they may have met.
@@ -114,8 +120,10 @@ const Answer& Choice::check() {
 
 Answer Choice::regions_from(double first_cut) {
   Cube points = cube(0.4, regions_.rule ? seen_.whole : seen_.axes);
-  return counted(regions_.rule ? regions_.rule(points, tolerance_, first_cut)
-                               : genz_malik(points, tolerance_, threads_, first_cut));
+  const bool elsewhere = static_cast<bool>(regions_.rule);
+  return counted(elsewhere ? regions_.rule(points, tolerance_, first_cut)
+                           : genz_malik(points, tolerance_, threads_, first_cut),
+                 elsewhere);
 }
 
 // Two runs from different regions: at a jump the rule's own error can be too small.
@@ -131,11 +139,11 @@ Answer Choice::by_regions() {
 }
 
 // Plain ones; but where the formula has parts or peaks of which only it knows, these, less drawn together.
-std::vector<Axis> Choice::other_axes(const Box& box) const {
+std::vector<Axis> Choice::other_axes() const {
   std::vector<Axis> out;
   for (const Axis& axis : seen_.axes) {
     out.push_back(Axis::of(axis.range));
-    if (box.features.empty()) continue;
+    if (box_.features.empty()) continue;
     std::vector<Axis> parts;
     for (const Axis& part : axis.parts.empty() ? std::vector<Axis>{axis} : axis.parts)
       parts.push_back(part.range.finite() && part.width > 0
@@ -148,11 +156,11 @@ std::vector<Axis> Choice::other_axes(const Box& box) const {
 
 // Two runs of VEGAS that learn from different points and, where axes are drawn together, in different
 // variables.
-Answer Choice::by_chance(const Box& box) {
+Answer Choice::by_chance() {
   Cube points = cube(0.6);
   Answer out = counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
   if (!out.converged()) return out;
-  Cube others = cube(0.95, other_axes(box));
+  Cube others = cube(0.95, other_axes());
   const Tolerance coarse{.relative = std::fmax(tolerance_.relative, 1e-3), .absolute = tolerance_.absolute};
   const Answer other = counted(vegas(others, coarse, {.seed = 12, .threads = threads_}));
   out.evaluations += other.evaluations;
@@ -172,22 +180,6 @@ bool Choice::settles(Answer answer) {
   return telling && apart <= 1.5 * other.error() + tolerance_.of(answer.value);
 }
 
-// Points were drawn together there, or the axis was cut beside it.
-bool Choice::has_seen(const HiddenRegion& region) const {
-  constexpr double near = 10, small = 0.05;
-  if (!parts_.empty()) return true;  // each answers for its own
-  for (std::size_t axis = 0; axis < seen_.axes.size(); ++axis) {
-    const Axis& whole = seen_.axes[axis];
-    const double x = region.inside[axis], length = whole.range.upper - whole.range.lower;
-    for (const Axis& part : whole.parts.empty() ? std::vector<Axis>{whole} : whole.parts) {
-      if (x < part.range.lower || x > part.range.upper) continue;
-      if (part.width > 0 && std::fabs(x - part.centre) <= near * part.width) return true;
-      if (part.range.upper - part.range.lower < small * length) return true;
-    }
-  }
-  return false;
-}
-
 Answer Choice::finished(Answer answer) const {
   // Where rules contradict each other, the one that tells the smallest error need not be right.
   if (!answer.converged())
@@ -204,8 +196,8 @@ Answer Choice::finished(Answer answer) const {
 }
 
 // So few that nothing can be looked at before: one rule, and what it tells.
-Answer Choice::with_few(const Box& box) {
-  for (const Range& range : box.axes) seen_.axes.push_back(Axis::of(range));
+Answer Choice::with_few() {
+  for (const Range& range : box_.axes) seen_.axes.push_back(Axis::of(range));
   Cube points = cube(1);
   Answer out = points.dimensions() <= most_cubature_dimensions
                    ? counted(genz_malik(points, tolerance_, threads_))
@@ -223,13 +215,13 @@ double Choice::typical() const {
 }
 
 // The heaviest peak, where rules for the whole box would either miss it or what it stands on.
-const Standing* Choice::to_cut_out(const Box& box) const {
+const Standing* Choice::to_cut_out() const {
   constexpr int deepest = 3, most_axes = 6;
   constexpr double counts = 1e-3;
   const std::size_t d = seen_.axes.size();
   if (seen_.standing.empty() || depth_ >= deepest || d > most_axes) return nullptr;
   if (seen_.drawn && d <= most_product_dimensions) return nullptr;
-  for (const Features& of : box.features)
+  for (const Features& of : box_.features)
     if (!of.breaks.empty()) return nullptr;
   const double below = typical();
   for (const Standing& peak : seen_.standing) {
@@ -242,8 +234,8 @@ const Standing* Choice::to_cut_out(const Box& box) const {
 }
 
 // The part around the peak by itself, and the others, which may have peaks of their own.
-Answer Choice::around(const Box& box, const Standing& peak) {
-  parts_ = parts_around(box, peak);
+Answer Choice::around(const Standing& peak) {
+  parts_ = parts_around(box_, peak);
   std::string place;
   for (const double x : peak.centre) place += fmt::format("{}{:.6g}", place.empty() ? "" : ", ", x);
   say(fmt::format("a peak stands out at ({}): its surroundings are cut out", place));
@@ -261,12 +253,8 @@ Answer Choice::around(const Box& box, const Standing& peak) {
       out.reason = limits.evaluations < 1 ? Reason::evaluations : Reason::time;
       break;
     }
-    std::vector<HiddenRegion>& hidden = parts_[i].hidden;
-    if (i == 0) std::erase_if(hidden, [&](const HiddenRegion& region) { return peak.holds(region.inside); });
-    Choice part(f_, tolerance, limits, threads_, regions_, i == 0 ? 1000 : depth_ + 1);
-    Answer of = part.run(parts_[i]);
-    std::erase_if(hidden, [&](const HiddenRegion& region) { return part.has_seen(region); });
-    doubt_hidden(of, f_, parts_[i], tolerance);
+    const Answer of =
+        Choice(f_, parts_[i], tolerance, limits, threads_, regions_, i == 0 ? 1000 : depth_ + 1).run();
     spent_ += of.evaluations;
     out.value += of.value;
     out.truncation += of.truncation;
@@ -283,13 +271,13 @@ Answer Choice::around(const Box& box, const Standing& peak) {
   return out;
 }
 
-Answer Choice::run(const Box& box) {
-  const int d = box.dimensions();
+Answer Choice::run() {
+  const int d = box_.dimensions();
   constexpr std::int64_t fewest = 20'000;  // the first look alone may take half of them
-  if (limits_.evaluations < fewest) return with_few(box);
-  if (d <= most_sobol_dimensions) seen_ = explore(f_, box, spent_);
+  if (limits_.evaluations < fewest) return with_few();
+  if (d <= most_sobol_dimensions) seen_ = explore(f_, box_, spent_);
   else
-    for (const Range& range : box.axes) seen_.axes.push_back(Axis::of(range));
+    for (const Range& range : box_.axes) seen_.axes.push_back(Axis::of(range));
   if (!seen_.words.empty()) say(seen_.words);
   Answer out;
   if (!seen_.gap.empty()) {
@@ -303,7 +291,7 @@ Answer Choice::run(const Box& box) {
     out.reason = Reason::doubtful;
     return finished(out);
   }
-  if (const Standing* const peak = to_cut_out(box); peak != nullptr) return finished(around(box, *peak));
+  if (const Standing* const peak = to_cut_out(); peak != nullptr) return finished(around(*peak));
   Answer best;
   const auto consider = [&](Answer answer, const std::string& words) {
     const bool settled = settles(answer);
@@ -351,7 +339,7 @@ Answer Choice::run(const Box& box) {
     if (out.undefined()) return finished(out);
     if (out.converged()) return finished(best);
   }
-  out = by_chance(box);
+  out = by_chance();
   out = with_ends(out, scattered_reach(out));
   if (out.undefined()) return finished(out);
   if (out.converged() || tells_more(out, best)) {
@@ -388,10 +376,7 @@ Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& 
     judge_size(out);
     return out;
   }
-  Choice choice(f, tolerance, limits, threads, by_regions);
-  Answer out = choice.run(upwards);
-  std::erase_if(upwards.hidden, [&](const HiddenRegion& region) { return choice.has_seen(region); });
-  doubt_hidden(out, f, upwards, tolerance);
+  Answer out = Choice(f, upwards, tolerance, limits, threads, by_regions).run();
   judge_size(out);
   out.value *= sign;
   return out;

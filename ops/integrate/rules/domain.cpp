@@ -4,6 +4,18 @@
 
 namespace tessera::quadrature {
 
+bool HiddenRegion::holds(const double* x, std::size_t stride) const {
+  for (std::size_t axis = 0; axis < inside.size(); ++axis)
+    if (!(std::fabs(x[axis * stride] - inside[axis]) <= reach[axis])) return false;
+  for (const std::vector<double>& normal : normals) {
+    double away = 0;
+    for (std::size_t axis = 0; axis < inside.size(); ++axis)
+      away += normal[axis] * (x[axis * stride] - inside[axis]);
+    if (!(std::fabs(away) <= 1)) return false;
+  }
+  return true;
+}
+
 Axis Axis::of(const Range& range) { return {.range = range}; }
 
 Axis Axis::around(const Range& range, double centre, double width) {

@@ -23,10 +23,15 @@ inline constexpr int most_dimensions = 32;
 using ManyValues =
     std::function<void(std::span<const double> points, std::size_t count, std::span<double> y)>;
 
-// A small part of a box that a formula's comparison cuts off.
+// A small part of a box of which a formula's text tells: one that a comparison cuts off, a needle, a ridge.
 struct HiddenRegion {
   std::vector<double> inside, outside;  // a point of it, and one beside it
   double share = 0;                     // of the box, about
+  std::vector<double> reach;            // on each axis from the point inside, about; infinite: it goes on
+  // Between pairs of parallel planes, as far as they are known: |normal·(x - inside)| ≤ 1.
+  std::vector<std::vector<double>> normals = {};
+
+  bool holds(const double* x, std::size_t stride = 1) const;  // a coordinate of the point every `stride`
 };
 
 struct Box {

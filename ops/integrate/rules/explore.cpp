@@ -242,9 +242,12 @@ void Explorer::settle(Explored& out) const {
     const Axis& whole = axes_[axis];
     std::vector<Axis> parts;
     for (const Axis& part : whole.parts.empty() ? std::vector<Axis>{whole} : whole.parts) {
+      // A peak at a break stands on both sides of it.
       std::vector<Narrow> inside;
-      for (const Narrow& peak : peaks)
-        if (part.range.lower < peak.x && peak.x < part.range.upper) inside.push_back(peak);
+      for (const Narrow& peak : peaks) {
+        const double x = std::clamp(peak.x, part.range.lower, part.range.upper);
+        if (std::fabs(x - peak.x) <= 1e-3 * peak.width) inside.push_back({x, peak.width});
+      }
       if (inside.empty()) parts.push_back(part);
       double from = part.range.lower;
       for (std::size_t i = 0; i < inside.size(); ++i) {

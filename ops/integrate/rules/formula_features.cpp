@@ -58,11 +58,6 @@ Watched watched(const std::vector<Node>& nodes, std::size_t i) {
   }
 }
 
-bool differ(Kind kind, double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return false;
-  return kind == Kind::jump ? a != b : (a < 0) != (b < 0);
-}
-
 }  // namespace
 
 Finder::Finder(const formula::Tree& tree, const std::string& variable)
@@ -242,6 +237,7 @@ Features Finder::run(const Range& range) {
     else if (changes[k].size() <= most_breaks)
       for (const Place& p : changes[k]) out.breaks.push_back(place_of(p));
   for (std::size_t k = 0; k < watched_.size(); ++k) choose(turns(x, sums[k], k), x, out);
+  if (!alone_) add_beside(x, out);
   for (std::vector<double>* list : {&out.breaks, &out.centres}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the places are found of which a formula's text tells: its parts, computed at the probes.
 #pragma once
+#include <cmath>
 #include <string>
 #include <vector>
 #include "ops/integrate/rules/integrand.hpp"
@@ -23,6 +24,12 @@ struct Watched {
   int first = -1,
       second = -1;  // the watched value: of a child, or the difference of two; neither: of the node
 };
+
+// Whether a watched value has changed from one abscissa to another.
+inline bool differ(Kind kind, double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return false;
+  return kind == Kind::jump ? a != b : (a < 0) != (b < 0);
+}
 
 // A place where a watched value changes sign or turns, between two probes.
 struct Place {
@@ -52,6 +59,7 @@ class Finder {
   double needle_at(const Place& p, double x) const;
   void choose(std::vector<Place> found_places, const std::vector<double>& x, Features& out);
   void finish(Features& out) const;
+  void add_beside(const std::vector<double>& x, Features& out) const;
   double value(const Watched& w, const std::vector<double>& values) const;
   double locate(const Watched& w, double from, double to, double before) const;
   double turn(const Watched& w, double from, double to, bool largest) const;

@@ -78,6 +78,40 @@ void Finder::choose(std::vector<Place> found_places, const std::vector<double>& 
     if (i % stride != 0) look_at(i);
 }
 
+// abs(x-0.3)<1e-4 is true between two probes, but the text tells 0.3: from there on it is looked for with
+// steps that grow. Of one variable f itself shows it.
+void Finder::add_beside(const std::vector<double>& x, Features& out) const {
+  constexpr std::size_t most_places = 16;
+  constexpr double step = 4, nearest = 1e-14;
+  std::vector<double> places = out.centres, values;
+  places.insert(places.end(), out.breaks.begin(), out.breaks.end());
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  if (places.size() > most_places) return;
+  for (const double place : places) {
+    const auto above = std::upper_bound(x.begin(), x.end(), place),
+               below = std::lower_bound(x.begin(), x.end(), place);
+    if (above == x.end() || below == x.begin()) continue;
+    for (const double limit : {*(below - 1), *above}) {
+      double from = place;
+      std::vector<double> last(watched_.size(), nothing);
+      for (double away = nearest; from != limit; away *= step) {
+        const double to = away < 1 ? place + away * (limit - place) : limit;
+        if (to == from) continue;
+        compute(to, values);
+        for (std::size_t k = 0; k < watched_.size(); ++k) {
+          const Watched& w = watched_[k];
+          const double now = value(w, values);
+          if (w.kind > Kind::inner && differ(w.kind, last[k], now))
+            out.breaks.push_back(from < to ? locate(w, from, to, last[k]) : locate(w, to, from, now));
+          last[k] = now;
+        }
+        from = to;
+      }
+    }
+  }
+}
+
 // Needles in step with the probes, or very many of them: others hide between these.
 void Finder::finish(Features& out) const {
   std::vector<Needle> all = needles_;

@@ -2,6 +2,7 @@
 #include "ops/integrate/rules/hidden_regions.hpp"
 #include <algorithm>
 #include <cmath>
+#include "ops/integrate/rules/crossings.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "ops/integrate/rules/standing.hpp"
 #include "ops/integrate/rules/turning_points.hpp"
@@ -171,6 +172,10 @@ HiddenRegion Search::region(const Node& node, Point inside) const {
     const double beyond = from[axis] > 1e-6 ? from[axis] - width : to[axis] + width;
     axes_[axis].map(axis == 0 ? std::clamp(beyond, 1e-12, 1 - 1e-12) : inside[axis], x, slope);
     out.outside.push_back(x);
+    double ends[2];
+    axes_[axis].map(from[axis], ends[0], slope);
+    axes_[axis].map(to[axis], ends[1], slope);
+    out.reach.push_back(std::fmax(out.inside[axis] - ends[0], ends[1] - out.inside[axis]));
   }
   return out;
 }
@@ -194,19 +199,12 @@ std::vector<HiddenRegion> Search::run() {
 // Where a part of several variables turns and the formula stands out.
 std::vector<HiddenRegion> needles(const formula::Tree& tree, const std::vector<std::string>& variables,
                                   const Box& box) {
-  constexpr double beside = 6;
   const std::vector<Point> places = turning_points(tree, variables, box);
   if (places.empty()) return {};
   std::int64_t evaluations = 0;
   std::vector<HiddenRegion> out;
-  for (const Standing& peak : standing_peaks(many_values_of(tree, variables), box, places, evaluations)) {
-    HiddenRegion region{peak.centre, peak.centre, 1};
-    for (std::size_t axis = 0; axis < box.axes.size(); ++axis)
-      region.share *= 2 * peak.width[axis] / (box.axes[axis].upper - box.axes[axis].lower);
-    double& there = region.outside[0];
-    there += (there + beside * peak.width[0] < box.axes[0].upper ? beside : -beside) * peak.width[0];
-    out.push_back(std::move(region));
-  }
+  for (const Standing& peak : standing_peaks(many_values_of(tree, variables), box, places, evaluations))
+    out.push_back(region_of(peak, box));
   return out;
 }
 
@@ -219,26 +217,14 @@ std::vector<HiddenRegion> hidden_regions(const formula::Tree& tree, const std::v
   for (const std::string& name : tree.names())
     if (std::find(variables.begin(), variables.end(), name) == variables.end()) return {};
   std::vector<HiddenRegion> out = Search(tree, variables, box).run();
-  for (HiddenRegion& region : needles(tree, variables, box)) out.push_back(std::move(region));
+  for (const auto& list : {needles(tree, variables, box), crossings(tree, variables, box)})
+    for (const HiddenRegion& region : list) {
+      const bool known = std::any_of(out.begin(), out.end(), [&](const HiddenRegion& other) {
+        return other.holds(region.inside.data()) && region.holds(other.inside.data());
+      });
+      if (!known) out.push_back(region);
+    }
   return out;
-}
-
-void doubt_hidden(Answer& answer, const ManyValues& f, const Box& box, const Tolerance& tolerance) {
-  if (!answer.converged()) return;
-  for (const HiddenRegion& region : box.hidden) {
-    double y[2], volume = region.share;
-    f(region.inside, 1, {y, 1});
-    f(region.outside, 1, {y + 1, 1});
-    answer.evaluations += 2;
-    for (const Range& range : box.axes)
-      if (range.finite()) volume *= std::fabs(range.upper - range.lower);
-    if (std::fabs(y[0] - y[1]) * volume <= 0.1 * tolerance.of(answer.value)) continue;
-    answer.reason = Reason::doubtful;
-    answer.truncation = infinity;
-    answer.why += (answer.why.empty() ? "" : "; ") +
-                  std::string("the formula changes in a small part of the box, where few points lie");
-    return;
-  }
 }
 
 }  // namespace tessera::quadrature

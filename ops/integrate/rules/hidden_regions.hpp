@@ -11,11 +11,8 @@
 namespace tessera::quadrature {
 
 // Of each comparison whose outcome is the same at all scattered points a place where it is the other one, if
-// corners and a search from the nearest point show any.
+// corners and a search from the nearest point show any; needles where parts turn, or are 0 together.
 std::vector<HiddenRegion> hidden_regions(const formula::Tree& tree, const std::vector<std::string>& variables,
                                          const Box& box);
-
-// A rule that has not looked there claims nothing, unless it is too little to count.
-void doubt_hidden(Answer& answer, const ManyValues& f, const Box& box, const Tolerance& tolerance);
 
 }  // namespace tessera::quadrature

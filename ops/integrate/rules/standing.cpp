@@ -5,8 +5,9 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr int scales = 48;
-constexpr double widest = 0.08;  // of the box: what is wider, rules meet
+constexpr int scales = 76;
+constexpr double narrowest = 1e-13;  // of the box: what is narrower, rounding hides
+constexpr double widest = 0.08;      // of the box: what is wider, rules meet
 
 constexpr double far = 8;  // widths, at which it should have ended
 
@@ -16,14 +17,18 @@ class Measure {
  public:
   Measure(const ManyValues& f, const Box& box) : f_(f), box_(box) {}
 
-  // How far f at the place is from the middle of what it is on both sides of it.
-  double out_by(const std::vector<double>& place, double height, std::size_t axis, double step) {
-    const Range& range = box_.axes[axis];
+  // How far f at the place is from the middle of what it is on both sides of it, a step away in a direction
+  // in which both are told in lengths of the box.
+  double out_by(const std::vector<double>& place, double height, const std::vector<double>& direction,
+                double step) {
     std::vector<double> there = place;
     double sum = 0;
     for (const double side : {-1.0, 1.0}) {
-      there[axis] =
-          std::clamp(place[axis] + side * step * (range.upper - range.lower), range.lower, range.upper);
+      for (std::size_t axis = 0; axis < place.size(); ++axis) {
+        const Range& range = box_.axes[axis];
+        const double by = side * step * direction[axis] * (range.upper - range.lower);
+        there[axis] = std::clamp(place[axis] + by, range.lower, range.upper);
+      }
       sum += at(there);
     }
     return std::fabs(height - sum / 2);
@@ -54,22 +59,41 @@ class Measure {
 };
 
 // The step at which f stands out most for its size; 0 where it goes on bending.
-double width_of(Measure& measure, const std::vector<double>& place, double height, std::size_t axis,
-                double& out_by) {
+double width_of(Measure& measure, const std::vector<double>& place, double height,
+                const std::vector<double>& direction, double& out_by) {
   double out[scales];
-  for (int k = 0; k < scales; ++k) out[k] = measure.out_by(place, height, axis, step_of(k));
+  for (int k = 0; k < scales; ++k) out[k] = measure.out_by(place, height, direction, step_of(k));
   // On a bend this grows as the step to the power 1.5; of a peak it is largest where that ends.
   const auto weighed = [&](int k) { return out[k] / std::sqrt(step_of(k)); };
-  for (int k = 1; k + 1 < scales && step_of(k + 1) > 1e-8; ++k) {
+  // Beside a root it is the same at every step, but for rounding.
+  const auto stands = [&](int k) {
+    constexpr int apart = 4;
+    const double other = std::fmax(weighed(std::max(0, k - apart)), weighed(std::min(scales - 1, k + apart)));
+    return weighed(k) > 1.05 * other;
+  };
+  for (int k = 1; k + 1 < scales && step_of(k + 1) > narrowest; ++k) {
     if (!(weighed(k) > weighed(k - 1) && weighed(k) >= weighed(k + 1))) continue;
-    if (!(step_of(k) < widest) || !(out[k] > 1e-9 * std::fabs(height))) continue;
+    if (!(step_of(k) < widest) || !(out[k] > 1e-9 * std::fabs(height)) || !stands(k)) continue;
     out_by = out[k];
     return step_of(k);
   }
   return 0;
 }
 
+std::vector<double> along(std::size_t axis, std::size_t axes) {
+  std::vector<double> out(axes);
+  out[axis] = 1;
+  return out;
+}
+
 }  // namespace
+
+double standing_width(const ManyValues& f, const Box& box, const std::vector<double>& place,
+                      const std::vector<double>& direction, double& out_by) {
+  Measure measure(f, box);
+  const double height = measure.at(place);
+  return std::isfinite(height) ? width_of(measure, place, height, direction, out_by) : 0;
+}
 
 std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
                                      const std::vector<std::vector<double>>& places,
@@ -80,12 +104,13 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
   for (const Range& range : box.axes)
     if (!range.finite()) return out;
   Measure measure(f, box);
+  const std::size_t d = box.axes.size();
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t i = 0; i < std::min(places.size(), most_tried); ++i) {
     double least = infinity;
     const double height = measure.at(places[i]);
-    for (std::size_t axis = 0; axis < box.axes.size() && least > 0; ++axis)
-      least = std::fmin(least, measure.out_by(places[i], height, axis, tried_step));
+    for (std::size_t axis = 0; axis < d && least > 0; ++axis)
+      least = std::fmin(least, measure.out_by(places[i], height, along(axis, d), tried_step));
     if (std::isfinite(height) && least > 1e-9 * std::fabs(height) && least < infinity)
       order.emplace_back(-least, i);
   }
@@ -97,17 +122,17 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
     const double height = measure.at(places[i]);
     double lowest = infinity;
     peak.mass = 1;
-    for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
+    for (std::size_t axis = 0; axis < d; ++axis) {
       double by = 0;
       const double length = box.axes[axis].upper - box.axes[axis].lower;
-      const double width = width_of(measure, places[i], height, axis, by) * length;
+      const double width = width_of(measure, places[i], height, along(axis, d), by) * length;
       if (width == 0) break;
       peak.width.push_back(width);
       peak.mass *= 2 * width;
       lowest = std::fmin(lowest, by);
       peak.around = std::fmax(peak.around, measure.highest(places[i], axis, far * width));
     }
-    if (peak.width.size() < box.axes.size()) continue;
+    if (peak.width.size() < d) continue;
     peak.mass *= lowest;
     out.push_back(std::move(peak));
   }
@@ -149,6 +174,22 @@ std::vector<Box> parts_around(const Box& box, const Standing& peak) {
       return false;
     });
     for (HiddenRegion& region : part.hidden) region.share = std::fmin(1, region.share * share);
+  }
+  return out;
+}
+
+HiddenRegion region_of(const Standing& peak, const Box& box) {
+  constexpr double beside = 6, around = 2;
+  HiddenRegion out;
+  out.inside = out.outside = peak.centre;
+  out.share = 1;
+  for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
+    const double width = peak.width[axis];
+    const Range& range = box.axes[axis];
+    out.reach.push_back(around * width);
+    out.share *= std::fmin(1, 2 * width / (range.upper - range.lower));
+    double& there = out.outside[axis];
+    if (axis == 0) there += (there + beside * width < range.upper ? beside : -beside) * width;
   }
   return out;
 }

@@ -23,6 +23,11 @@ struct Standing {
   }
 };
 
+// How far along a direction f stands out from what it is on both sides of the place, in lengths of the box,
+// as the direction is; 0 where it does not. `out_by`: becomes how much.
+double standing_width(const ManyValues& f, const Box& box, const std::vector<double>& place,
+                      const std::vector<double>& direction, double& out_by);
+
 // Of these places those at which f stands out from its surroundings on all axes, the heaviest first. Boxes
 // between finite limits alone.
 std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
@@ -31,5 +36,8 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
 
 // The part around the peak, and those beside it that make up the rest of the box.
 std::vector<Box> parts_around(const Box& box, const Standing& peak);
+
+// The peak as a small part of the box, with its surroundings as far as it counts.
+HiddenRegion region_of(const Standing& peak, const Box& box);
 
 }  // namespace tessera::quadrature

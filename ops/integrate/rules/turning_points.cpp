@@ -2,6 +2,7 @@
 #include "ops/integrate/rules/turning_points.hpp"
 #include <algorithm>
 #include <set>
+#include "ops/integrate/rules/linear_system.hpp"
 #include "tessera/formula/interpret.hpp"
 
 namespace tessera::quadrature {
@@ -89,29 +90,6 @@ Point Climb::best_scattered() {
     best = x;
   }
   return best;
-}
-
-// Gauss's elimination; false where the matrix has no inverse.
-bool solve(std::vector<Point>& matrix, Point& right) {
-  const std::size_t d = right.size();
-  for (std::size_t k = 0; k < d; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < d; ++i)
-      if (std::fabs(matrix[i][k]) > std::fabs(matrix[pivot][k])) pivot = i;
-    if (!(std::fabs(matrix[pivot][k]) > 0)) return false;
-    std::swap(matrix[k], matrix[pivot]);
-    std::swap(right[k], right[pivot]);
-    for (std::size_t i = k + 1; i < d; ++i) {
-      const double factor = matrix[i][k] / matrix[k][k];
-      for (std::size_t j = k; j < d; ++j) matrix[i][j] -= factor * matrix[k][j];
-      right[i] -= factor * right[k];
-    }
-  }
-  for (std::size_t k = d; k-- > 0;) {
-    for (std::size_t j = k + 1; j < d; ++j) right[k] -= matrix[k][j] * right[j];
-    right[k] /= matrix[k][k];
-  }
-  return true;
 }
 
 // One step of Newton's, with differences over this share of the box; true: it is higher there.
