@@ -41,9 +41,10 @@ class MmaCopier {
   static constexpr int bytes = Kind::bytes;
 
  public:
-  __device__ MmaCopier(const MmaOperand<Element>& x, std::int64_t first_line, std::int64_t first_k) : x_(x) {
+  // `thread` of those that copy this panel.
+  __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line, std::int64_t first_k) : x_(x) {
     // Of 16-bit elements, too, a piece is one thread's, whole or not.
-    const auto own = Share::first(static_cast<int>(threadIdx.x), x.whole || bytes == 2 ? Panel::piece : 1);
+    const auto own = Share::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
     row_ = own.row;
     at_ = own.at;
     place_ = Panel::place_in_row(row_, at_);

@@ -15,10 +15,13 @@ struct MmaConfig {
   int warp_rows = 64, warp_cols = 64;  // of C per warp
   int stages = 3;                      // of 128 bytes along k
   int blocks = 2;                      // per multiprocessor
+  int slices = 1;                      // of the sum in a block, each with warps and a ring of stages of its own
 
   constexpr int warps_across() const { return cols / warp_cols; }
-  constexpr int threads() const { return rows / warp_rows * warps_across() * 32; }
-  constexpr int shared_bytes() const { return stages * (rows + cols) * 128; }
+  constexpr int slice_threads() const { return rows / warp_rows * warps_across() * 32; }
+  constexpr int threads() const { return slices * slice_threads(); }
+  constexpr int slice_bytes() const { return stages * (rows + cols) * 128; }
+  constexpr int shared_bytes() const { return slices * slice_bytes(); }
 };
 
 // What lies next to each other, in an operand and in its panel in shared memory: a line's steps of k, or all

@@ -25,7 +25,7 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_
   const MmaConfig& tile = element.tiles[at];
   const MmaCost& cost = element.costs[at];
   const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
-  const double sums = each * plan.split_depth * (each == 1 ? cost.alone : cost.stage);
+  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) * (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double joined = plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
@@ -75,9 +75,11 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   for (int tile = 0; tile < static_cast<int>(element.tiles.size()); ++tile) {
     if (element.tiles[static_cast<std::size_t>(tile)].shared_bytes() > machine.shared_bytes) continue;
     if (wish.tile != 0 && wish.tile != tile + 1) continue;
+    const bool sliced = element.tiles[static_cast<std::size_t>(tile)].slices > 1;  // their sums are not cut twice
+    if (sliced && wish.splits > 1 && wish.tile == 0) continue;
     for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
       if (wish.splits != 0 ? splits != wish.splits : splits > 1 && stages / splits < least_stages) continue;
-      MmaPlan plan = planned(element, tile, m, n, stages, splits, machine.processors);
+      MmaPlan plan = planned(element, tile, m, n, stages, sliced ? 1 : splits, machine.processors);
       if (!has_room(element, plan, room)) {
         if (wish.splits == 0) continue;
         plan = planned(element, tile, m, n, stages, 1, machine.processors);

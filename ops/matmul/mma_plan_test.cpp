@@ -40,7 +40,7 @@ TEST(MmaPlan, CoversAnyShapeAndItsSum) {
     const MmaMachine machine{static_cast<int>(random() % 200 + 1),
                              random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
     const MmaWish wish{
-        .tile = static_cast<int>(random() % 6), .splits = static_cast<int>(random() % 17), .group = 0};
+        .tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 17), .group = 0};
     const MmaPlan plan = plan_mma(element, m, n, k, machine, random() % 2 == 0 ? wish : MmaWish{});
     ASSERT_LE(element.tiles[static_cast<std::size_t>(plan.tile)].shared_bytes(), machine.shared_bytes);
     ASSERT_GE(plan.order.group, 1);
@@ -73,6 +73,8 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_EQ(f64(8192, 8192, 8192).tile, 1);  // 128 × 64, two blocks on a multiprocessor
   EXPECT_EQ(f64(8192, 8192, 8192).order.splits, 1);
   EXPECT_EQ(f64(8192, 8192, 512).tile, 1);  // many beginnings and ends, which two blocks hide from each other
+  for (const std::int64_t size : {64, 256, 512}) EXPECT_EQ(f64(size, size, size).tile, 5);  // warps with a slice of the sum each
+  EXPECT_EQ(f64(512, 512, 512).order.splits, 1);
   EXPECT_EQ(f64(1024, 1024, 1024).tile, 2);  // 256 tiles of 64 × 64, two blocks on each of 132 multiprocessors
   EXPECT_EQ(f64(64, 7168, 2112).order.splits, 2);
   EXPECT_EQ(f64(16, 8192, 8192).tile, 4);    // as many rows as A
@@ -81,7 +83,7 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_EQ(plan_mma(mma_half, 8192, 8192, 8192, h200).tile, 0);
   EXPECT_EQ(plan_mma(mma_half, 512, 512, 512, h200).tile, 1);
   // 64 × 64 tiles, one for each of 100 multiprocessors.
-  EXPECT_EQ(plan_mma(mma_f64, 640, 640, 512, {100, 227 * 1024}).tile, 2);
+  EXPECT_EQ(plan_mma(mma_f64, 640, 640, 4096, {100, 227 * 1024}).tile, 2);
 }
 
 TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
@@ -100,6 +102,7 @@ TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_NE(plan_mma(mma_f64, 4096, 4096, 4096, {84, 99 * 1024}, {.tile = 1}).tile,
             0);  // there is no room for it
   EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits, 1);  // its sums are sliced
   EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.group, 5);
 }

@@ -90,16 +90,13 @@ __device__ __forceinline__ bool join_splits(const MmaArgs<Kind>& args, TileOrder
   return true;
 }
 
-// The warp's tile, whose first element of C is (row, col).
-template <MmaConfig config, class Kind, class Sums>
-__device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
-                                           std::int64_t row, std::int64_t col, int warp, int lane) {
-  using Sum = typename Kind::Sum;
+// A warp's sums to shared memory, in rows of its tile.
+template <MmaConfig config, class Sums>
+__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane) {
+  using Sum = typename Sums::Sum;
   struct alignas(2 * sizeof(Sum)) Pair {
     Sum first, second;
   };
-  constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), together = 32 / bytes;
-  unsigned char* const own = memory + warp * (rows * cols * bytes);
 #pragma unroll
   for (int i = 0; i < Sums::row_blocks; ++i)
 #pragma unroll
@@ -110,29 +107,73 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
         for (int half = 0; half < 2; ++half) {
           const RowAndCol at = mma_result(lane, half, below);
           const Pair both{sums.of(i, j, half)[2 * below], sums.of(i, j, half)[2 * below + 1]};
-          *reinterpret_cast<Pair*>(own + mma_result_place<bytes, cols>(i * 16 + at.row, j * 16 + at.col)) =
-              both;
+          *reinterpret_cast<Pair*>(
+              own + mma_result_place<sizeof(Sum), config.warp_cols>(i * 16 + at.row, j * 16 + at.col)) = both;
         }
+}
+
+// Rows `first` … below `height` of column `c` of what begins at (row, col) of the operands' product. sum(r, c): the sum there.
+template <int together, class Kind, class SumAt>
+__device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col, int first, int height, int c,
+                                         const SumAt& sum) {
+  // All are read before the first is written, which the compiler could not know to be elsewhere.
+  typename Kind::Sum value[together] = {};
+#pragma unroll
+  for (int e = 0; e < together; ++e) {
+    const int r = first + e;
+    if (r < height)
+      value[e] = Kind::concluded(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, sum(r, c));
+  }
+#pragma unroll
+  for (int e = 0; e < together; ++e) {
+    const int r = first + e;
+    if (r < height) Kind::put(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, value[e]);
+  }
+}
+
+// The warp's tile, whose first element of C is (row, col).
+template <MmaConfig config, class Kind, class Sums>
+__device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
+                                           std::int64_t row, std::int64_t col, int warp, int lane) {
+  using Sum = typename Kind::Sum;
+  constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), together = 32 / bytes;
+  unsigned char* const own = memory + warp * (rows * cols * bytes);
+  put_down<config>(own, sums, lane);
   __syncwarp();
   const std::int64_t rows_left = args.a.lines - row;
   const int height = rows_left < rows ? static_cast<int>(rows_left) : rows;
+  const auto sum = [own](int r, int c) {
+    return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
+  };
   for (int c = lane; c < cols && col + c < args.b.lines; c += 32)
-    for (int r = 0; r < height; r += together) {
-      // All are read before the first is written, which the compiler could not know to be elsewhere.
-      Sum value[together] = {};
+    for (int r = 0; r < height; r += together) put_rows<together>(args, row, col, r, height, c, sum);
+}
+
+// The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of this slice.
+template <MmaConfig config, class Kind, class Sums>
+__device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice, Sums& sums,
+                                             std::int64_t row, std::int64_t col, int lane) {
+  using Sum = typename Kind::Sum;
+  constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), together = 32 / bytes;
+  constexpr int apart = config.slice_bytes(), beside = config.threads() / cols;
+  static_assert(rows == config.warp_rows && cols == config.warp_cols && config.threads() % cols == 0);
+  put_down<config>(memory, sums, lane);
+  const unsigned char* const all = memory - slice * apart;
+  __syncthreads();
+  const std::int64_t rows_left = args.a.lines - row;
+  const int height = rows_left < rows ? static_cast<int>(rows_left) : rows;
+  const int me = static_cast<int>(threadIdx.x), c = me % cols;
+  if (col + c >= args.b.lines) return;
+  const auto sum = [all](int r, int at) {
+    const unsigned char* const from = all + mma_result_place<bytes, cols>(r, at);
+    Sum out = *reinterpret_cast<const Sum*>(from);
 #pragma unroll
-      for (int e = 0; e < together; ++e)
-        if (r + e < height) {
-          const Sum sum = *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r + e, c));
-          value[e] = Kind::concluded(args.p, args.turned ? col + c : row + r + e,
-                                     args.turned ? row + r + e : col + c, sum);
-        }
-#pragma unroll
-      for (int e = 0; e < together; ++e)
-        if (r + e < height)
-          Kind::put(args.p, args.turned ? col + c : row + r + e, args.turned ? row + r + e : col + c,
-                    value[e]);
-    }
+    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(from + i * apart);
+    return out;
+  };
+#pragma unroll 2
+  for (int r = me / cols * together; r < height; r += beside * together)
+    put_rows<together>(args, row, col, r, height, c, sum);
 }
 
 }  // namespace tessera::matmul

@@ -11,28 +11,36 @@ template <class Kind_, MmaConfig config_, Along along_a, Along along_b>
 struct MmaTile {
   using Kind = Kind_;
   static constexpr MmaConfig config = config_;
-  static constexpr int threads = config.threads(), stages = config.stages;
+  static constexpr int threads = config.threads(), slice_threads = config.slice_threads(), stages = config.stages;
   static constexpr int row_blocks = config.warp_rows / 16, col_blocks = config.warp_cols / 16;
   using PanelA = MmaPanel<Kind::bytes, config.rows, along_a>;
   using PanelB = MmaPanel<Kind::bytes, config.cols, along_b>;
-  using CopierA = MmaCopier<Kind, PanelA, threads>;
-  using CopierB = MmaCopier<Kind, PanelB, threads>;
+  using CopierA = MmaCopier<Kind, PanelA, slice_threads>;
+  using CopierB = MmaCopier<Kind, PanelB, slice_threads>;
   static constexpr int depth = PanelA::depth, steps = depth / 16;
   static constexpr int stage_bytes = PanelA::size + PanelB::size, ahead = stages - 1;
   using Sums = MmaSums<Kind, row_blocks, col_blocks>;
-  static_assert(stages >= 3 && stages * stage_bytes == config.shared_bytes());
+  static_assert(stages >= 3 && stages * stage_bytes == config.slice_bytes());
   static_assert(config.rows * config.cols * static_cast<int>(sizeof(typename Kind::Sum)) <=
-                config.shared_bytes());
+                config.slice_bytes());
+  static_assert(config.slices == 1 || slice_threads == 32, "a slice is a warp's: it meets nobody on its way");
 
   const MmaArgs<Kind>& args;
-  unsigned char* const memory;
+  unsigned char* const block_memory;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp =
-      __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32, 0);  // known to be the warp's alone
+  const int thread = static_cast<int>(threadIdx.x) % slice_threads;
+  const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
+  unsigned char* const memory = block_memory + slice * config.slice_bytes();
+  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);  // known to be the warp's alone
   const int row = warp / config.warps_across() * config.warp_rows;      // of the warp's tile in the block's
   const int col = warp % config.warps_across() * config.warp_cols;
   const typename Kind::template Loads<PanelA> loads_a{row, lane};
   const typename Kind::template Loads<PanelB> loads_b{col, lane};
+
+  static __device__ __forceinline__ void sync() {
+    if constexpr (config.slices > 1) __syncwarp();
+    else __syncthreads();
+  }
 
   __device__ __forceinline__ void load_a(typename Kind::Block& a, const unsigned char* stage, int step,
                                          int i) const {
@@ -69,7 +77,7 @@ struct MmaTile {
       k_left -= depth;
     }
     ptx::wait_for_copies<ahead - 1>();
-    __syncthreads();
+    sync();
     typename Kind::Block a, b[col_blocks];
     Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
     load_a(a, at.reading, 0, 0);
@@ -77,7 +85,7 @@ struct MmaTile {
     for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
     for (; at.left > 0; --at.left) multiply_stage(sums, a, b, from_a, from_b, inside, at);
     ptx::wait_for_copies<0>();
-    __syncthreads();  // the ring is free for the results
+    sync();  // the ring is free for the results
   }
 
   // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
@@ -90,7 +98,7 @@ struct MmaTile {
     for (int turn = 0; turn < turns; ++turn) {
       if (turn == last) {  // all of this stage has been loaded: go to the next
         ptx::wait_for_copies<turns == 1 ? ahead - 2 : ahead - 1>();
-        __syncthreads();
+        sync();
         at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
       }
       const int next = (turn + 1) % turns;
@@ -119,20 +127,25 @@ struct MmaTile {
     const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
     const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
                        first_col = std::int64_t{tile.col} * config.cols;
-    const std::int64_t first_stage = std::int64_t{tile.split} * args.split_depth;
+    const std::int32_t share = (args.split_depth + config.slices - 1) / config.slices;
+    const std::int64_t first_stage = std::int64_t{tile.split} * args.split_depth + slice * share;
     const std::int64_t left = args.depth - first_stage;
-    const int count = left < args.split_depth ? static_cast<int>(left) : args.split_depth;
+    const int count = left < share ? static_cast<int>(left) : share;
     Sums sums;
     sums.clear();
     if (count > 0) {
-      CopierA from_a(args.a, first_row, first_stage * depth);
-      CopierB from_b(args.b, first_col, first_stage * depth);
+      CopierA from_a(args.a, thread, first_row, first_stage * depth);
+      CopierB from_b(args.b, thread, first_col, first_stage * depth);
       const bool inside = first_row + config.rows <= args.a.lines && first_col + config.cols <= args.b.lines;
       // To the end of k, or of this split, whose stages are whole.
       sum_up(sums, from_a, from_b, inside, static_cast<int>(args.k - first_stage * depth), count);
     }
-    if (args.order.splits > 1 && !join_splits<threads>(args, tile, sums)) return;
-    store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
+    if constexpr (config.slices > 1) {
+      store_slices<config>(args, memory, slice, sums, first_row, first_col, lane);
+    } else {
+      if (args.order.splits > 1 && !join_splits<threads>(args, tile, sums)) return;
+      store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
+    }
   }
 };
 

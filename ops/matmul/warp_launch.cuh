@@ -51,7 +51,7 @@ bool by_columns(const Problem<T>& p) {
 
 // Kernels for every way to read both operands would be many: each tile has those that are worth it.
 constexpr Access access_of_a(int tile, Access a) {
-  if (tile == 3 || (tile == 2 && a == Access::vector)) return Access::along_mn;
+  if (tile == 3 || (tile != 0 && tile != 1 && a == Access::vector)) return Access::along_mn;
   return a;
 }
 constexpr bool has_kernel(int tile, Access a, Access b) {

@@ -15,8 +15,10 @@ struct WarpTilesConfig {
   int warp_m = 64, warp_n = 64;  // of C per warp
   int blocks = 1;                // per multiprocessor
   int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
+  int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
 
-  constexpr int threads() const { return 32 * (m / warp_m) * (n / warp_n); }
+  constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
+  constexpr int threads() const { return slices * slice_threads(); }
   Tuning tuning() const {
     return {{"m", m}, {"n", n}, {"k", depth}, {"stages", stages}, {"threads", threads()}};
   }
@@ -55,17 +57,24 @@ struct WarpLayout {
   SIMT static constexpr int row_of(int i) { return i / vector * (lanes_m * vector) + i % vector; }
   SIMT static constexpr int col_of(int j) { return j / vector * (lanes_n * vector) + j % vector; }
 
+  // Where sums are sliced: who adds the slices of an element and writes it; the threads take vectors in turn, row by row.
+  SIMT static constexpr int adder(int row, int col) {
+    return (row * (config.n / vector) + col / vector) % config.threads();
+  }
+
   // Of element (i, j) of C, which is m × n, where each block computes one tile.
   static Owner owner(std::int64_t m, std::int64_t n, std::int64_t i, std::int64_t j) {
     const TileOrder order = config.order(m, n);
     const std::int64_t tile_m = i / config.m, first = tile_m / order.group * order.group;
     const std::int64_t height = order.rows - first < order.group ? order.rows - first : order.group;
     const int row = static_cast<int>(i % config.m), col = static_cast<int>(j % config.n);
+    const int block = static_cast<int>(first * order.cols + j / config.n * height + tile_m - first);
+    if (config.slices > 1) return {.block = {block, 0, 0}, .thread = {adder(row, col), 0, 0}};
     const int warp = row / config.warp_m * warps_n + col / config.warp_n;
     const int lane_m = row % config.warp_m / vector % lanes_m,
               lane_n = col % config.warp_n / vector % lanes_n;
     const int lane = lane_m / 2 * (2 * lanes_n) + lane_n * 2 + lane_m % 2;
-    return {.block = {static_cast<int>(first * order.cols + j / config.n * height + tile_m - first), 0, 0},
+    return {.block = {block, 0, 0},
             .thread = {warp * 32 + lane, 0, 0}};
   }
 };

@@ -9,7 +9,7 @@ namespace {
 // In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter.
 constexpr double multiply_adds = 128, memory_rate = 16, store_rate = 32, load_rate = 40;
 constexpr double start = 1500;    // a block's first copies
-constexpr double meeting = 1200;  // of those who have parts of one tile
+constexpr double meeting = 3000;  // of those who have parts of one tile
 constexpr std::int64_t least_depth = 32, most_splits = 32;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
@@ -38,7 +38,9 @@ double cycles_of(const WarpPlan& plan, double operand_bytes, int processors) {
   const double bytes = 4.0 * tile.config.m * tile.config.n;
   const std::int64_t slots = std::int64_t{processors} * tile.config.blocks;
   const std::int64_t others = s.blocks() - s.whole;
-  double cycles = busy(tile, s.whole, s.stages, processors) + busy(tile, others, s.share, processors);
+  // The slices of a sum go on beside each other, all as long as the longest.
+  const std::int64_t stages = parts(s.stages, tile.config.slices) * tile.config.slices;
+  double cycles = busy(tile, s.whole, stages, processors) + busy(tile, others, s.share, processors);
   cycles = together(cycles, operand_bytes / (memory_rate * processors));
   // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
@@ -93,10 +95,14 @@ bool has_room(const WarpPlan& plan, std::int64_t partial_bytes) {
          (s.tiles - s.whole <= most_warp_counters && s.rooms() * c.m * c.n * 4 <= partial_bytes);
 }
 
-// The candidates of a tile, the simplest first.
+// The candidates of a tile, the simplest first. `wished`: this tile was asked for.
 template <class Try>
-void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, const Try& consider) {
+void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, bool wished, const Try& consider) {
   const WarpTilesConfig& config = warp_tiles[plain.tile].config;
+  if (config.slices > 1) {  // such sums are not cut twice
+    if (splits <= 1 || wished) consider(plain);
+    return;
+  }
   if (splits != 0) {
     consider(split(plain, splits));
     return;
@@ -135,7 +141,7 @@ WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const W
     if ((tiles >> tile & 1) == 0 || (wish.tile != 0 && wish.tile != tile + 1)) continue;
     if (warp_shared_bytes(warp_tiles[tile].config, 4) > machine.shared_bytes) continue;
     const WarpPlan plain = planned(tile, m, n, k);
-    try_tile(plain, machine, wish.splits, [&](WarpPlan plan) {
+    try_tile(plain, machine, wish.splits, wish.tile != 0, [&](WarpPlan plan) {
       if (!has_room(plan, room)) plan = plain;
       plan.cycles = cycles_of(plan, operand_bytes, machine.processors);
       if (found && plan.cycles >= best.cycles) return;

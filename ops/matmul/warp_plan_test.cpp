@@ -82,7 +82,7 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const WarpMachine machine{static_cast<int>(random() % 200 + 1),
                               random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
-    const WarpWish wish{.tile = static_cast<int>(random() % 6), .splits = static_cast<int>(random() % 33)};
+    const WarpWish wish{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 33)};
     const auto tiles = static_cast<unsigned>(random() % all_tiles + 1);
     const WarpPlan plan = plan_warp_tiles(m, n, k, machine, tiles | 2, i % 2 == 0 ? wish : WarpWish{});
     ASSERT_NE((tiles | 2) >> plan.tile & 1, 0u);
@@ -134,10 +134,12 @@ TEST(WarpPlan, KnownShapes) {
   EXPECT_EQ(plan(16, 8192, 8192).tile, 3);
   EXPECT_GT(plan(16, 8192, 8192).shares.blocks(), 3 * 132);
   EXPECT_EQ(plan(64, 7168, 2112).tile, 2);
-  for (const std::int64_t size : {512, 1024}) {
-    EXPECT_NE(plan(size, size, size).tile, 0);
-    EXPECT_LT(plan(size, size, size).shares.whole, plan(size, size, size).shares.tiles);
-  }
+  // Small ones in slices, which are not dealt out.
+  for (const std::int64_t size : {64, 256, 512}) EXPECT_EQ(plan(size, size, size).tile, 5);
+  EXPECT_EQ(plan(1024, 1024, 1024).tile, 4);
+  EXPECT_EQ(plan(512, 512, 512).shares.whole, plan(512, 512, 512).shares.tiles);
+  EXPECT_EQ(plan(768, 768, 768).tile, 2);
+  EXPECT_EQ(plan(2048, 2048, 2048).tile, 0);
   EXPECT_LT(plan(128, 4096, 7168).shares.whole, plan(128, 4096, 7168).shares.tiles);
   EXPECT_EQ(plan(1, 1, 0).shares.stages, 1);
 }

@@ -24,11 +24,10 @@ class Panel {
   static constexpr int vector = 16 / sizeof(T);
   static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
   // The threads' arrangement over the panel, in units. Eight lanes along k fill a sector.
-  static constexpr int wide = access == Access::along_k         ? config.threads() / 8
-                              : width / unit < config.threads() ? width / unit
-                                                                : config.threads();
-  static constexpr int deep = config.threads() / wide;
-  static_assert(wide * deep == config.threads() && width % (wide * unit) == 0 && config.depth % deep == 0);
+  static constexpr int threads = config.slice_threads();
+  static constexpr int wide = access == Access::along_k ? threads / 8 : width / unit < threads ? width / unit : threads;
+  static constexpr int deep = threads / wide;
+  static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
 
  public:
   // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
@@ -86,10 +85,14 @@ struct WarpTiles {
 
   using PanelA = Panel<T, config, config.m, access_a>;
   using PanelB = Panel<T, config, config.n, access_b>;
-  struct alignas(16) Shared {
+  struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
     typename PanelB::Stage b[config.stages];
   };
+  struct Shared {
+    Slice slice[config.slices];
+  };
+  static_assert(config.slices == 1 || config.slice_threads() == 32, "a slice is a warp's: it meets nobody on its way");
   struct Fragment {
     T a[thread_m], b[thread_n];
   };
@@ -111,24 +114,36 @@ struct WarpTiles {
     const Problem<T>& p = args.p;
     const TileOrder::Tile tile = args.order.at(part.tile);
     const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
-    const std::int64_t first = std::int64_t{part.first} * config.depth,
-                       end = std::int64_t{part.end} * config.depth;
+    // Of the part's stages, this slice's.
+    const int rank = thread.index().x % config.slice_threads(), slice = thread.index().x / config.slice_threads();
+    const int share = (part.end - part.first + config.slices - 1) / config.slices, from = part.first + slice * share;
+    const std::int64_t first = std::int64_t{from} * config.depth,
+                       end = std::int64_t{from + share < part.end ? from + share : part.end} * config.depth;
     const std::int64_t k = (end < p.k() ? end : p.k()) - first;
-    const int rank = thread.index().x;
     const Place place(rank);
     Sums sums = {};
     if (k > 0) {
       PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
       PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
       const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
-      sum_over_k(thread, shared, a, b, place, inside, k, sums);
+      sum_over_k(thread, shared.slice[slice], a, b, place, inside, k, sums);
     }
-    if constexpr (can_split)
-      if (!part.alone() && !join_parts<threads>(thread, args, part, sums)) return;
-    store(p, row + place.m, col + place.n, sums);
+    if constexpr (config.slices > 1) {
+      store_slices(thread, shared, slice, place, p, row, col, sums);
+    } else {
+      if constexpr (can_split)
+        if (!part.alone() && !join_parts<threads>(thread, args, part, sums)) return;
+      store(p, row + place.m, col + place.n, sums);
+    }
   }
 
-  static __device__ void copy(Shared& shared, int stage, PanelA& a, PanelB& b, bool inside,
+  // Of those who share a ring of stages.
+  static __device__ void meet(Thread thread) {
+    if constexpr (config.slices > 1) __syncwarp();
+    else thread.sync();
+  }
+
+  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
                               std::int64_t depth_left) {
     if (inside && depth_left >= config.depth) {
       a.template copy<true>(shared.a[stage], depth_left);
@@ -140,7 +155,7 @@ struct WarpTiles {
     cuda::ptx::commit_copies();
   }
 
-  static __device__ void load(Fragment& f, const Shared& shared, int stage, int l, Place place) {
+  static __device__ void load(Fragment& f, const Slice& shared, int stage, int l, Place place) {
     load_vectors<thread_m, lanes_m>(f.a, &shared.a[stage][l][place.m]);
     load_vectors<thread_n, lanes_n>(f.b, &shared.b[stage][l][place.n]);
   }
@@ -163,12 +178,12 @@ struct WarpTiles {
 
   // While one fragment is multiplied the next comes from shared memory, and while one stage is
   // multiplied config.stages - 1 others are on their way there.
-  static __device__ void sum_over_k(Thread thread, Shared& shared, PanelA& a, PanelB& b, Place place,
+  static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
                                     bool inside, std::int64_t k, Sums& sums) {
     constexpr int ahead = config.stages - 1;
     for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
     cuda::ptx::wait_for_copies<ahead - 1>();
-    thread.sync();
+    meet(thread);
     Fragment fragment[2];
     load(fragment[0], shared, 0, 0, place);
     int reading = 0, writing = ahead;
@@ -177,7 +192,7 @@ struct WarpTiles {
       for (int l = 0; l < config.depth; ++l) {
         if (l == config.depth - 1) {  // the stage is read to its end: go to the next
           cuda::ptx::wait_for_copies<ahead - 1>();
-          thread.sync();
+          meet(thread);
           reading = reading + 1 == config.stages ? 0 : reading + 1;
         }
         load(fragment[(l + 1) % 2], shared, reading, (l + 1) % config.depth, place);
@@ -190,21 +205,59 @@ struct WarpTiles {
     }
   }
 
+  static __device__ bool stores_vectors(const Problem<T>& p) {
+    return takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
+  }
+  static __device__ void store_some(const Problem<T>& p, bool vectors, std::int64_t row, std::int64_t col, const T* sums) {
+    if (vectors && row < p.m() && col + vector <= p.n()) return store_vector(p, row, col, sums);
+    SIMT_UNROLL
+    for (int e = 0; e < vector; ++e) p.store(row, col + e, sums[e]);
+  }
+
   static __device__ void store(const Problem<T>& p, std::int64_t row, std::int64_t col, const Sums& sums) {
-    const bool vectors = takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
+    const bool vectors = stores_vectors(p);
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
-      const std::int64_t at_row = row + Layout::row_of(i);
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; j += vector)
+        store_some(p, vectors, row + Layout::row_of(i), col + Layout::col_of(j), &sums[i][j]);
+    }
+  }
+
+  // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add them, in the slices'
+  // order.
+  static __device__ void store_slices(Thread thread, Shared& shared, int slice, Place place, const Problem<T>& p,
+                                      std::int64_t row, std::int64_t col, const Sums& sums) {
+    constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
+    static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
+    T* const own = &shared.slice[slice].a[0][0][0];
+    cuda::ptx::wait_for_copies<0>();
+    __syncwarp();
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
       for (int j = 0; j < thread_n; j += vector) {
-        const std::int64_t at_col = col + Layout::col_of(j);
-        if (vectors && at_row < p.m() && at_col + vector <= p.n()) {
-          store_vector(p, at_row, at_col, &sums[i][j]);
-        } else {
-          SIMT_UNROLL
-          for (int e = 0; e < vector; ++e) p.store(at_row, at_col + e, sums[i][j + e]);
-        }
+        uint4 words;
+        __builtin_memcpy(&words, &sums[i][j], sizeof words);
+        *reinterpret_cast<uint4*>(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j)) = words;
       }
+    }
+    thread.sync();
+    const bool vectors = stores_vectors(p);
+    constexpr int across = config.n / vector;
+    SIMT_UNROLL
+    for (int i = 0; i < config.m * across; i += threads) {
+      const int at = i + thread.index().x, r = at / across, c = at % across * vector;
+      T all[vector] = {};
+      SIMT_UNROLL
+      for (int s = 0; s < config.slices; ++s) {
+        T some[vector];
+        const uint4 words = *reinterpret_cast<const uint4*>(&shared.slice[s].a[0][0][0] + r * wide + c);
+        __builtin_memcpy(some, &words, sizeof words);
+        SIMT_UNROLL
+        for (int e = 0; e < vector; ++e) all[e] = s == 0 ? some[e] : all[e] + some[e];
+      }
+      store_some(p, vectors, row + r, col + c, all);
     }
   }
 };
