@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <numbers>
 #include <random>
 #include "asked.hpp"
@@ -14,7 +15,7 @@
 namespace tessera::integration {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+constexpr double pi = std::numbers::pi, infinity = std::numeric_limits<double>::infinity();
 
 const Operation& operation() { return *find_operation("integrate"); }
 
@@ -61,8 +62,8 @@ TEST(AskedRule, StripsClaimNothingThatTheTextContradicts) {
   const auto whole = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto expect_honest = [](const std::string& text, int strips, double exact) {
     const Told out = told(text.c_str(), "0 1", {{"strips", std::to_string(strips)}, {"relative", "1e-4"}});
-    if (out.text("reason") == "converged")
-      EXPECT_NEAR(out.value, exact, 2e-4 * exact) << text << ", " << strips << " strips";
+    const double allowed = out.text("reason") == "converged" ? 2e-4 * exact : infinity;
+    EXPECT_LE(std::fabs(out.value - exact), allowed) << text << ", " << strips << " strips";
     EXPECT_LE(std::fabs(out.value - exact), 1.01 * out.number("error") + 1e-6) << text << ", " << strips;
   };
   for (int n = 0; n < 12; ++n) {
