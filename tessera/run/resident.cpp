@@ -96,7 +96,7 @@ std::int64_t Resident::bytes(std::size_t device) const { return seats_[device]->
 const Plan* Resident::first_plan(std::size_t device) const { return seats_[device]->first_plan(); }
 
 void Resident::enqueue_step(ResidentSeat& seat, std::size_t s) {
-  seat.enqueue_step(s, [&] {
+  seat.bring_in(s, [&] {
     for (const std::size_t one : seat.part().steps[s].arrivals) {
       const dist::ResidentPanel& panel = seat.part().panels[one];
       const ResidentArray& array = seat.array(panel.slice.array);
@@ -105,6 +105,7 @@ void Resident::enqueue_step(ResidentSeat& seat, std::size_t s) {
                   part_of_block(array, source.block, source.box));
     }
   });
+  seat.compute(s);
 }
 
 Resident::Run Resident::run() {

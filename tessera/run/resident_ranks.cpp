@@ -187,8 +187,11 @@ Resident::Run ResidentRanks::run() {
     mail_->start(0);
     for (std::size_t s = 0; s < mail_->rounds(); ++s) {
       mail_->finish();
-      if (s < seat_->steps()) seat_->enqueue_step(s, [&] { mail_->unpack(s); });
+      const bool mine = s < seat_->steps();
+      if (mine) seat_->bring_in(s, [&] { mail_->unpack(s); });
+      // First, for what travels wants some of the device's processors, too, and a product leaves none.
       mail_->start(s + 1);
+      if (mine) seat_->compute(s);
     }
     seat_->lanes().synchronize();
   } catch (...) {

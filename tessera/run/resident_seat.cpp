@@ -48,14 +48,15 @@ void ResidentSeat::begin() {
   lanes_->start_clock();
 }
 
-void ResidentSeat::enqueue_step(std::size_t s, const std::function<void()>& copies) {
-  const dist::ResidentStep& step = part().steps[s];
+void ResidentSeat::bring_in(std::size_t s, const std::function<void()>& copies) {
   copied_.push_back(nullptr);
-  if (!step.arrivals.empty()) {
-    if (s >= dist::ResidentPlan::ahead) lanes_->after(Lane::peer, *computed_[s - dist::ResidentPlan::ahead]);
-    copied_.back() = &noted(Lane::peer, dist::Deed::copy_peer, s, copies);
-    lanes_->after(Lane::compute, *copied_.back());
-  }
+  if (part().steps[s].arrivals.empty()) return;
+  if (s >= dist::ResidentPlan::ahead) lanes_->after(Lane::peer, *computed_[s - dist::ResidentPlan::ahead]);
+  copied_.back() = &noted(Lane::peer, dist::Deed::copy_peer, s, copies);
+}
+
+void ResidentSeat::compute(std::size_t s) {
+  if (copied_[s] != nullptr) lanes_->after(Lane::compute, *copied_[s]);
   computed_.push_back(&noted(Lane::compute, dist::Deed::compute, s, [&] {
     const Workspace workspace{workspace_->get(), workspace_bytes_};
     lanes_->compute([ready = &steps_[s], workspace](void* stream) {

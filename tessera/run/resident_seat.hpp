@@ -36,9 +36,10 @@ class ResidentSeat {
   void prepare();  // room, choices, workspace
   void begin();    // forgets the run before, and starts the lanes' clock
 
-  // All of a device's steps in turn. `copies` enqueues to the lane `peer` what brings the step's arrivals: after
-  // what they overwrite has been read, and before the step is computed.
-  void enqueue_step(std::size_t s, const std::function<void()>& copies);
+  // All of a device's steps in turn, first the one, then the other. `copies` enqueues to the lane `peer` what brings
+  // the step's arrivals: after what they overwrite has been read, and before the step is computed.
+  void bring_in(std::size_t s, const std::function<void()>& copies);
+  void compute(std::size_t s);
   // From a block of a device whose memory these lanes can copy from, to where the panel is read.
   void copy(const dist::ResidentPanel& panel, const dist::ResidentPanel::Source& source, const Lanes& from, const ArrayView& there);
 
