@@ -216,14 +216,14 @@ class ResidentPlanner {
     if (!is_copied(panel)) return {whole};
     const std::int64_t line = std::max<std::int64_t>(1, bytes(panel) / whole.size());
     std::int64_t most = std::max<std::int64_t>(1, panel_bytes_ / line);
-    if (most > block) most = most / block * block;
+    if (most >= block) most = most / block * block;
     std::vector<Interval> out;
     Interval rest = whole;
     if (part_->steps.empty() && whole.size() > most / sooner && most >= sooner) {
       rest.first += most / sooner;
       out.push_back({whole.first, rest.first});
     }
-    if (!rest.empty()) std::ranges::copy(even_parts(rest, most, 1), std::back_inserter(out));
+    if (!rest.empty()) std::ranges::copy(even_parts(rest, most, most >= block ? block : 1), std::back_inserter(out));
     return out;
   }
 
