@@ -4,6 +4,7 @@
 // the same order.
 #include <dlfcn.h>
 #include <cstring>
+#include "tessera/cuda/buffer.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/dist/communicator_devices.hpp"
 
@@ -113,6 +114,7 @@ class NcclCommunicator : public DeviceCommunicator {
     std::memcpy(id.bytes, told.data(), sizeof id.bytes);
     const cuda::OnDevice on_device(run_.device->index);
     dist::check(library().join(&communicator_, size(), id, rank()), "join the GPUs");
+    connect();
   }
   ~NcclCommunicator() override { (void)library().leave(communicator_); }
 
@@ -142,6 +144,12 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
  private:
+  // Connections are made by the first broadcast, which takes longer than panels do.
+  void connect() {
+    const cuda::DeviceBuffer byte(1);
+    start_broadcast(byte.get(), 1, 0)->wait();
+  }
+
   const Run& run_;
   void* communicator_ = nullptr;
 };
