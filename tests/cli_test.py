@@ -124,7 +124,7 @@ class Listing(Case):
     def test_list(self):
         self.assertIn("matmul", self.passes("list").stdout)
         text = self.passes("list", "matmul").stdout
-        for part in ("naive", "shared_tiles", "warp_tiles", "runs here", "Ideas", "How inputs are read"):
+        for part in ("naive", "shared_tiles", "warp_tiles", "runs here", "Ideas", "How inputs are read", "The others read any order where it lies, without a pass before"):
             self.assertIn(part, text)
         self.assertRegex(text, r"cpu/simd +f64 f32 i32 +as it lies +as it lies +turned in loading +turned in loading +the same")
         self.assertNotIn("How inputs are read", self.passes("list", "filter").stdout)

@@ -41,7 +41,8 @@ class Filter(cli_case.Case):
                     picture = random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
                     np.save("in.npy", picture)
                     np.save("k.npy", kernel.astype(np.int32))
-                    got = self.filtered("in.npy", "--kernel", "k.npy", "--border", border, "--border-value", "7")
+                    value = ("--border-value", "7") if border == "constant" else ()
+                    got = self.filtered("in.npy", "--kernel", "k.npy", "--border", border, *value)
                     wanted = np.clip(correlate(picture, kernel, border), limits.min, limits.max)
                     np.testing.assert_array_equal(got, wanted.astype(dtype), f"{number} {border} {dtype}")
 
@@ -138,6 +139,9 @@ class Filter(cli_case.Case):
         with open("list.txt", "w", encoding="utf-8") as file:
             file.write("in0.png\nin2.png\n")
         self.assertIn("2 of 2 files done", self.passes("filter", "@list.txt", "--kernel", "1", "-o", "{index}.pgm").stdout)
+        with open("windows.txt", "wb") as file:
+            file.write(b"in0.png\r\n\r\nin2.png\r\n")
+        self.assertIn("2 of 2 files done", self.passes("filter", "@windows.txt", "--kernel", "1", "-o", "crlf-{index}.pgm").stdout)
         self.fails(2, "would be written for every file", "filter", "@list.txt", "-o", "one.png")
         self.fails(2, "'none*.png' means no file", "filter", "none*.png", "-o", "{name}.png")
 
@@ -156,6 +160,46 @@ class Filter(cli_case.Case):
         self.fails(2, "is one of the files to be read", "filter", "row*.png", "-o", "row{index}.png")
         self.assertEqual(self.filtered("row2.png", "--kernel", "1").max(), 9)
         self.passes("filter", "row*.png", "--kernel", "1", "-o", "{name}.png")  # each over its own
+
+    def test_fields_of_names(self):
+        save_png("p.png", np.full((4, 5, 1), 7, np.uint8))
+        save_png("q.png", np.full((4, 5, 1), 8, np.uint8))
+        self.passes("filter", "p.png", "--kernel", "1", "-o", "{name}-one.png")
+        self.passes("filter", "p.png", "--kernel", "1", "-o", "{index}-{name}-{index}.png")
+        for name in ("p-one.png", "0-p-0.png"):
+            self.assertEqual(self.filtered(name, "--kernel", "1").max(), 7)
+        self.passes("filter", "p.png", "--kernel", "1", "-o", "a{bc.png")
+        self.assertTrue(os.path.exists("a{bc.png"))
+        for source in ("p.png", "?.png"):
+            for field in ("{nam}", "{}", "{name}{i}", "{Index}"):
+                self.fails(2, "is no field; there are {name} and {index}", "filter", source, "-o", "x" + field + ".png")
+        self.assertFalse(any(name.startswith("x") for name in os.listdir(".")))
+
+    def test_kernels_of_integers(self):
+        picture = np.random.default_rng(9).integers(0, 256, (9, 12, 1), np.uint8)
+        np.save("in.npy", picture)
+        kernel = np.array([[1, -2], [3, 0], [0, 4]])
+        wanted = correlate(picture, kernel, "reflect_101").astype(np.float32)
+        for dtype in (np.int8, np.int16, np.int32, np.int64, np.float64):
+            np.save("k.npy", np.asfortranarray(kernel.astype(dtype)))
+            np.testing.assert_array_equal(self.filtered("in.npy", "--kernel", "k.npy", "--output-element", "f32"), wanted)
+        for dtype in (np.uint8, np.uint16, np.uint32, np.uint64, np.bool_):
+            np.save("k.npy", np.array([[1, 0, 1]], dtype))
+            np.testing.assert_array_equal(self.filtered("in.npy", "--kernel", "k.npy", "--output-element", "f32"),
+                                          correlate(picture, np.array([[1, 0, 1]]), "reflect_101"))
+        np.save("k.npy", np.array([2**53 + 1]))
+        self.fails(2, "holds 9007199254740993, which no double is", "filter", "in.npy", "--kernel", "k.npy", "-o", "never.npy")
+        self.fails(2, "holds int64; convert with", "filter", "k.npy", "-o", "never.npy")
+
+    def test_words_without_effect(self):
+        save_png("p.png", np.zeros((20, 30, 1), np.uint8))
+        for message, *words in (("--size 5 is only for", "--kernel", "sobel_x", "--size", "5"), ("--sigma 2 is only for", "--kernel", "box", "--sigma", "2"),
+                                ("--border-value 3 is only for --border constant", "--border-value", "3"), ("--quality 50 is only for JPEG", "--quality", "50"),
+                                ("--kernel has an empty value", "--kernel", ""), ("--border", "--border="),
+                                ("--scale 1e39 is not a number that f32 can hold", "--scale", "1e39")):
+            self.fails(2, message, "filter", "p.png", "-o", "never.png", *words)
+        self.assertFalse(os.path.exists("never.png"))
+        self.passes("filter", "p.png", "-o", "o.jpg", "--quality", "50")
 
     def test_limits_and_wrong_words(self):
         save_png("p.png", np.zeros((20, 30, 1), np.uint8))

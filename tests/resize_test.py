@@ -178,6 +178,9 @@ class Resize(cli_case.Case):
         for message, *words in (("did you mean 'lanczos3'", "--method", "lancsos3"), ("is for --convention pillow", "--method", "box", "--convention", "opencv"),
                                 ("is for --convention onnx", "--coordinate", "asymmetric"), ("has no area", "--method", "area", "--convention", "onnx"),
                                 ("never widens", "--convention", "opencv", "--antialias", "yes"),
+                                ("--cubic-a -0.6 is only for --method cubic", "--cubic-a", "-0.6", "--method", "area"),
+                                ("only for sides that are not given", "--scale", "2", "--width", "3", "--height", "3"),
+                                ("out of its range, 1e-06 to 1000", "--scale", "1e39"),
                                 ("needs a number from -1 to 0", "--cubic-a", "2"), ("out of its range", "--width", "0"),
                                 ("out of its range", "--scale", "-1"), ("out of its range", "--scale", "0.01"), ("more than 2^24", "--width", "20000000")):
             self.fails(2, message, "resize", "in.npy", "-o", "out.npy", *words)

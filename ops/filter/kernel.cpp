@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel.hpp"
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <numeric>
+#include "kernel_text.hpp"
 #include "setting.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/io/npy.hpp"
@@ -58,7 +59,8 @@ std::vector<double> bell_of(int size, double sigma) {
   double sum = 0;
   for (int i = 0; i < size; ++i) {
     const double x = i - (size - 1) * 0.5;
-    sum += bell[static_cast<std::size_t>(i)] = std::exp(-x * x / (2 * sigma * sigma));
+    // The middle is exp(0) also where the width's square is 0.
+    sum += bell[static_cast<std::size_t>(i)] = x == 0 ? 1 : std::exp(-x * x / (2 * sigma * sigma));
   }
   for (double& b : bell) b /= sum;
   return bell;
@@ -135,49 +137,19 @@ void demand_size(std::int64_t rows, std::int64_t cols) {
 }
 
 Kernel from_file(const std::string& path) {
-  const Array array = packed_copy(npy::read(path).view());
-  const Extents& extents = array.extents();
+  npy::Numbers numbers = npy::read_numbers(path);
+  const Extents& extents = numbers.extents;
   if (extents.empty() || extents.size() > 2) throw Error(path + ": a kernel has 1 or 2 dimensions");
   const std::int64_t rows = extents.size() == 2 ? extents[0] : 1, cols = extents.back();
   demand_size(rows, cols);
-  Kernel out{static_cast<int>(rows), static_cast<int>(cols), {}, {}, {}};
-  for (std::int64_t i = 0; i < rows * cols; ++i)
-    out.weights.push_back(load_as_double(
-        array.element(), array.as<char>() + static_cast<std::size_t>(i) * size_of(array.element())));
-  return out;
+  return {static_cast<int>(rows), static_cast<int>(cols), std::move(numbers.values), {}, {}};
 }
 
-// Rows end at ';', a line's end or ']'.
 Kernel from_text(const std::string& text) {
-  Kernel out{0, 0, {}, {}, {}};
-  int in_row = 0;
-  const auto end_row = [&] {
-    if (in_row == 0) return;
-    if (out.rows > 0 && in_row != out.cols)
-      throw Error("--kernel '" + text + "': its rows have " + std::to_string(out.cols) + " and " +
-                  std::to_string(in_row) + " weights");
-    out.cols = in_row;
-    in_row = 0;
-    ++out.rows;
-  };
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == ';' || c == '\n' || c == ']') end_row();
-    if (std::string(" ,;[]\n\t\r").find(c) != std::string::npos) {
-      ++at;
-      continue;
-    }
-    double weight = 0;
-    const char* const start = text.data() + at + (c == '+' ? 1 : 0);
-    const auto [end, failed] = std::from_chars(start, text.data() + text.size(), weight);
-    if (failed != std::errc())
-      throw Error("--kernel '" + text + "': no number at '" + text.substr(at, 12) + "'");
-    out.weights.push_back(weight);
-    ++in_row;
-    at = static_cast<std::size_t>(end - text.data());
-  }
-  end_row();
-  demand_size(out.rows, out.cols);
+  const std::vector<std::vector<double>> rows = rows_of_numbers(text);
+  demand_size(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size()));
+  Kernel out{static_cast<int>(rows.size()), static_cast<int>(rows[0].size()), {}, {}, {}};
+  for (const std::vector<double>& row : rows) out.weights.insert(out.weights.end(), row.begin(), row.end());
   return out;
 }
 
@@ -219,7 +191,11 @@ Kernel kernel_of(const std::string& text, int size, double sigma, Element elemen
 void round_weights(Kernel& kernel) {
   for (double& w : kernel.weights) {
     const auto narrow = static_cast<float>(w);
-    if (!std::isfinite(narrow)) throw Error("--kernel: a weight is no finite float");
+    if (!std::isfinite(narrow)) {
+      char text[40];
+      std::snprintf(text, sizeof text, "%.6g", w);
+      throw Error(std::string("--kernel: the weight ") + text + " is none that f32 can hold");
+    }
     w = narrow;
   }
 }

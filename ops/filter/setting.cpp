@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include "kernel.hpp"
+#include "tessera/core/effect.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::filter {
@@ -33,6 +34,11 @@ double outside_of(const Arguments& arguments) {
   if (is_integer(element) && (value != std::nearbyint(value) || value < least || value > most))
     throw Error("--border-value " + arguments.text("border-value") + " is no value of " +
                 std::string(name_of(element)));
+  char held[8];
+  store_from_double(element, held, value);
+  if (!std::isfinite(load_as_double(element, held)))
+    throw Error("--border-value " + arguments.text("border-value") + " is more than " +
+                std::string(name_of(element)) + " can hold");
   return value;
 }
 
@@ -65,6 +71,10 @@ bool sums_fit_bytes(const Kernel& kernel) {
          along * most_byte <= most_sum;
 }
 
+Error beyond_f32(const Arguments& arguments, const char* name) {
+  return Error("--" + std::string(name) + " " + arguments.text(name) + " is not a number that f32 can hold");
+}
+
 // Which arithmetic the words ask for, and what follows the sum.
 void settle(const Arguments& arguments, const Kernel& kernel, Setting& out) {
   const Element element = arguments.element();
@@ -86,6 +96,9 @@ void settle(const Arguments& arguments, const Kernel& kernel, Setting& out) {
   }
   f.scale = static_cast<float>(std::ldexp(scale, -kernel.shift));
   f.offset = static_cast<float>(offset);
+  // As a 0, a tiny factor would mean that nothing is left of the picture.
+  if (!std::isfinite(f.scale) || (scale == 0) != (f.scale == 0)) throw beyond_f32(arguments, "scale");
+  if (!std::isfinite(f.offset)) throw beyond_f32(arguments, "offset");
   f.scaled = f.scale != 1 || f.offset != 0;
   out.taps.narrow =
       f.whole && element == Element::u8 && kernel.shift == 0 && largest + std::fabs(offset) < 32768;
@@ -109,7 +122,17 @@ void settle_region(const Arguments& arguments, Setting& out) {
     throw Error("image has rows of more than 2^30 samples");
 }
 
+void demand_effects(const Arguments& arguments) {
+  const std::string& kernel = arguments.text("kernel");
+  const bool bell = kernel == "gaussian",
+             constant = border_named(arguments.text("border")) == Border::constant;
+  demand_effect(arguments, "size", bell || kernel == "box", "--kernel gaussian or box");
+  demand_effect(arguments, "sigma", bell, "--kernel gaussian");
+  demand_effect(arguments, "border-value", constant, "--border constant");
+}
+
 Setting make(const Arguments& arguments) {
+  demand_effects(arguments);
   Setting out;
   const auto size = static_cast<int>(arguments.integer("size"));
   Kernel kernel = kernel_of(arguments.text("kernel"), size, arguments.real("sigma"), arguments.element());

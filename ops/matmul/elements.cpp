@@ -49,7 +49,16 @@ Element element_of_b(Element a, const Arguments::Words& words) {
   return b;
 }
 
+// What other elements have no use for, and would silently do without.
+void demand_effects(Element a, const Arguments::Words& words) {
+  if (word_of(words, "accumulate", "promoted") == "fast" && !is_fp8(a))
+    throw Error("--accumulate fast is only for e4m3 and e5m2: A holds " + std::string(name_of(a)));
+  if (word_of(words, "compute", "strict") == "tf32" && a != Element::f32)
+    throw Error("--compute tf32 is only for f32: A holds " + std::string(name_of(a)));
+}
+
 Element element_of_c(Element a, const Arguments::Words& words) {
+  demand_effects(a, words);
   const std::string word = word_of(words, "output-element", "default");
   const auto allowed = outputs_for(a);
   if (word == "default") return allowed[0];

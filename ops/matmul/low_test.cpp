@@ -359,6 +359,18 @@ TEST(Low, SaysWhichElementsDoNotMeet) {
   EXPECT_EQ(error_of(Element::e4m3, sized(2, 2, 2, {{"element-b", "e5m2"}})), "no error");
 }
 
+TEST(Low, WordsForOtherElementsAreRefused) {
+  using enum Element;
+  for (const Element element : product().elements) {
+    const std::string held = ": A holds " + std::string(name_of(element));
+    EXPECT_EQ(error_of(element, sized(2, 2, 2, {{"accumulate", "fast"}})),
+              element == e4m3 || element == e5m2 ? "no error"
+                                                 : "--accumulate fast is only for e4m3 and e5m2" + held);
+    EXPECT_EQ(error_of(element, sized(2, 2, 2, {{"compute", "tf32"}})),
+              element == f32 ? "no error" : "--compute tf32 is only for f32" + held);
+  }
+}
+
 TEST(Low, TellsKindsOfProductsApart) {
   const auto text = [](Element element, Arguments::Words words) {
     const Inputs inputs(product(), element, sized(2, 2, 2, std::move(words)), 1);

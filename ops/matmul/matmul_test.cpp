@@ -5,6 +5,7 @@
 #include <limits>
 #include "matmul.hpp"
 #include "multiply.hpp"
+#include "tessera/core/intake.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -299,6 +300,27 @@ TEST(Multiply, AddsToWhatCHolds) {
   EXPECT_EQ(c, (std::vector<float>{48, 54, 96, 110}));
   EXPECT_TRUE(outcome.verdict->passed);
   EXPECT_EQ(outcome.plan.variant->name, "simd");
+}
+
+// `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.
+TEST(Matmul, RungsThatTellNoIntakeMakeNoPassBefore) {
+  int asked = 0;
+  for (const char* name : {"matmul", "matmul_batch"})
+    for (const Variant* variant : ladder_of(name)) {
+      if (variant->yardstick || intake_of(variant->file) != nullptr) continue;
+      for (const char* op : {"op-a", "op-b"})
+        for (const Choice& choice : variant->choices) {
+          Case turned = sized(70, 90, 110);
+          if (name != std::string("matmul")) turned.dims["batch"] = 3;
+          turned.words = {{op, "transpose"}};
+          const Inputs inputs(*find_operation(name), choice.run.begin()->first, turned, 1);
+          const std::size_t bytes =
+              choice.workspace_bytes ? choice.workspace_bytes(inputs.arguments(), choice.defaults()) : 0;
+          EXPECT_EQ(bytes, 0u) << variant->name;
+          ++asked;
+        }
+    }
+  EXPECT_GT(asked, 20);
 }
 
 template <class F>

@@ -55,8 +55,8 @@ struct Addend {
   std::int64_t step = 0;  // batches: from one entry to the next; 0: as far as one reaches
 };
 
-enum class Compute : std::uint8_t { strict, tf32 };         // tf32: f32 factors may lose 13 bits
-enum class Accumulate : std::uint8_t { promoted, fast };    // of 8-bit floats
+enum class Compute : std::uint8_t { strict, tf32 };       // tf32: of f32 alone, factors may lose 13 bits
+enum class Accumulate : std::uint8_t { promoted, fast };  // fast: of 8-bit floats alone
 
 struct Options {
   double alpha = 1, beta = 0;                     // what β multiplies is read only where β is not 0

@@ -2,6 +2,7 @@
 #include "call.hpp"
 #include <algorithm>
 #include "ops/matmul/call.hpp"
+#include "tessera/run/overlap.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -16,15 +17,10 @@ ArrayView operand(ArrayView view, std::int64_t entries) {
   return view;
 }
 
-// Entries lie behind each other, or side by side within the lines.
+// A matrix by itself cannot: its leading dimension has been looked at.
 void check_apart(const ArrayView& c) {
-  if (c.count() == 0 || c.extents[0] == 1) return;
-  const bool by_rows = c.strides[2] == 1;
-  const std::int64_t line = c.extents[by_rows ? 2 : 1], lines = c.extents[by_rows ? 1 : 2],
-                     apart = c.strides[by_rows ? 1 : 2], step = c.strides[0];
-  const bool behind = step >= (lines - 1) * apart + line;
-  const bool beside = step >= line && (c.extents[0] - 1) * step + line <= apart;
-  if (!behind && !beside) throw wrong("C", "the step " + std::to_string(step) + ", with which its entries overlap");
+  if (overlaps_itself(c))
+    throw wrong("C", "the step " + std::to_string(c.strides[0]) + ", with which its entries overlap");
 }
 
 }  // namespace

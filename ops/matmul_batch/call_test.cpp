@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
+#include <set>
+#include "call.hpp"
 #include "enqueue.hpp"
 #include "enqueue_group.hpp"
 #include "ops/matmul/drawn_testing.hpp"
+#include "tessera/core/random.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -100,6 +103,34 @@ TEST(BatchCalls, SayWhatIsWrong) {
   EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2}), "none");
 }
 
+// Against the addresses that the entries write.
+TEST(BatchCalls, AStepThatIsTooSmallForTheResultIsRefused) {
+  Random random(9);
+  std::vector<float> memory(1);
+  int refused = 0, taken = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const auto draw = [&](std::uint64_t most) { return static_cast<std::int64_t>(random.below(most)); };
+    const Order order = draw(2) == 0 ? Order::rows : Order::columns;
+    const std::int64_t count = 1 + draw(4), rows = 1 + draw(4), cols = 1 + draw(4),
+                       line = order == Order::rows ? cols : rows, lines = order == Order::rows ? rows : cols,
+                       leading = draw(2) == 0 ? 0 : line + draw(9), step = draw(40),
+                       apart = leading == 0 ? line : leading;
+    std::set<std::int64_t> places;
+    for (std::int64_t e = 0; e < count; ++e)
+      for (std::int64_t at = 0; at < lines; ++at)
+        for (std::int64_t x = 0; x < line; ++x)
+          places.insert(e * (step == 0 ? lines * apart : step) + at * apart + x);
+    const bool right = static_cast<std::int64_t>(places.size()) == count * rows * cols;
+    (right ? taken : refused) += 1;
+    const BatchView<float> c{memory.data(), count, rows, cols, leading, step, order};
+    ASSERT_EQ(complaint([&] { (void)result_of(detail::any(c)); }),
+              right ? "none" : "C has the step " + std::to_string(step) + ", with which its entries overlap")
+        << count << " of " << rows << " × " << cols << " with " << leading;
+  }
+  EXPECT_GT(refused, 300);
+  EXPECT_GT(taken, 500);
+}
+
 // Unequal products, each with scales and a bias of its own, and what is wanted of them one by one.
 template <class T, class Out, class TB = T>
 void expect_group(const Options& given, bool vectors) {
@@ -152,6 +183,30 @@ TEST(GroupCalls, EveryElementWithVectorsOfEachProduct) {
   expect_group<double, double>({.beta = 2}, false);
 }
 
+// Blocks of one matrix; vectors that another product would write.
+TEST(GroupCalls, ResultsMayLieBesideEachOther) {
+  std::vector<float> in(100, 1), out(6 * 8, -1);
+  const auto block = [&](std::int64_t first, std::int64_t cols) {
+    return Product<float>{{in.data(), 6, 3}, {in.data(), 3, cols}, {out.data() + first, 6, cols, 8}};
+  };
+  multiply_group<float>(std::vector{block(0, 3), block(3, 5)}, on_processors({}));
+  EXPECT_EQ(out, std::vector<float>(out.size(), 3));
+  const auto says = [&](const std::vector<Product<float>>& products) {
+    return complaint([&] { multiply_group<float>(products, on_processors({})); });
+  };
+  const std::string why = "; a group's products are computed at the same time";
+  EXPECT_EQ(says({block(0, 3), block(2, 5)}), "product 0: C overlaps C of product 1" + why);
+  Product<float> scaled = block(0, 3);
+  scaled.scale_a = {out.data() + 4, false};
+  EXPECT_EQ(says({scaled, block(3, 5)}), "product 1: C overlaps scale-a of product 0" + why);
+  scaled.scale_a = {out.data() + 1, false};
+  EXPECT_EQ(says({scaled}), "product 0: C overlaps scale-a");
+  std::vector<Product<float>> chain{block(0, 8), block(0, 8)};
+  chain[1].a = {out.data(), 6, 3};
+  chain[1].c = {in.data() + 50, 6, 8};
+  EXPECT_EQ(says(chain), "product 0: C overlaps A of product 1" + why);
+}
+
 TEST(GroupCalls, SayWhatIsWrong) {
   std::vector<double> x(100);
   const Product<double> right{{x.data(), 2, 3}, {x.data(), 3, 2}, {x.data() + 50, 2, 2}};
@@ -160,16 +215,25 @@ TEST(GroupCalls, SayWhatIsWrong) {
     const std::vector<Product<double>> both{right, second};
     return complaint([&] { enqueue_group<double>(stream, both, o); });
   };
-  EXPECT_EQ(says(right), "none");
-  EXPECT_EQ(says(right, {}, x.data()), "cpu has no streams");
+  Product<double> other = right;
+  other.c.data = x.data() + 60;
+  EXPECT_EQ(says(other), "none");
+  EXPECT_EQ(says(other, {}, x.data()), "cpu has no streams");
   EXPECT_EQ(says(right, {.activation = Activation::relu}),
             "product 0: a product of f64 knows no scales, bias or activation");
   EXPECT_EQ(says(right, {.beta = 1, .c0 = {x.data()}}), "in a group β multiplies C, not C0");
+  EXPECT_EQ(says(right),
+            "product 0: C overlaps C of product 1; a group's products are computed at the same time");
+  wrong = other;
   wrong.b.rows = 4;
   EXPECT_EQ(says(wrong), "product 1: B has k = 4, but A has 3");
   wrong = right;
   wrong.c.data = x.data() + 5;
   EXPECT_EQ(says(wrong), "product 1: C overlaps A");
+  wrong = other;
+  wrong.a.data = x.data() + 48;
+  EXPECT_EQ(says(wrong),
+            "product 0: C overlaps A of product 1; a group's products are computed at the same time");
   EXPECT_EQ(enqueue_group<double>(nullptr, {}), "");
 }
 

@@ -37,6 +37,25 @@ Group::Group(std::span<const detail::AnyProduct> products, const Options& option
     } catch (const Error& error) {
       throw Error(error.kind(), "product " + std::to_string(i) + ": " + error.what());
     }
+  check_apart();
+}
+
+// They run at the same time: nobody writes what another reads or writes.
+void Group::check_apart() const {
+  std::vector<Access> accesses;
+  std::vector<const char*> names;
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    for (const char* name : {"C", "A", "B", "scale-a", "scale-b", "bias"})
+      if (entries_[i].has(name)) {
+        accesses.push_back({entries_[i].array(name), name[0] == 'C', i});
+        names.push_back(name);
+      }
+  const auto found = clash(accesses);
+  if (!found) return;
+  const auto [writer, other] = *found;
+  throw Error("product " + std::to_string(accesses[writer].call) + ": C overlaps " + names[other] +
+              " of product " + std::to_string(accesses[other].call) +
+              "; a group's products are computed at the same time");
 }
 
 void Group::add(const detail::AnyProduct& product, const Options& options, bool in_place) {
@@ -50,8 +69,8 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   if (own.beta != 0 && !in_place) added = matmul::set_aside(c, kept_.emplace_back());
   Arguments entry = matmul::arguments_of(a, b, c, own, own.beta != 0 ? &added : nullptr);
   check_vectors(entry);
-  for (const char* input : {"A", "B"})
-    if (overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
+  for (const char* input : {"A", "B", "scale-a", "scale-b", "bias"})
+    if (entry.has(input) && overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
   entries_.push_back(std::move(entry));
 }
 

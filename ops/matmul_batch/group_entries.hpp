@@ -15,6 +15,7 @@ class Group {
   const std::vector<Arguments>& entries() const { return entries_; }
 
  private:
+  void check_apart() const;
   void add(const detail::AnyProduct& product, const Options& options, bool in_place);
 
   std::deque<Array> kept_;

@@ -87,6 +87,13 @@ TEST(MatmulBatch, AnArrayOfOneDimensionFewerServesAll) {
     return std::string("none");
   };
   EXPECT_EQ(complaint({{"A", of_each}, {"B", of_all}}, {{"b-for", "each"}}), "B has 2 dimensions, not 3");
+  EXPECT_EQ(complaint({{"A", {a.data(), Element::f32, {3, 5}, {5, 1}}}, {"B", of_all}}, {}),
+            "no array has the dimension batch: A and B lack it, as one that serves all; of one of them it "
+            "must be there");
+  EXPECT_EQ(complaint({{"A", of_each}, {"B", {b.data(), Element::f32, {15}, {1}}}}, {}),
+            "B has 1 dimension, not 3, or 2 where one serves all");
+  EXPECT_EQ(complaint({{"A", of_each}, {"B", {b.data(), Element::f32, {1, 3, 5, 1}, {15, 5, 1, 1}}}}, {}),
+            "B has 4 dimensions, not 3, or 2 where one serves all");
   EXPECT_EQ(complaint({{"A", of_each}, {"B", {b.data(), Element::f32, {3, 5, 1}, {5, 1, 1}}}}, {}),
             "B has batch = 3, but A has 2");
 }

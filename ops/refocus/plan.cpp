@@ -33,7 +33,8 @@ std::int64_t in_places(double value) {
 Centre centre_of(const Arguments& arguments) {
   const std::string& text = arguments.text("at");
   const std::vector<double> at = numbers_of(text);
-  if (at.size() != 2) throw Error("--at " + text + " should be row,column, as 0.3,0.7");
+  if (at.size() != 2 || text.find(':') != std::string::npos)
+    throw Error("--at " + text + " should be row,column, as 0.3,0.7");
   const bool grid = arguments.text("units") == "grid";
   return {along(text, at[0], arguments.dim("rows"), grid), along(text, at[1], arguments.dim("cols"), grid)};
 }

@@ -6,6 +6,7 @@
 #include "sum.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/differing_rows.hpp"
+#include "tessera/core/effect.hpp"
 #include "tessera/core/numbers.hpp"
 #include "tessera/core/operation.hpp"
 
@@ -155,6 +156,7 @@ Plan plan_of(const Arguments& arguments) {
   out.centre_col = centre.col;
   lightfield::set_slopes(out, slopes_of(arguments));
   const std::string& aperture = arguments.text("aperture");
+  demand_effect(arguments, "radius", aperture != "mean", "--aperture weighted or disc");
   const double radius = radius_of(arguments);
   constexpr std::int64_t view = std::int64_t{1} << lightfield::place_bits;
   for (std::int64_t row = 0; row < arguments.dim("rows"); ++row)

@@ -167,6 +167,21 @@ TEST(Refocus, RadiiAsLargeOrSmallAsNumbersGet) {
   for (const char* radius : {"1e-100", "1e-161", "1e-200", "1e-300"}) EXPECT_EQ(by("weighted", radius), one) << radius;
 }
 
+// As everything else on the grid a disc's radius is a multiple of 2^-16: 92682 of them are more than the way
+// to a corner, which is a little more than the 92681.5 that are rounded up to them.
+TEST(Refocus, ADiscsRadiusIsRoundedAsPlacesAre) {
+  const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
+  const std::vector<double> views = numbers(painted(s, scene));
+  const auto disc = [&](double radius) {
+    return computed("refocus", s, views, Element::u8,
+                    {{"slope", "1"}, {"aperture", "disc"}, {"radius", std::to_string(radius)}});
+  };
+  const auto all = computed("refocus", s, views, Element::u8, {{"slope", "1"}}), cross = disc(1);
+  EXPECT_NE(all, cross);
+  EXPECT_EQ(disc(1.414208), all) << "92681.53 units, though shorter than the root of 2";
+  EXPECT_EQ(disc(1.414207), cross) << "92681.47 units";
+}
+
 TEST(Refocus, AStackIsItsPlanes) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
@@ -250,7 +265,7 @@ Case random_case(const std::string& name, Random& random) {
   } else {
     out.words["slopes"] = pick({"0", "1.5", "-3.3", "-1:1:3", "0.7,-0.31,4", "-2:2.5:6"});
     out.words["aperture"] = pick({"mean", "mean", "weighted", "disc"});
-    out.words["radius"] = "9";
+    if (out.words["aperture"] != "mean") out.words["radius"] = "9";
   }
   return out;
 }
@@ -296,8 +311,12 @@ TEST(Refocus, WhatCannotBeIsTold) {
   says("refocus", {{"slope", "1"}, {"slopes", "1,2"}}, "give one of them");
   says("refocus", {{"slopes", "0:1:300"}}, "more than 256");
   says("refocus", {{"aperture", "disc"}, {"radius", "0.25"}}, "no view has a weight");
+  says("refocus", {{"radius", "2"}}, "--radius 2 is only for --aperture weighted or disc");
+  for (const char* slopes : {" ", ",", "1,,2", "1,2,", "1,2 3"})
+    says("refocus", {{"slopes", slopes}}, slopes);
   says("refocus", {{"border", "mirorr"}}, "did you mean 'mirror'");
   says("viewpoint", {{"at", "0.5"}}, "should be row,column");
+  says("viewpoint", {{"at", "0:1:2"}}, "should be row,column");
   says("viewpoint", {{"at", "0.5,1.5"}}, "lies outside the grid");
   says("viewpoint", {{"at", "2,0"}, {"units", "views"}}, "counted from 0 to 1");
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include "axis.hpp"
 #include "light.hpp"
+#include "setting.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
@@ -43,6 +44,8 @@ Case random_case(Random& random, Element element) {
                       {"exclude-outside", pick({"yes", "no"})}});
   if ((element == Element::u8 || element == Element::u16) && random.below(4) == 0)
     out.words["light"] = "linear";
+  if (out.words["method"].starts_with("nearest"))  // copies have no use for them
+    for (const char* name : {"antialias", "exclude-outside", "light"}) out.words.erase(name);
   return out;
 }
 
@@ -173,6 +176,47 @@ TEST(Light, EveryCodeIsItselfAgain) {
     EXPECT_EQ(code_of(table.data() + encode, most, 2.0F), most);
     EXPECT_EQ(code_of(table.data() + encode, most, -1.0F), 0);
   }
+}
+
+TEST(Words, WithoutEffectAreRefused) {
+  const auto says = [](Arguments::Words words, const std::string& what) {
+    Case c{.dims = {{"images", 1}, {"from_height", 6}, {"from_width", 8}, {"channels", 4}},
+           .words = std::move(words)};
+    c.words.insert({{"width", "4"}});
+    try {
+      Inputs inputs(resizing(), Element::u8, c, 1);
+      (void)setting_of(inputs.arguments());
+      EXPECT_EQ(what, "");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), what);
+    }
+  };
+  const std::string sums = " is only for methods that sum; --method nearest and nearest_exact copy";
+  for (const char* method : {"linear", "lanczos3", "area", "nearest"})
+    says({{"method", method}, {"cubic-a", "-0.6"}}, "--cubic-a -0.6 is only for --method cubic");
+  for (const char* method : {"cubic", "bicubic", "INTER_CUBIC"})
+    says({{"method", method}, {"cubic-a", "-0.6"}}, "");
+  says({{"method", "linear"}, {"cubic-a", "auto"}}, "");
+  for (const char* convention : {"pillow", "opencv"}) {
+    says({{"method", "nearest"}, {"convention", convention}, {"light", "linear"}}, "--light linear" + sums);
+    says({{"method", "linear"}, {"convention", convention}, {"light", "linear"}}, "");
+  }
+  says({{"method", "nearest_exact"}, {"convention", "opencv"}, {"light", "linear"}}, "--light linear" + sums);
+  says({{"method", "nearest"}, {"premultiply", "yes"}}, "--premultiply yes" + sums);
+  says({{"method", "nearest"}, {"premultiply", "no"}}, "");
+  const auto onnx = [&](const char* method, const char* name, const char* word, const std::string& what) {
+    says({{"convention", "onnx"}, {"method", method}, {name, word}}, what);
+  };
+  onnx("linear", "nearest-mode", "ceil", "--nearest-mode ceil is only for --method nearest");
+  onnx("nearest", "nearest-mode", "ceil", "");
+  onnx("nearest", "antialias", "yes", "--antialias yes" + sums);
+  onnx("nearest", "antialias", "no", "");
+  onnx("linear", "antialias", "yes", "");
+  onnx("nearest", "exclude-outside", "yes", "--exclude-outside yes" + sums);
+  onnx("cubic", "exclude-outside", "yes", "");
+  says({{"scale", "0.25"}, {"height", "5"}}, "--scale 0.25 is only for sides that are not given");
+  says({{"scale", "0.5"}, {"height", "5"}}, "");  // what the width is anyway
+  says({{"scale", "0.25"}}, "");
 }
 
 TEST(Words, WhatLibrariesCallThem) {

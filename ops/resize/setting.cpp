@@ -8,6 +8,7 @@
 #include <mutex>
 #include "band.hpp"
 #include "light.hpp"
+#include "tessera/core/effect.hpp"
 #include "words.hpp"
 
 namespace tessera::resize {
@@ -176,6 +177,13 @@ void check(const Arguments& arguments) {
   if (arguments.array("resized").count() != 0 &&
       (arguments.dim("from_width") == 0 || arguments.dim("from_height") == 0))
     throw Error("an empty picture cannot be enlarged");
+  // Sides that follow from it are told in numbers, too. (Of a band's rows nothing follows.)
+  const auto follows = [&](const char* from, const char* side) {
+    return scaled(arguments.dim(from), arguments.text("scale")) == arguments.dim(side);
+  };
+  const bool serves =
+      !arguments.text("band").empty() || follows("from_width", "width") || follows("from_height", "height");
+  demand_effect(arguments, "scale", serves, "sides that are not given");
 }
 
 Setting make(const Arguments& arguments) {

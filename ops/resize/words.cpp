@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include "tessera/core/effect.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::resize {
@@ -78,6 +79,17 @@ void check_method(const Wish& wish, const std::string& word) {
     throw Error("--convention onnx has no area; --antialias yes widens linear and cubic");
 }
 
+// What some methods have no use for. ("no" says what happens anyway.)
+void demand_effects(const Arguments& arguments, const Wish& wish) {
+  constexpr const char* sums = "methods that sum; --method nearest and nearest_exact copy";
+  const bool picks = wish.method == Method::nearest || wish.method == Method::nearest_exact;
+  demand_effect(arguments, "cubic-a", wish.method == Method::cubic, "--method cubic");
+  demand_effect(arguments, "nearest-mode", wish.method == Method::nearest, "--method nearest");
+  for (const char* name : {"antialias", "premultiply"})
+    demand_effect(arguments, name, !picks || arguments.text(name) == "no", sums);
+  for (const char* name : {"exclude-outside", "light"}) demand_effect(arguments, name, !picks, sums);
+}
+
 }  // namespace
 
 Method method_named(const std::string& word, Convention convention) {
@@ -103,6 +115,7 @@ Wish wish_of(const Arguments& arguments) {
   check_method(out, arguments.text("method"));
   if (out.convention == Convention::onnx) settle_onnx(arguments, out);
   else check_others(arguments, out);
+  demand_effects(arguments, out);
   const std::string& a = arguments.text("cubic-a");
   if (a == "auto") return out;
   const auto [end, failed] = std::from_chars(a.data(), a.data() + a.size(), out.cubic_a);

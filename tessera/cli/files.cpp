@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/files.hpp"
-#include <glob.h>
 #include <unistd.h>
 #include <algorithm>
-#include <charconv>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include "tessera/cli/file_names.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/io/picture_grid.hpp"
@@ -231,11 +228,9 @@ ArrayView as_picture(const std::string& path, ArrayView view) {
 
 namespace {
 
-constexpr std::string_view index_word = "{index}";
-
 // Several pictures that go into a file each.
 bool is_numbered(const Parameter& p, const std::string& path, const ArrayView& view) {
-  return p.picture != Picture::no && view.extents.size() == 4 && path.find(index_word) != std::string::npos;
+  return p.picture != Picture::no && view.extents.size() == 4 && has_index(path);
 }
 
 ArrayView entry_of(const ArrayView& view, std::int64_t index) {
@@ -245,14 +240,6 @@ ArrayView entry_of(const ArrayView& view, std::int64_t index) {
     out.data = static_cast<char*>(out.data) +
                index * view.strides[0] * static_cast<std::int64_t>(size_of(view.element));
   return out;
-}
-
-// Names of one length, so that they sort.
-std::string numbered(std::string path, std::int64_t index, std::int64_t count) {
-  std::string digits = std::to_string(index);
-  digits.insert(0, std::to_string(count - 1).size() - digits.size(), '0');
-  path.replace(path.find(index_word), index_word.size(), digits);
-  return path;
 }
 
 }  // namespace
@@ -303,61 +290,6 @@ ArrayView Files::write_one(const Parameter& p, const std::string& path, const Ar
   picture::write(path, pixels, style);
   pixels.data = nullptr;  // only its shape is told
   return pixels;
-}
-
-std::vector<std::string> several(const std::string& word) {
-  std::vector<std::string> out;
-  if (word.starts_with('@')) {
-    std::ifstream list(word.substr(1));
-    if (!list) throw Error(word.substr(1) + ": cannot be read");
-    for (std::string line; std::getline(list, line);)
-      if (!line.empty()) out.push_back(line);
-    if (out.empty()) throw Error(word.substr(1) + ": names no file");
-    return out;
-  }
-  if (word.find_first_of("*?[") == std::string::npos || std::filesystem::exists(word)) return out;
-  glob_t found = {};
-  if (::glob(word.c_str(), 0, nullptr, &found) == 0)
-    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  if (out.empty()) throw Error("'" + word + "' means no file");
-  return out;
-}
-
-std::string name_for(const std::string& pattern, const std::string& input, std::size_t index) {
-  std::string out = pattern;
-  bool told_apart = false;
-  const auto put = [&](const std::string& what, const std::string& value) {
-    for (std::size_t at = out.find(what); at != std::string::npos; at = out.find(what, at + value.size())) {
-      out.replace(at, what.size(), value);
-      told_apart = true;
-    }
-  };
-  put("{index}", std::to_string(index));
-  put("{name}", std::filesystem::path(input).stem().string());
-  if (!told_apart)
-    throw Error("-o " + pattern + " would be written for every file; put {name} or {index} into it");
-  return out;
-}
-
-void demand_apart(const std::vector<std::string>& inputs,
-                  const std::vector<std::vector<std::string>>& outputs) {
-  const auto place = [](const std::string& path) {
-    std::error_code none;
-    const auto real = std::filesystem::weakly_canonical(path, none);
-    return none ? path : real.string();
-  };
-  std::map<std::string, std::size_t> read, written;
-  for (std::size_t i = 0; i < inputs.size(); ++i) read.emplace(place(inputs[i]), i);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    for (const std::string& output : outputs[i]) {
-      const std::string at = place(output);
-      if (const auto other = read.find(at); other != read.end() && other->second != i)
-        throw Error(output + ", made from " + inputs[i] + ", is one of the files to be read");
-      if (const auto [other, fresh] = written.emplace(at, i); !fresh)
-        throw Error(inputs[other->second] + " and " + inputs[i] + " would both be written to " + output +
-                    "; {index} in -o tells them apart");
-    }
 }
 
 }  // namespace tessera::cli

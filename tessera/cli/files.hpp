@@ -59,13 +59,4 @@ class Files {
   bool whole_alpha_ = false;               // the last channel of what is computed is alpha
 };
 
-// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: it is the file's own
-// name.
-std::vector<std::string> several(const std::string& word);
-// "out/{name}.png" for "in/cat.jpg": "out/cat.png". Throws Error where it would not tell files apart.
-std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
-// Throws Error where one of several would be written over another, or over an input that is not its own.
-void demand_apart(const std::vector<std::string>& inputs,
-                  const std::vector<std::vector<std::string>>& outputs);
-
 }  // namespace tessera::cli

@@ -86,8 +86,11 @@ std::string intake_table(const Operation& operation) {
     }
   }
   if (!any) return {};
-  return "\nHow inputs are read (ᵀ: the file holds the transpose; odd: addresses or lines are no multiples of 16 bytes)\n" +
-         table.text();
+  return "\nHow inputs are read (ᵀ: the file holds the transpose; odd: addresses or lines are no multiples "
+         "of 16 bytes)\n" +
+         table.text() +
+         "The others read any order where it lies, without a pass before; yardsticks as their library "
+         "does.\n";
 }
 
 nlohmann::ordered_json json_of_intakes(const Operation& operation, const Variant& variant) {

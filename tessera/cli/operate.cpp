@@ -7,6 +7,7 @@
 #include <filesystem>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/distributed.hpp"
+#include "tessera/cli/file_names.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/operate_files.hpp"
 #include "tessera/cli/operate_options.hpp"
@@ -21,6 +22,7 @@
 #include "tessera/cli/words.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
+#include "tessera/io/picture_grid.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::cli {
@@ -137,6 +139,35 @@ Request request_of(const Operation& operation, const Options& options, bool whol
 }
 
 constexpr const char* standard_output = "-";
+
+// Of an operation on pictures: an empty word, which would be as if it had not been typed; names with fields
+// that nobody fills; and what only JPEG files have use for.
+void demand_used(const Operation& operation, const Options& options, const std::vector<std::string>& words) {
+  for (const Parameter& p : operation.signature.parameters)
+    for (std::size_t i = 0; i < words.size() && p.is_flag() && !p.value.empty(); ++i)
+      if (i > 0 && words[i].empty() && words[i - 1] == "--" + p.flag())
+        throw Error("--" + p.flag() + " has an empty value");
+  for (const std::string& output : options.outputs) demand_known_fields(output);
+  if (!options.files.quality.empty() && std::ranges::none_of(options.outputs, picture::named_as_jpeg))
+    throw Error("--quality " + options.files.quality + " is only for JPEG files");
+}
+
+// {name} in outputs, where one file is read.
+std::vector<std::string> outputs_after(const Operation& operation, const std::vector<std::string>& outputs,
+                                       const std::map<std::string, std::string>& places) {
+  std::vector<std::string> out = outputs;
+  for (const auto& [name, input] : places) {
+    const Parameter& p = operation.signature.at(name);
+    if (p.picture == Picture::no) continue;
+    for (std::string& output : out) {
+      const std::string named = named_after(output, input);
+      if (named != output && is_grid(p) && picture::names_grid(input))
+        throw Error("-o " + output + ": " + name + " are many files, none of which {name} could mean");
+      output = named;
+    }
+  }
+  return out;
+}
 
 // Where tables go; what stands in the way of writing the outputs is told before they are computed.
 std::FILE* stream_of(const Options& options) {
@@ -312,6 +343,7 @@ int operate(const Operation& operation, const Command& command) {
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
   if (ranks.communicator() != nullptr) demand_of_ranks(words_for_ranks(options, {}, options.outputs));
+  if (takes_pictures(operation)) demand_used(operation, options, command.words);
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);
   for (const auto& [name, word] : places)
@@ -320,7 +352,7 @@ int operate(const Operation& operation, const Command& command) {
         return run_each({operation, options, command, request_of(operation, options, true)}, places, name,
                         inputs);
   return run_once({operation, options, command, request_of(operation, options, false)}, places,
-                  options.outputs, to);
+                  outputs_after(operation, options.outputs, places), to);
 }
 
 }  // namespace tessera::cli

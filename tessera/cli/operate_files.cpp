@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <mutex>
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/files.hpp"
+#include "tessera/cli/file_names.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::cli {

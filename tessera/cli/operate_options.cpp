@@ -30,12 +30,12 @@ std::string type_of(const Parameter& p) {
   return out.empty() ? "TEXT" : out;
 }
 
+}  // namespace
+
 bool takes_pictures(const Operation& operation) {
   return std::ranges::any_of(operation.signature.parameters,
                              [](const Parameter& p) { return p.picture != Picture::no; });
 }
-
-}  // namespace
 
 std::string about(const Operation& operation) {
   std::string out = operation.summary + "\n", arrays, others;

@@ -19,6 +19,9 @@ struct OperateOptions {
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
 
+// Whether picture files may stand for an array of it.
+bool takes_pictures(const Operation& operation);
+
 std::string about(const Operation& operation);  // for its help
 void declare(Words& words, const Operation& operation, OperateOptions& options);
 

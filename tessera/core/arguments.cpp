@@ -13,13 +13,25 @@ namespace {
 
 using Kind = Parameter::Kind;
 
+// ", 0 to 1000", as far as there are bounds.
+std::string range_of(const Parameter& p) {
+  const auto text = [](double value) {
+    char digits[32];
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  };
+  const Parameter none;
+  const bool least = p.minimum != none.minimum, most = p.maximum != none.maximum;
+  if (least && most) return ", " + text(p.minimum) + " to " + text(p.maximum);
+  return least ? ", " + text(p.minimum) + " and more" : most ? ", up to " + text(p.maximum) : "";
+}
+
 double parse_real(const Parameter& p, const std::string& word) {
   double value = 0;
   const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (failed != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
     throw Error("--" + p.flag() + " needs a finite number, not '" + word + "'");
   if (!(value >= p.minimum && value <= p.maximum))
-    throw Error("--" + p.flag() + " " + word + " is out of its range");
+    throw Error("--" + p.flag() + " " + word + " is out of its range" + range_of(p));
   return value;
 }
 
@@ -48,6 +60,16 @@ bool follows_from_dimensions(const Parameter& p) {
 std::int64_t millionths(double value) {
   constexpr double most = 9e18;
   return static_cast<std::int64_t>(std::nearbyint(std::clamp(value * 1e6, -most, most)));
+}
+
+// Where every array that could says that it serves all.
+std::string nobody_tells(const Signature& signature, const std::string& extent) {
+  std::string names;
+  for (const Parameter* p : signature.of(Kind::input))
+    if (!p->optional && !p->shared_by.empty() && p->extents[0] == extent)
+      names += (names.empty() ? "" : " and ") + p->name;
+  return "no array has the dimension " + extent + ": " + names +
+         " lack it, as one that serves all; of one of them it must be there";
 }
 
 void check_choice(const Parameter& p, const std::string& word) {
@@ -103,6 +125,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
       const Parameter* const size = signature.find(extent);
       if (size != nullptr && size->is_flag() && !dims_.contains(extent))
         throw Error("--" + size->flag() + " is missing: " + size->help);
+      if (is_name(extent) && !dims_.contains(extent)) throw Error(nobody_tells(signature, extent));
       out.extents.push_back(evaluate(extent, dims_));
       if (out.extents.back() < 0) throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent + " elements along a dimension");
     }
@@ -139,9 +162,14 @@ bool Arguments::is_transposed(const Parameter& p) const {
 
 void Arguments::settle_dims(const Parameter& p, const ArrayView& array) {
   const std::vector<std::string> extents = p.extents_with(words_);
-  if (array.extents.size() != extents.size())
-    throw Error(p.name + " has " + std::to_string(array.extents.size()) + " dimensions, not " +
-                std::to_string(extents.size()));
+  if (array.extents.size() != extents.size()) {
+    const bool one_fewer = !p.shared_by.empty() && words_.at(p.shared_by) != "all" &&
+                           array.extents.size() + 1 != p.extents.size();
+    throw Error(p.name + " has " + std::to_string(array.extents.size()) +
+                (array.extents.size() == 1 ? " dimension" : " dimensions") + ", not " +
+                std::to_string(extents.size()) +
+                (one_fewer ? ", or " + std::to_string(extents.size() - 1) + " where one serves all" : ""));
+  }
   const ArrayView seen = is_transposed(p) ? array.transposed() : array;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::string& name = extents[d];

@@ -3,6 +3,7 @@
 // by an argument and an expression of it.
 #include "tessera/core/arguments.hpp"
 #include <gtest/gtest.h>
+#include "tessera/core/effect.hpp"
 
 namespace tessera {
 namespace {
@@ -78,7 +79,7 @@ TEST(Arguments, NamesTheArraysThatDisagree) {
   EXPECT_EQ(complaint([&] {
               Arguments(product(), Element::f32, {{"A", a.view()}, {"B", flat.view()}}, {});
             }),
-            "B has 1 dimensions, not 2");
+            "B has 1 dimension, not 2");
 }
 
 TEST(Arguments, RefusesAnOutputThatNoMemoryHolds) {
@@ -141,6 +142,32 @@ TEST(Arguments, TextMayComeByItsPlaceAndNumbersMayBeLeftOut) {
             }).find("1 to 9"),
             std::string::npos);
   EXPECT_EQ(spoken().usage(), "WHAT [MORE…] [--how TEXT] [--often WHOLE_NUMBER] -> answer doubt");
+}
+
+TEST(Arguments, RefusesWordsWithoutEffect) {
+  const auto says = [](const char* name, const Arguments::Words& words, bool serves = false) {
+    return complaint(
+        [&] { demand_effect(Arguments(toy(), Element::f32, {}, words), name, serves, "wide ones"); });
+  };
+  EXPECT_EQ(says("width", {{"width", "5"}}), "--width 5 is only for wide ones");
+  EXPECT_EQ(says("width", {{"width", "5"}}, true), "no error");
+  EXPECT_EQ(says("width", {{"width", "2+2"}}), "no error") << "the default in other words";
+  EXPECT_EQ(says("scale", {{"scale", "2"}}), "--scale 2 is only for wide ones");
+  EXPECT_EQ(says("scale", {{"scale", "1.50"}}), "no error");
+  EXPECT_EQ(says("mode", {{"mode", "fancy"}}), "--mode fancy is only for wide ones");
+  EXPECT_EQ(says("mode", {}), "no error");
+}
+
+TEST(Arguments, TellsTheRangeOfANumber) {
+  Signature s = toy();
+  Parameter& scale = s.parameters[1];
+  const auto says = [&](const char* word) {
+    return complaint([&] { Arguments(s, Element::f32, {}, {{"scale", word}}); });
+  };
+  scale.minimum = 0.5;
+  EXPECT_EQ(says("0.25"), "--scale 0.25 is out of its range, 0.5 and more");
+  scale.maximum = 2e9;
+  EXPECT_EQ(says("1e39"), "--scale 1e39 is out of its range, 0.5 to 2e+09");
 }
 
 TEST(Arguments, UsageNamesEverything) {

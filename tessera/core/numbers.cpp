@@ -9,26 +9,31 @@ namespace tessera {
 namespace {
 
 double number_in(const std::string& text, const std::string& word) {
-  double value = 0;
-  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (failed != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-    throw Error("'" + text + "' is neither a list of numbers nor a:b:n: '" + word + "' is no finite number");
-  return value;
+  try {
+    return number_of(word);
+  } catch (const Error& error) {
+    throw Error("'" + text + "' is neither a list of numbers nor a:b:n: " + error.what());
+  }
 }
 
-std::vector<std::string> parts_of(const std::string& text, const char* between) {
+// Without blanks around them.
+std::vector<std::string> parts_of(const std::string& text, char between) {
+  constexpr const char* blanks = " \t\r\n";
   std::vector<std::string> out;
   std::size_t from = 0;
   while (from <= text.size()) {
-    const std::size_t to = std::min(text.find_first_of(between, from), text.size());
-    out.push_back(text.substr(from, to - from));
+    const std::size_t to = std::min(text.find(between, from), text.size());
+    const std::string part = text.substr(from, to - from);
+    const std::size_t first = part.find_first_not_of(blanks);
+    out.push_back(first == std::string::npos ? ""
+                                             : part.substr(first, part.find_last_not_of(blanks) + 1 - first));
     from = to + 1;
   }
   return out;
 }
 
 std::vector<double> spaced(const std::string& text) {
-  const std::vector<std::string> parts = parts_of(text, ":");
+  const std::vector<std::string> parts = parts_of(text, ':');
   if (parts.size() != 3) throw Error("'" + text + "' should be a:b:n, n numbers from a to b");
   const double first = number_in(text, parts[0]), last = number_in(text, parts[1]),
                count = number_in(text, parts[2]);
@@ -45,12 +50,26 @@ std::vector<double> spaced(const std::string& text) {
 
 }  // namespace
 
+double number_of(const std::string& word) {
+  const std::size_t plus = word.starts_with('+') && !word.starts_with("+-") ? 1 : 0;
+  double value = 0;
+  const auto [end, failed] = std::from_chars(word.data() + plus, word.data() + word.size(), value);
+  if (failed == std::errc::result_out_of_range)
+    throw Error("'" + word + "' is beyond what a number of 64 bits can be");
+  if (failed != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+    throw Error("'" + word + "' is no finite number");
+  return value;
+}
+
+// Commas stand between numbers; without any, blanks do.
 std::vector<double> numbers_of(const std::string& text) {
   if (text.find(':') != std::string::npos) return spaced(text);
   std::vector<double> out;
-  const std::vector<std::string> words = parts_of(text, ", ");
-  for (const std::string& word : words)
-    if (!word.empty()) out.push_back(number_in(text, word));
+  if (text.empty()) return out;
+  const bool commas = text.find(',') != std::string::npos;
+  for (const std::string& word : parts_of(text, commas ? ',' : ' '))
+    if (commas || !word.empty()) out.push_back(number_in(text, word));
+  if (out.empty()) throw Error("'" + text + "' has no number in it");
   if (static_cast<std::int64_t>(out.size()) > most_numbers)
     throw Error("more than " + std::to_string(most_numbers) + " numbers in a list");
   return out;

@@ -11,6 +11,9 @@ namespace tessera {
 
 inline constexpr std::int64_t most_numbers = 65536;
 
+// A finite number as one types it, a plus before it allowed. Throws Error that names the word.
+double number_of(const std::string& word);
+
 // Empty for no text. Throws Error that names the text for what is no finite number, or for too many.
 std::vector<double> numbers_of(const std::string& text);
 std::int64_t count_of_numbers(const std::string& text);

@@ -14,13 +14,16 @@ TEST(Numbers, AListOrAsManyAtEqualDistances) {
   EXPECT_EQ(numbers_of("1.5"), List{1.5});
   EXPECT_EQ(numbers_of("1,-2.5, 3e2"), (List{1, -2.5, 300}));
   EXPECT_EQ(numbers_of("-1:1:5"), (List{-1, -0.5, 0, 0.5, 1}));
+  EXPECT_EQ(numbers_of("  1 +2  -.5 "), (List{1, 2, -0.5}));
+  EXPECT_EQ(numbers_of("0 : 1 : 2"), (List{0, 1}));
   EXPECT_EQ(numbers_of("7:9:1"), List{7});
   EXPECT_EQ(numbers_of("2:2:3"), (List{2, 2, 2}));
 }
 
 TEST(Numbers, WhatIsNoneIsTold) {
   for (const char* text :
-       {"nan", "1,inf", "1:2", "1:2:3:4", "1:2:0", "1:2:2.5", "1:nan:3", "a", "1;2", "1:2:1e9", "1:2:nan"})
+       {" ",   ",",     "1,,2", "1,2,",    ",1",    "1,2 3",   "+-1",     "++1", "1+2", "1e400",   "1e-400",
+        "nan", "1,inf", "1:2",  "1:2:3:4", "1:2:0", "1:2:2.5", "1:nan:3", "a",   "1;2", "1:2:1e9", "1:2:nan"})
     EXPECT_THROW(numbers_of(text), Error) << text;
 }
 

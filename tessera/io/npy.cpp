@@ -159,6 +159,11 @@ Array parse(std::span<const std::byte> file, const std::string& name, std::optio
   return copy_of(parse_header(file, name, as), file);
 }
 
+Numbers read_numbers(const std::string& path) {
+  const Mapping mapped = map(path);
+  return parse_numbers({static_cast<const std::byte*>(mapped.address.get()), mapped.bytes}, path);
+}
+
 void write(const std::string& path, const ArrayView& array) {
   AtomicFile file(path);
   write(file, path, array);

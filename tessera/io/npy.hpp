@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 #include "tessera/core/array.hpp"
 
 namespace tessera::npy {
@@ -18,6 +19,16 @@ Array read(const std::string& path, std::optional<Element> as = {});
 
 // The same from a file's bytes, which are copied. `name` is for messages.
 Array parse(std::span<const std::byte> file, const std::string& name, std::optional<Element> as = {});
+
+// A file's numbers as doubles, row after row. Unlike arrays to compute with they may be of any type of
+// NumPy's integers, booleans and floats of up to 64 bits. Throws Error "PATH: reason", also where a double
+// cannot hold one exactly.
+struct Numbers {
+  Extents extents;
+  std::vector<double> values;
+};
+Numbers read_numbers(const std::string& path);
+Numbers parse_numbers(std::span<const std::byte> file, const std::string& name);
 
 // Of host memory with any strides; Fortran order where that saves a pass over the data. Until the
 // file is whole, an old one stays as it was.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
-#include "tessera/io/npy_dict.hpp"
 
 namespace tessera::npy {
 namespace {
@@ -52,10 +51,8 @@ std::string why_foreign(std::string_view descr, std::string_view code) {
 
 void read_element(Header& header, std::string_view descr, const std::string& name,
                   std::optional<Element> as) {
-  const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr.front()) != descr.npos;
-  const char order = ordered ? descr.front() : '=';
-  const std::string_view code = ordered ? descr.substr(1) : descr;
-  header.swapped = (order == '<' || order == '>') && order != native_order;
+  const std::string_view code = type_code(descr);
+  header.swapped = is_swapped(descr);
   const Code* found =
       std::find_if(std::begin(codes), std::end(codes), [&](const Code& c) { return c.code == code; });
   if (found != std::end(codes)) header.element = found->element;
@@ -67,21 +64,8 @@ void read_element(Header& header, std::string_view descr, const std::string& nam
                 std::string(name_of(*as)) + " was asked for");
 }
 
-// The bytes of the data. Extents of 0 are left out of the overflow check's product, or an empty
-// array could have strides beyond any integer.
-std::size_t checked_bytes(const Header& header, const std::string& name) {
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(header.element));
-  bool empty = false;
-  for (const std::int64_t extent : header.extents) {
-    empty |= extent == 0;
-    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes))
-      throw Error(name + ": its shape " + to_string(header.extents) + " is larger than any memory");
-  }
-  return empty ? 0 : static_cast<std::size_t>(bytes);
-}
-
 // The header's text; sets data_offset.
-std::string_view text_of(Header& header, std::string_view file, const std::string& name) {
+std::string_view text_of(std::size_t& data_offset, std::string_view file, const std::string& name) {
   if (file.empty()) throw Error(name + ": is empty");
   if (file.starts_with("PK\x03\x04"))
     throw Error(name + ": is a zip archive (.npz); save its arrays one by one");
@@ -98,7 +82,7 @@ std::string_view text_of(Header& header, std::string_view file, const std::strin
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= byte(at + 2 + i) << (8 * i);
   if (length > file.size() - begin) throw Error(name + ": ends within its header");
-  header.data_offset = begin + length;
+  data_offset = begin + length;
   return file.substr(begin, length);
 }
 
@@ -114,14 +98,44 @@ Extents Header::strides() const {
   return column_major ? column_major_strides(extents) : row_major_strides(extents);
 }
 
-Header parse_header(std::span<const std::byte> file, const std::string& name, std::optional<Element> as) {
-  Header header;
+bool is_swapped(std::string_view descr) {
+  const char order = descr.empty() ? '=' : descr.front();
+  return (order == '<' || order == '>') && order != native_order;
+}
+
+std::string_view type_code(std::string_view descr) {
+  const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr.front()) != descr.npos;
+  return ordered ? descr.substr(1) : descr;
+}
+
+// Extents of 0 are left out of the overflow check's product, or an empty array could have strides beyond any
+// integer.
+std::size_t bytes_of_data(const Extents& extents, std::size_t element_bytes, const std::string& name) {
+  auto bytes = static_cast<std::int64_t>(element_bytes);
+  bool empty = false;
+  for (const std::int64_t extent : extents) {
+    empty |= extent == 0;
+    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes))
+      throw Error(name + ": its shape " + to_string(extents) + " is larger than any memory");
+  }
+  return empty ? 0 : static_cast<std::size_t>(bytes);
+}
+
+Preamble parse_preamble(std::span<const std::byte> file, const std::string& name) {
+  Preamble out;
   const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
-  const Dict dict = parse_dict(text_of(header, bytes, name), name);
+  out.dict = parse_dict(text_of(out.data_offset, bytes, name), name);
+  return out;
+}
+
+Header parse_header(std::span<const std::byte> file, const std::string& name, std::optional<Element> as) {
+  const auto [dict, data_offset] = parse_preamble(file, name);
+  Header header;
+  header.data_offset = data_offset;
   header.extents = dict.shape;
   header.column_major = dict.fortran_order;
   read_element(header, dict.descr, name, as);
-  header.data_bytes = checked_bytes(header, name);
+  header.data_bytes = bytes_of_data(header.extents, size_of(header.element), name);
   // More is fine: NumPy lets arrays follow one another in a file.
   if (const std::size_t there = file.size() - header.data_offset; there < header.data_bytes)
     throw Error(name + ": is cut short: " + to_string(header.extents) + " of " +

@@ -33,6 +33,44 @@ TEST_F(NpyTest, writesWhatNumPyWrites) {
   EXPECT_EQ(content("x.npy"), file_of(text + '\n', bytes_of<float>({0, 1})));
 }
 
+TEST_F(NpyTest, NumbersOfEveryWidthAreReadExactly) {
+  using List = std::vector<double>;
+  const auto numbers = [&](const std::string& descr, const std::string& shape, const std::string& data,
+                           bool fortran = false) {
+    const std::string file = file_of(dict_of(descr, shape, fortran), data);
+    return npy::parse_numbers(std::as_bytes(std::span(file)), "k.npy");
+  };
+  const std::int64_t whole = (std::int64_t{1} << 53) - 1;
+  EXPECT_EQ(numbers("<i8", "(3,)", bytes_of<std::int64_t>({-1, 7, whole})).values,
+            (List{-1, 7, 0x1.fffffffffffffp52}));
+  EXPECT_EQ(numbers("<i8", "(1,)", bytes_of<std::int64_t>({INT64_MIN})).values, List{-0x1p63});
+  EXPECT_EQ(numbers("<u8", "(2,)", bytes_of<std::uint64_t>({5, std::uint64_t{1} << 63})).values,
+            (List{5, 0x1p63}));
+  EXPECT_EQ(numbers("<u4", "(1,)", bytes_of<std::uint32_t>({UINT32_MAX})).values, List{4294967295.0});
+  EXPECT_EQ(numbers("|b1", "(2,)", std::string("\0\1", 2)).values, (List{0, 1}));
+  EXPECT_EQ(numbers(">i8", "(1,)", std::string("\0\0\0\0\0\0\1\2", 8)).values, List{258});
+  for (const char* type : {"<i4", "<f8", "<i2"})
+    EXPECT_TRUE(numbers(type, "(0,)", "").values.empty()) << type;
+  const auto turned = numbers("<i8", "(2, 3)", bytes_of<std::int64_t>({1, 2, 3, 4, 5, 6}), true);
+  EXPECT_EQ(turned.extents, (Extents{2, 3}));
+  EXPECT_EQ(turned.values, (List{1, 3, 5, 2, 4, 6}));
+  for (const Element element : {Element::i8, Element::u16, Element::i32, Element::f16, Element::f64}) {
+    npy::write(path("k.npy"), counted(element, {2, 2}).view());
+    EXPECT_EQ(npy::read_numbers(path("k.npy")).values, (List{0, 1, 2, 3}));
+  }
+  const auto refuses = [&](const std::string& descr, const std::string& data) {
+    return error_of([&] { (void)numbers(descr, "(1,)", data); });
+  };
+  EXPECT_EQ(refuses("<i8", bytes_of<std::int64_t>({whole + 2})),
+            "k.npy: holds 9007199254740993, which no double is");
+  EXPECT_EQ(refuses("<i8", bytes_of<std::int64_t>({INT64_MAX})),
+            "k.npy: holds 9223372036854775807, which no double is");
+  EXPECT_EQ(refuses("<u8", bytes_of<std::uint64_t>({UINT64_MAX})),
+            "k.npy: holds 18446744073709551615, which no double is");
+  EXPECT_EQ(refuses("<i8", "1234567"), "k.npy: is cut short");
+  EXPECT_EQ(refuses("<c8", "12345678"), "k.npy: holds complex64, which cannot be computed with here");
+}
+
 TEST_F(NpyTest, writesAnyStrides) {
   const Array a = counted(Element::i32, {6, 8});
   auto* const first = static_cast<std::int32_t*>(a.view().data);

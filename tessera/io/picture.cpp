@@ -112,6 +112,20 @@ Raw parse_any(std::span<const std::byte> file, const std::string& name, const Li
   throw Error(name + ": is " + (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file"));
 }
 
+// Whether the host has what a library may want for a picture: its pixels and some buffers beside them.
+bool can_be_had(std::size_t picture_bytes) {
+  constexpr std::int64_t times = 4, beside = std::int64_t{1} << 26;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(picture_bytes, times, &bytes) || __builtin_add_overflow(bytes, beside, &bytes))
+    return false;
+  try {
+    const Array room(Element::u8, {bytes});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // ICC's header names the kind of colours at byte 16.
 bool serves(std::span<const std::byte> profile, std::int64_t channels) {
   constexpr std::size_t header = 128, at = 16;
@@ -136,11 +150,17 @@ void demand_within(const std::string& name, const Limits& limits, Element elemen
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
                  std::int64_t width, std::int64_t channels) {
   demand_within(name, limits, element, height, width, channels);
-  return Array(element, {height, width, channels});
+  try {
+    return Array(element, {height, width, channels});
+  } catch (const Error& error) {
+    throw Error(error.kind(), name + ": its header speaks of " + std::to_string(width) + " × " +
+                                  std::to_string(height) + " pixels, but " + error.what());
+  }
 }
 
-Error unreadable(const std::string& name, const std::string& format, const std::string& message) {
-  const bool memory = message.find("emory") != std::string::npos;
+Error unreadable(const std::string& name, const std::string& format, const std::string& message,
+                 std::size_t picture_bytes) {
+  const bool memory = message.find("emory") != std::string::npos && !can_be_had(picture_bytes);
   return Error(name + ": " + (memory ? "there is not enough memory to read this " : "is a damaged ") +
                format + " file: " + message);
 }
@@ -152,6 +172,8 @@ bool begins_as_picture(const std::string& path) {
   constexpr std::size_t longest_magic = 8;
   return format_of(file.read(longest_magic)) != Format::none;
 }
+
+bool named_as_jpeg(const std::string& path) { return format_named(path) == Format::jpeg; }
 
 bool named_as_picture(const std::string& path) { return format_named(path) != Format::none; }
 

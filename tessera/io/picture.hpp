@@ -30,6 +30,7 @@ struct Limits {
 bool begins_as_picture(const std::string& path);
 // Whether a name ends as one of these does.
 bool named_as_picture(const std::string& path);
+bool named_as_jpeg(const std::string& path);
 
 // Throws Error "PATH: reason", also where this build lacks the format's library. A damaged file is an error,
 // never half a picture.

@@ -139,14 +139,16 @@ Raw parse_jpeg(std::span<const std::byte> file, const std::string& name, const L
   Reading r;
   prepare(r.failing);
   r.info.err = &r.failing.manager;
-  const auto damaged = [&] { return unreadable(name, "JPEG", r.failing.message); };
+  Raw raw;
+  const auto damaged = [&] {
+    return unreadable(name, "JPEG", r.failing.message, raw.picture.pixels.view().bytes());
+  };
   if (!read_header(r, reinterpret_cast<const unsigned char*>(file.data()), file.size(), limits.bytes))
     throw damaged();
   const int channels = r.info.num_components;
   if (channels != 1 && channels != 3)
     throw Error(name + ": is a JPEG file of " + std::to_string(channels) +
                 " components (CMYK); convert it to RGB");
-  Raw raw;
   raw.picture.pixels =
       pixels_for(name, limits, Element::u8, r.info.image_height, r.info.image_width, channels);
   raw.orientation = orientation_of(r.info);

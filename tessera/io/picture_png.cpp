@@ -169,7 +169,7 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
                  static_cast<std::int64_t>(height), png_get_image_width(r.png, r.info), channels);
   raw.picture.alpha = channels == 2 || channels == 4;
   std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>(), height, row_bytes);
-  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message);
+  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message, raw.picture.pixels.view().bytes());
   take_notes(r, raw);
   return raw;
 }

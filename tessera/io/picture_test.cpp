@@ -212,10 +212,19 @@ TEST(Picture, AHeaderAloneTakesNoMemory) {
 }
 
 TEST(Picture, ShortMemoryIsNoDamage) {
-  EXPECT_STREQ(unreadable("a.png", "PNG", "Out of memory").what(),
+  constexpr std::size_t beyond_any_memory = std::size_t{1} << 62;
+  EXPECT_STREQ(unreadable("a.png", "PNG", "Out of memory", beyond_any_memory).what(),
                "a.png: there is not enough memory to read this PNG file: Out of memory");
   EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Bogus length").what(),
                "a.jpg: is a damaged JPEG file: Bogus length");
+}
+
+// A stream in a file that asks for gigabytes where its picture needs bytes.
+TEST(Picture, ToAskForTooMuchMemoryIsDamage) {
+  EXPECT_STREQ(unreadable("a.tif", "TIFF", "cannot allocate memory", 1000).what(),
+               "a.tif: is a damaged TIFF file: cannot allocate memory");
+  EXPECT_STREQ(unreadable("a.png", "PNG", "Out of memory").what(),
+               "a.png: is a damaged PNG file: Out of memory");
 }
 
 TEST(Picture, TextSamplesAreStretchedToTheFullRange) {

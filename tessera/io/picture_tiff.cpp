@@ -181,10 +181,25 @@ Cut cut_of(TIFF* tiff, const Header& h, const std::string& name) {
   return c;
 }
 
+// How many bytes of pixels one of a file can stand for, at most.
+double most_of_a_byte(std::uint16_t compression) {
+  switch (compression) {
+    case COMPRESSION_NONE:
+      return 1;
+    case COMPRESSION_PACKBITS:
+      return 64;  // 128 by two
+    case COMPRESSION_LZW:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE:
+      return 4096;
+    default:
+      return INFINITY;  // not known
+  }
+}
+
 // Before memory is taken: each block lies within the file, and they can hold as much as the header says.
 // libtiff reads a block that is not listed from wherever 0 leads.
 void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
-  constexpr double most_of_a_byte = 4096;  // of LZW and Deflate
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
@@ -197,11 +212,8 @@ void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::strin
     if (at > file || bytes > file - at) throw Error(name + ": is a damaged TIFF file: it ends too early");
     stored += static_cast<double>(bytes);
   }
-  const bool plain = h.compression == COMPRESSION_NONE, packed = h.compression == COMPRESSION_LZW ||
-                                                                 h.compression == COMPRESSION_ADOBE_DEFLATE ||
-                                                                 h.compression == COMPRESSION_DEFLATE;
   const double wanted = static_cast<double>(h.height) * ((1.0 * h.width * h.samples * h.bits) / 8);
-  if ((plain && wanted > stored) || (packed && wanted > stored * most_of_a_byte))
+  if (wanted > stored * most_of_a_byte(h.compression))
     throw Error(name + ": is a damaged TIFF file: it ends too early");
 }
 
@@ -215,7 +227,7 @@ void put_row(const Header& h, const Cut& cut, const std::byte* from, std::size_t
 
 void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, Stream& stream,
                  std::byte* pixels) {
-  const std::size_t size = size_of(h.element);
+  const std::size_t size = size_of(h.element), picture_bytes = size * h.samples * h.width * h.height;
   Bytes block(static_cast<std::size_t>(cut.bytes));
   std::uint32_t index = 0;
   stream.reads_pixels = true;
@@ -228,7 +240,8 @@ void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string&
         const tmsize_t got = cut.tiled ? TIFFReadEncodedTile(tiff, index, block.data(), cut.bytes)
                                        : TIFFReadEncodedStrip(tiff, index, block.data(), cut.bytes);
         if (got < wanted || stream.lacks_pixels)
-          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early");
+          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early",
+                           picture_bytes);
         for (std::size_t y = 0; y < rows; ++y)
           put_row(h, cut, block.data() + y * cut.row_bytes, cols,
                   pixels + (((y0 + y) * h.width + x0) * h.samples + plane) * size);

@@ -122,6 +122,8 @@ TEST(Tiff, WhatIsMissingIsAnError) {
   TiffPage packed = tiff_page(30000, 15000, 8, 1, 15000, {rising(200)});
   packed.tags[3].values = {5};  // LZW
   expect_refused(tiff_file({packed}), "ends too early");
+  packed.tags[3].values = {32773};  // PackBits
+  expect_refused(tiff_file({packed}), "ends too early");
   TiffBytes far = tiff_file({tiff_page(4, 5, 8, 1, 5, {rising(20)})});
   for (std::size_t i = 8; i + 12 < far.size(); ++i)  // the entry of the strips' places
     if (far[i] == std::byte{0x11} && far[i + 1] == std::byte{1} && far[i + 2] == std::byte{4})

@@ -2,6 +2,10 @@
 #include "tessera/run/overlap.hpp"
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -19,15 +23,8 @@ Bytes whole_of(const ArrayView& view) {
   return {static_cast<std::uintptr_t>(at + first * size), static_cast<std::uintptr_t>(at + last * size)};
 }
 
-// The innermost rows, in the order of their addresses.
-std::vector<Bytes> rows_of(const ArrayView& view) {
-  const auto [first, last] = view.span();
-  if (last - first == view.count() || view.extents.empty()) return {whole_of(view)};
-  std::size_t inner = 0;
-  for (std::size_t d = 0; d < view.extents.size(); ++d)
-    if (view.extents[inner] == 1 ||
-        (view.extents[d] > 1 && std::abs(view.strides[d]) < std::abs(view.strides[inner])))
-      inner = d;
+// The rows along a dimension, in the order of their addresses.
+std::vector<Bytes> rows_along(const ArrayView& view, std::size_t inner) {
   ArrayView row = view;
   row.extents = {view.extents[inner]};
   row.strides = {view.strides[inner]};
@@ -48,6 +45,26 @@ std::vector<Bytes> rows_of(const ArrayView& view) {
   return out;
 }
 
+// The innermost rows.
+std::vector<Bytes> rows_of(const ArrayView& view) {
+  const auto [first, last] = view.span();
+  if (last - first == view.count() || view.extents.empty()) return {whole_of(view)};
+  std::size_t inner = 0;
+  for (std::size_t d = 0; d < view.extents.size(); ++d)
+    if (view.extents[inner] == 1 ||
+        (view.extents[d] > 1 && std::abs(view.strides[d]) < std::abs(view.strides[inner])))
+      inner = d;
+  return rows_along(view, inner);
+}
+
+// Each element, in the order of their addresses.
+std::vector<Bytes> elements_of(const ArrayView& view) {
+  ArrayView each = view;
+  each.extents.push_back(1);
+  each.strides.push_back(0);
+  return rows_along(each, view.extents.size());
+}
+
 }  // namespace
 
 bool overlap(const ArrayView& a, const ArrayView& b) {
@@ -62,8 +79,100 @@ bool overlap(const ArrayView& a, const ArrayView& b) {
   return false;
 }
 
+bool overlaps_itself(const ArrayView& view) {
+  if (view.count() < 2) return false;
+  std::vector<std::size_t> order;
+  for (std::size_t d = 0; d < view.extents.size(); ++d)
+    if (view.extents[d] > 1) order.push_back(d);
+  std::ranges::sort(order, {}, [&](std::size_t d) { return std::abs(view.strides[d]); });
+  // Steps that reach over all that lies within them never meet.
+  std::int64_t reach = 1;
+  bool apart = true;
+  for (const std::size_t d : order) {
+    apart = apart && std::abs(view.strides[d]) >= reach;
+    reach += (view.extents[d] - 1) * std::abs(view.strides[d]);
+  }
+  if (apart) return false;
+  const std::vector<Bytes> elements = elements_of(view);
+  return std::ranges::adjacent_find(elements, {}, &Bytes::first) != elements.end();
+}
+
+namespace {
+
+struct Interval {
+  Bytes bytes;
+  std::size_t access;
+};
+
+// The furthest of those before, and of another call. (The second furthest is of another call than the
+// furthest.)
+class Furthest {
+ public:
+  void add(const Interval& interval, std::size_t call) {
+    if (!first_ || call == first_call_) {
+      if (!first_ || interval.bytes.last > first_->bytes.last) first_ = interval;
+      first_call_ = call;
+    } else if (interval.bytes.last > first_->bytes.last) {
+      second_ = first_;
+      first_ = interval;
+      first_call_ = call;
+    } else if (!second_ || interval.bytes.last > second_->bytes.last) {
+      second_ = interval;
+    }
+  }
+  const Interval* of_another(std::size_t call) const {
+    const auto& found = first_ && first_call_ != call ? first_ : second_;
+    return found ? &*found : nullptr;
+  }
+
+ private:
+  std::optional<Interval> first_, second_;
+  std::size_t first_call_ = 0;
+};
+
+std::optional<std::pair<std::size_t, std::size_t>> clash_of(std::vector<Interval>& intervals,
+                                                            std::span<const Access> accesses) {
+  std::ranges::stable_sort(intervals, {}, [](const Interval& i) { return i.bytes.first; });
+  Furthest written, read;
+  for (const Interval& interval : intervals) {
+    const Access& access = accesses[interval.access];
+    const Interval* const before = written.of_another(access.call);
+    if (before != nullptr && before->bytes.last > interval.bytes.first)
+      return std::pair(before->access, interval.access);
+    const Interval* const reading = read.of_another(access.call);
+    if (access.written && reading != nullptr && reading->bytes.last > interval.bytes.first)
+      return std::pair(interval.access, reading->access);
+    (access.written ? written : read).add(interval, access.call);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::size_t, std::size_t>> clash(std::span<const Access> accesses) {
+  std::vector<Interval> intervals;
+  for (std::size_t i = 0; i < accesses.size(); ++i)
+    if (accesses[i].view.data != nullptr && accesses[i].view.count() != 0)
+      intervals.push_back({whole_of(accesses[i].view), i});
+  if (!clash_of(intervals, accesses)) return std::nullopt;
+  // Perhaps they lie between each other's rows. What many calls read is looked at for two of them: whoever
+  // writes there is not both.
+  std::vector<Interval> rows;
+  std::map<std::tuple<const void*, Extents, Extents, std::size_t, bool>, std::set<std::size_t>> calls;
+  for (const Interval& interval : intervals) {
+    const Access& access = accesses[interval.access];
+    const ArrayView& view = access.view;
+    auto& alike = calls[{view.data, view.extents, view.strides, size_of(view.element), access.written}];
+    if (alike.size() == 2 || !alike.insert(access.call).second) continue;
+    for (const Bytes& row : rows_of(view)) rows.push_back({row, interval.access});
+  }
+  return clash_of(rows, accesses);
+}
+
 void refuse_overlaps(const Arguments& host, const std::string& in_place) {
-  for (const Parameter* output : host.signature().of(Parameter::Kind::output))
+  for (const Parameter* output : host.signature().of(Parameter::Kind::output)) {
+    if (overlaps_itself(host.array(output->name)))
+      throw Error(output->name + " has steps with which its elements overlap");
     for (const Parameter& other : host.signature().parameters) {
       if (!other.is_array() || other.name == output->name || !host.has(other.name)) continue;
       const ArrayView &to = host.array(output->name), &from = host.array(other.name);
@@ -72,6 +181,7 @@ void refuse_overlaps(const Arguments& host, const std::string& in_place) {
       if (overlap(to, from))
         throw Error(output->name + " overlaps " + other.name + " in memory; an output must lie apart");
     }
+  }
 }
 
 }  // namespace tessera

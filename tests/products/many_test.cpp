@@ -4,6 +4,7 @@
 // it asks for.
 #include <numeric>
 #include "on_device.hpp"
+#include "ops/matmul_batch/group_entries.hpp"
 #include "ops/matmul_batch/group_kernel.hpp"
 
 namespace tessera::products {
@@ -45,6 +46,69 @@ class Many : public OnDevice {
       if (!wrong.empty()) ++wrong_ones;
     }
     std::cout << rounds.round() << " groups\n";
+  }
+
+  // Factors that are ordinary numbers together, but not one by one or on the way. By every tile.
+  std::string wrong_of_extreme_batches(const Variant& variant) {
+    std::string out;
+    Random random(12);
+    for (const Choice& choice : variant.choices)
+      for (Asked asked : extremes()) {
+        asked.batch = 3;
+        Product product(run_, operation_called("matmul_batch"), asked, random);
+        const auto wrong = wrong_by(variant, choice, choice.defaults(), product, false);
+        if (!wrong || !wrong->empty())
+          out += to_string(choice.tuning) + ": " + to_string(asked) + ": " + wrong.value_or("refused") + "\n";
+      }
+    return out;
+  }
+
+  // `compute`: a group of arguments, all of one kind.
+  template <class Compute>
+  std::string wrong_of_extreme_groups(const Compute& compute) {
+    std::string out;
+    Random random(13);
+    for (const Asked& asked : extremes()) {
+      std::deque<Product> products;
+      std::vector<Arguments> entries;
+      for (const std::int64_t more : {0, 5, 60}) {
+        Asked one = asked;
+        one.m += more, one.k += 2 * more;
+        entries.push_back(products.emplace_back(run_, operation_called("matmul"), one, random).arguments());
+        products.back().poison();
+      }
+      compute(entries);
+      backend_->synchronize(run_);
+      for (Product& product : products)
+        if (const std::string wrong = product.wrong(); !wrong.empty())
+          out += to_string(product.asked()) + ": " + wrong + "\n";
+    }
+    return out;
+  }
+
+  static std::vector<Asked> extremes() {
+    struct Scales {
+      double alpha, a, b;
+    };
+    std::vector<Asked> out;
+    for (const auto& [element, result] : {std::pair{Element::bf16, Element::f32},
+                                          {Element::bf16, Element::bf16},
+                                          {Element::f16, Element::f32},
+                                          {Element::e4m3, Element::bf16},
+                                          {Element::i8, Element::f32},
+                                          {Element::f32, Element::f32}})
+      for (const Scales& scales :
+           {Scales{1, 0x1p-100, 0x1p100}, {1, 0x1p100, 0x1p-100}, {0x1p-100, 0x1p-60, 0x1p120}})
+        for (const bool for_all : {false, true}) {
+          Asked asked{.a = element, .b = element, .c = result, .m = 131, .n = 72, .k = 70, .most = 4};
+          asked.alpha = scales.alpha;
+          asked.scale_a = asked.scale_b = true;
+          asked.scale_a_for_all = asked.scale_b_for_all = for_all;
+          asked.scales_a = scales.a, asked.scales_b = scales.b;
+          asked.tf32 = element == Element::f32;
+          out.push_back(asked);
+        }
+    return out;
   }
 
   static constexpr Element elements[] = {Element::bf16, Element::f16, Element::e4m3,
@@ -134,6 +198,38 @@ TEST_F(Many, BatchesAreRightOnAGpu) {
   const Variant* const cluster = variant_called("matmul_batch", "cluster", Where::cuda);
   ASSERT_NE(cluster, nullptr);
   try_batches(*cluster, 6);
+}
+
+TEST_F(Many, BatchesOfExtremeScalesAreRightOnTheProcessors) {
+  take(Where::cpu);
+  if (IsSkipped()) return;
+  EXPECT_EQ(wrong_of_extreme_batches(*variant_called("matmul_batch", "naive", Where::cpu)), "");
+}
+
+TEST_F(Many, GroupsOfExtremeScalesAreRightOnTheProcessors) {
+  take(Where::cpu);
+  if (IsSkipped()) return;
+  EXPECT_EQ(wrong_of_extreme_groups([](const std::vector<Arguments>& entries) {
+              matmul_batch::compute_on_processors(entries, 2);
+            }),
+            "");
+}
+
+TEST_F(Many, ExtremeScalesAreRightOnAGpu) {
+  take(Where::cuda);
+  if (IsSkipped()) return;
+  const Variant* const cluster = variant_called("matmul_batch", "cluster", Where::cuda);
+  if (cluster == nullptr) GTEST_SKIP() << "this build has no code for Hopper";
+  if (const Reason reason = cluster->needs(device_)) GTEST_SKIP() << *reason;
+  EXPECT_EQ(wrong_of_extreme_batches(*cluster), "");
+  const matmul_batch::GroupKernel& kernel = *matmul_batch::group_kernel();
+  EXPECT_EQ(wrong_of_extreme_groups([&](const std::vector<Arguments>& entries) {
+              const Workspace workspace(run_, kernel.workspace_bytes(entries));
+              workspace.lend(run_);
+              kernel.run(entries, run_);
+              backend_->synchronize(run_);
+            }),
+            "");
 }
 
 TEST_F(Many, GroupsAreRightOnAGpu) {

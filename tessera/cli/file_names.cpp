@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/cli/file_names.hpp"
+#include <glob.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include "tessera/core/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr const char *name_field = "{name}", *index_field = "{index}";
+
+bool has(const std::string& pattern, const std::string& field) {
+  return pattern.find(field) != std::string::npos;
+}
+
+std::string replaced(std::string text, const std::string& field, const std::string& value) {
+  for (std::size_t at = text.find(field); at != std::string::npos; at = text.find(field, at + value.size()))
+    text.replace(at, field.size(), value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> several(const std::string& word) {
+  std::vector<std::string> out;
+  if (word.starts_with('@')) {
+    std::ifstream list(word.substr(1));
+    if (!list) throw Error(word.substr(1) + ": cannot be read");
+    for (std::string line; std::getline(list, line);) {
+      if (line.ends_with('\r')) line.pop_back();  // of a list written on Windows
+      if (!line.empty()) out.push_back(line);
+    }
+    if (out.empty()) throw Error(word.substr(1) + ": names no file");
+    return out;
+  }
+  if (word.find_first_of("*?[") == std::string::npos || std::filesystem::exists(word)) return out;
+  glob_t found = {};
+  if (::glob(word.c_str(), 0, nullptr, &found) == 0)
+    out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (out.empty()) throw Error("'" + word + "' means no file");
+  return out;
+}
+
+// A field is what stands between braces; one brace alone is a letter of the name.
+void demand_known_fields(const std::string& pattern) {
+  for (std::size_t end = 0, at = 0; (at = pattern.find('{', end)) != std::string::npos; end = at + 1) {
+    const std::size_t last = pattern.find_first_of("{}/", at + 1);
+    if (last == std::string::npos || pattern[last] != '}') continue;
+    const std::string field = pattern.substr(at, last + 1 - at);
+    if (field != name_field && field != index_field)
+      throw Error("-o " + pattern + ": " + field + " is no field; there are " + name_field + " and " +
+                  index_field);
+  }
+}
+
+std::string named_after(const std::string& pattern, const std::string& input) {
+  return replaced(pattern, name_field, std::filesystem::path(input).stem().string());
+}
+
+std::string name_for(const std::string& pattern, const std::string& input, std::size_t index) {
+  if (!has(pattern, name_field) && !has_index(pattern))
+    throw Error("-o " + pattern + " would be written for every file; put {name} or {index} into it");
+  return named_after(replaced(pattern, index_field, std::to_string(index)), input);
+}
+
+bool has_index(const std::string& pattern) { return has(pattern, index_field); }
+
+std::string numbered(const std::string& pattern, std::int64_t index, std::int64_t count) {
+  std::string digits = std::to_string(index);
+  digits.insert(0, std::to_string(count - 1).size() - digits.size(), '0');
+  return replaced(pattern, index_field, digits);
+}
+
+void demand_apart(const std::vector<std::string>& inputs,
+                  const std::vector<std::vector<std::string>>& outputs) {
+  const auto place = [](const std::string& path) {
+    std::error_code none;
+    const auto real = std::filesystem::weakly_canonical(path, none);
+    return none ? path : real.string();
+  };
+  std::map<std::string, std::size_t> read, written;
+  for (std::size_t i = 0; i < inputs.size(); ++i) read.emplace(place(inputs[i]), i);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (const std::string& output : outputs[i]) {
+      const std::string at = place(output);
+      if (const auto other = read.find(at); other != read.end() && other->second != i)
+        throw Error(output + ", made from " + inputs[i] + ", is one of the files to be read");
+      if (const auto [other, fresh] = written.emplace(at, i); !fresh)
+        throw Error(inputs[other->second] + " and " + inputs[i] + " would both be written to " + output +
+                    "; {index} in -o tells them apart");
+    }
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of files as one types them: patterns and lists that mean several, {name} and {index} for what is
+// written.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+// The files that a word means: "photos/*.jpg", or "@list" for a file of names; nothing: it is the file's own
+// name.
+std::vector<std::string> several(const std::string& word);
+
+// Throws Error where the name of an output has a field in braces that is neither {name} nor {index}.
+void demand_known_fields(const std::string& pattern);
+// "out/{name}.png" for "in/cat.jpg": "out/cat.png". {index} stays.
+std::string named_after(const std::string& pattern, const std::string& input);
+// The same with {index} for one of several. Throws Error where the pattern would not tell files apart.
+std::string name_for(const std::string& pattern, const std::string& input, std::size_t index);
+
+bool has_index(const std::string& pattern);
+// {index} as a number of `count`, all of one length so that they sort.
+std::string numbered(const std::string& pattern, std::int64_t index, std::int64_t count);
+
+// Throws Error where one of several would be written over another, or over an input that is not its own.
+void demand_apart(const std::vector<std::string>& inputs,
+                  const std::vector<std::vector<std::string>>& outputs);
+
+}  // namespace tessera::cli
