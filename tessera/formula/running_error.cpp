@@ -79,6 +79,8 @@ double of_one(Op op, Running a, double value) {
     case Op::ceil:
     case Op::trunc:
     case Op::round:
+      // Among numbers that are whole themselves a sum with the error is rounded, too.
+      return a.error > 0 && std::fabs(a.value) >= 0x1p51 ? std::ceil(a.error) : moved;
     case Op::sign:
     case Op::logic_not:
       return moved;

@@ -105,6 +105,55 @@ Answer of_scaled(const Integrand& f, const Range& range, const Tolerance& tolera
   return out;
 }
 
+// f at these distances from an end, or so far out.
+struct Beyond {
+  static constexpr std::size_t count = 9;
+  double x[count], away[count], y[count];
+};
+
+// Whether |f| goes on growing like the inverse distance, or more, to the last numbers. Its coefficient may be
+// so small that no sum of its points shows it: 1+1e-24/x. `inside`: 0 lies within the range.
+bool diverges_at(const Integrand& f, const Range& range, int side, bool inside) {
+  const double end = inside ? 0 : side == 0 ? range.lower : range.upper, into = side == 0 ? 1 : -1;
+  // Far out a callable's digits are not known.
+  if (!f.errors || (!std::isinf(end) && end != 0 && !f.knows[side])) return false;
+  Beyond at;
+  double distance[Beyond::count];
+  for (std::size_t i = 0; i < Beyond::count; ++i) {
+    // Far out a small coefficient needs numbers below those of the distances.
+    const double outermost = std::isinf(end) ? 250 : 300, d = std::pow(10, outermost - 20.0 * double(i));
+    at.away[i] = std::isinf(end) ? d : 1 / d;
+    at.x[i] = std::isinf(end) ? -into * d : end + into / d;
+    distance[i] = inside || std::isinf(end) ? range.distance(at.x[i]) : into / d;
+  }
+  constexpr double none = 1e-200;
+  f.values({at.x, 1}, {distance, 1}, {at.y, 1});
+  if (!(std::fabs(at.y[0]) * at.away[0] > none) || !std::isfinite(at.y[0])) return false;
+  f.values(at.x, distance, at.y);
+  double error[Beyond::count] = {};
+  f.errors(at.x, distance, error);
+  double before = infinity;
+  for (std::size_t i = 0; i < Beyond::count; ++i) {  // from the outermost one inwards
+    const double term = std::fabs(at.y[i]) * at.away[i];
+    if (!std::isfinite(term) || !(term <= before * (1 + 1e-6)) || !(error[i] <= std::fabs(at.y[i]) / 8))
+      return false;
+    before = term;
+  }
+  return before > 0;
+}
+
+void look_for_divergence(Answer& answer, const Integrand& f, const Range& range) {
+  for (const int side : {0, 1})
+    for (const bool inside : {false, true}) {
+      if (inside && !(range.lower < 0 && 0 < range.upper)) continue;
+      if (!answer.converged() || !diverges_at(f, range, side, inside)) continue;
+      answer.value = nothing;
+      answer.truncation = infinity;
+      answer.reason = Reason::diverges;
+      answer.where = inside ? 0 : side == 0 ? range.lower : range.upper;
+    }
+}
+
 Answer with_first(Answer answer, const Answer& first) {
   answer.evaluations += first.evaluations;
   return answer;
@@ -149,6 +198,7 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
   constexpr double harmless = 0x1p400;  // what may be squared and added
   if (!out.converged() && chooser.largest() > harmless && out.evaluations <= limits.evaluations / 2)
     out = with_first(of_scaled(f, range, tolerance, limits, points, std::ilogb(chooser.largest())), out);
+  if (!range.single()) look_for_divergence(out, f, range);
   judge_size(out);
   return out;
 }

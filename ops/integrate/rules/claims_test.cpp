@@ -2,7 +2,9 @@
 // What must never be claimed: an infinite value, nothing where f has no value, more evaluations than were
 // allowed, digits that a formula lost far out; and what must not be blamed although it is harmless.
 #include <gtest/gtest.h>
+#include <fmt/format.h>
 #include <numbers>
+#include <random>
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
@@ -35,6 +37,30 @@ TEST(Claims, NothingConvergesToInfinity) {
     EXPECT_EQ(answer.truncation, infinity) << rule;
   }
   EXPECT_FALSE(over("1e-200*x", {{0, 1e200}, {0, 1e200}}).converged());
+}
+
+// However small the coefficient of what grows like the inverse distance: no integral has it.
+TEST(Claims, DivergenceWithASmallCoefficientIsNotOverlooked) {
+  std::mt19937_64 random(4);
+  const auto between = [&](double a, double b) {
+    return std::uniform_real_distribution<double>(a, b)(random);
+  };
+  for (int n = 0; n < 8; ++n) {
+    const double c = std::pow(10, between(-60, -20)), to = between(0.5, 3);
+    const std::string at_zero[] = {fmt::format("1+{:.3g}/x", c), fmt::format("cos(x)-{:.3g}/sinh(x)", c),
+                                   fmt::format("1+{:.3g}*abs(x)^(-{:.3g})", c, between(1, 1.9))};
+    for (const std::string& text : at_zero) {
+      EXPECT_EQ(integral(text, {0, to}).reason, Reason::diverges) << text;
+      EXPECT_EQ(integral(text, {-to, 0}).reason, Reason::diverges) << text;
+    }
+    const std::string tail = fmt::format("exp(-x)+{:.3g}/(1+x)", c);
+    EXPECT_EQ(integral(tail, {0, infinity}).reason, Reason::diverges) << tail;
+    const double power = between(0.1, 0.99);
+    const std::string finite = fmt::format("1+{:.3g}*x^(-{:.3g})", c, power);
+    const Answer answer = integral(finite, {0, to});
+    EXPECT_TRUE(answer.converged()) << finite << ": " << words(answer);
+    EXPECT_NEAR(answer.value, to, 1e-9) << finite;
+  }
 }
 
 TEST(Claims, LargeHeightsWithAnIntegralHaveIt) {

@@ -15,7 +15,7 @@ namespace {
 using formula::Node;
 using formula::Op;
 
-constexpr std::size_t most_work = 4'000'000, most_breaks = 64;
+constexpr std::size_t most_work = 4'000'000;
 
 bool whole(const Node& node) { return node.op == Op::number && node.value == std::trunc(node.value); }
 
@@ -237,7 +237,12 @@ Features Finder::run(const Range& range) {
     else if (changes[k].size() <= most_breaks)
       for (const Place& p : changes[k]) out.breaks.push_back(place_of(p));
   for (std::size_t k = 0; k < watched_.size(); ++k) choose(turns(x, sums[k], k), x, out);
-  if (!alone_) add_beside(x, out);
+  constexpr std::size_t most_looked_beside = 16;
+  std::vector<double> known = out.centres;
+  known.insert(known.end(), out.breaks.begin(), out.breaks.end());
+  if (!alone_ && known.size() <= most_looked_beside) add_beside(known, x, out);
+  for (std::size_t k = 0; k < watched_.size() && alone_; ++k)
+    if (watched_[k].kind == Kind::jump) look_for_teeth(changes[k], x, out);
   for (std::vector<double>* list : {&out.breaks, &out.centres}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());

@@ -40,6 +40,8 @@ struct Place {
   enum class What { change, largest, smallest } what = What::change;
 };
 
+inline constexpr std::size_t most_breaks = 64;  // more: it swings, and is not cut
+
 class Finder {
  public:
   Finder(const formula::Tree& tree, const std::string& variable);
@@ -59,7 +61,9 @@ class Finder {
   double needle_at(const Place& p, double x) const;
   void choose(std::vector<Place> found_places, const std::vector<double>& x, Features& out);
   void finish(Features& out) const;
-  void add_beside(const std::vector<double>& x, Features& out) const;
+  bool add_beside(const std::vector<double>& places, const std::vector<double>& x, Features& out) const;
+  bool add_on_side(double place, double limit, Features& out) const;
+  void look_for_teeth(const std::vector<Place>& jumps, const std::vector<double>& x, Features& out) const;
   double value(const Watched& w, const std::vector<double>& values) const;
   double locate(const Watched& w, double from, double to, double before) const;
   double turn(const Watched& w, double from, double to, bool largest) const;

@@ -78,38 +78,60 @@ void Finder::choose(std::vector<Place> found_places, const std::vector<double>& 
     if (i % stride != 0) look_at(i);
 }
 
-// abs(x-0.3)<1e-4 is true between two probes, but the text tells 0.3: from there on it is looked for with
-// steps that grow. Of one variable f itself shows it.
-void Finder::add_beside(const std::vector<double>& x, Features& out) const {
-  constexpr std::size_t most_places = 16;
-  constexpr double step = 4, nearest = 1e-14;
-  std::vector<double> places = out.centres, values;
-  places.insert(places.end(), out.breaks.begin(), out.breaks.end());
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  if (places.size() > most_places) return;
+// From the place to the next probe by steps that grow: where something changes that was the same at both, it
+// breaks, too. Whether f itself changes so near to the place that no probe shows it.
+bool Finder::add_on_side(double place, double limit, Features& out) const {
+  constexpr double step = 4, nearest = 1e-14, near = 0.02;
+  double from = place, beside = nothing;
+  const double far = root(limit);
+  bool narrow = false;
+  std::vector<double> last(watched_.size(), nothing), values;
+  for (double away = nearest; from != limit; away *= step) {
+    const double to = away < 1 ? place + away * (limit - place) : limit;
+    if (to == from) continue;
+    compute(to, values);
+    if (std::isnan(beside)) beside = values.back();
+    narrow = narrow || (away < near && std::fabs(values.back() - beside) > 0.5 * std::fabs(far - beside));
+    for (std::size_t k = 0; k < watched_.size(); ++k) {
+      const Watched& w = watched_[k];
+      const double now = value(w, values);
+      if (w.kind > Kind::inner && differ(w.kind, last[k], now)) {
+        out.breaks.push_back(from < to ? locate(w, from, to, last[k]) : locate(w, to, from, now));
+        narrow = narrow || away < near;
+      }
+      last[k] = now;
+    }
+    from = to;
+  }
+  return narrow;
+}
+
+// abs(x-0.3)<1e-4 is true between two probes, but the text tells 0.3.
+bool Finder::add_beside(const std::vector<double>& places, const std::vector<double>& x,
+                        Features& out) const {
+  bool narrow = false;
   for (const double place : places) {
     const auto above = std::upper_bound(x.begin(), x.end(), place),
                below = std::lower_bound(x.begin(), x.end(), place);
     if (above == x.end() || below == x.begin()) continue;
-    for (const double limit : {*(below - 1), *above}) {
-      double from = place;
-      std::vector<double> last(watched_.size(), nothing);
-      for (double away = nearest; from != limit; away *= step) {
-        const double to = away < 1 ? place + away * (limit - place) : limit;
-        if (to == from) continue;
-        compute(to, values);
-        for (std::size_t k = 0; k < watched_.size(); ++k) {
-          const Watched& w = watched_[k];
-          const double now = value(w, values);
-          if (w.kind > Kind::inner && differ(w.kind, last[k], now))
-            out.breaks.push_back(from < to ? locate(w, from, to, last[k]) : locate(w, to, from, now));
-          last[k] = now;
-        }
-        from = to;
-      }
-    }
+    for (const double limit : {*(below - 1), *above}) narrow = add_on_side(place, limit, out) || narrow;
   }
+  return narrow;
+}
+
+// What begins or ends with each jump of fmod or floor may be over at once. More jumps than can be cut at are
+// judged by some of them.
+void Finder::look_for_teeth(const std::vector<Place>& jumps, const std::vector<double>& x,
+                            Features& out) const {
+  constexpr std::size_t looked_at = 8;
+  const std::size_t stride = jumps.size() <= most_breaks ? 1 : jumps.size() / looked_at;
+  std::vector<double> places;
+  for (std::size_t i = 0; i < jumps.size(); i += stride) places.push_back(place_of(jumps[i]));
+  Features beside;
+  if (!add_beside(places, x, beside)) return;
+  const bool all = stride == 1 && out.breaks.size() + beside.breaks.size() <= most_breaks;
+  if (all) out.breaks.insert(out.breaks.end(), beside.breaks.begin(), beside.breaks.end());
+  else out.crowded = true;
 }
 
 // Needles in step with the probes, or very many of them: others hide between these.
@@ -136,7 +158,7 @@ void Finder::finish(Features& out) const {
   if (out.needles.size() <= most_needles && close <= most_close) return;
   out.needles.clear();
   out.widths.clear();
-  out.crowded = !visible;
+  out.crowded = out.crowded || !visible;
 }
 
 }  // namespace tessera::quadrature

@@ -2,6 +2,7 @@
 // Narrow peaks that no probe meets, but that the formula's text shows.
 #include <gtest/gtest.h>
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/by_name.hpp"
@@ -53,6 +54,35 @@ TEST(Hidden, NothingIsClaimedOfMoreThanCanBeLookedAt) {
   EXPECT_FALSE(integral("exp(-1e6*sin(x)^2)", {0, 1000}).converged());
   // Peaks that no rule can miss are no needles.
   EXPECT_TRUE(integral("exp(-100*sin(1e3*x)^2)", {0, 1}).converged());
+}
+
+// What begins at each jump and is over at once: few are cut out, of many nothing is claimed.
+TEST(Hidden, TeethBesideJumps) {
+  for (const char* shape : {"{0}<{1}", "max(0,1-{0}/{1})", "exp(-{0}/{1})", "{0}>{2}-{1}"})
+    for (const double period : {0.0625, 0.05, 0.01, 0.0017})
+      for (const double width : {1e-6, 3e-8}) {
+        const std::string rest = fmt::format("fmod(x,{})", period),
+                          text = fmt::format(fmt::runtime(shape), rest, width, period);
+        const double area = shape[0] == 'm' ? 0.5 : 1, exact = area * width * std::round(1 / period);
+        const Answer answer = integral(text.c_str(), {0, 1});
+        // 0.05 is rounded, and a jump with it: twenty times over.
+        EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - exact) <= 1e-7 * exact))
+            << text << ": " << answer.value << " for " << exact;
+        if (period < 0.02) continue;
+        EXPECT_NEAR(answer.value, exact, 2e-2 * exact) << text << ": " << words(answer);
+      }
+  EXPECT_TRUE(integral("floor(10*x)", {0, 1}).converged());
+  EXPECT_TRUE(integral("fmod(x,0.125)<0.03125", {0, 1}).converged());
+}
+
+// A sum of large numbers is rounded before its whole part is taken.
+TEST(Hidden, RoundingBeforeWholeParts) {
+  for (const char* text :
+       {"floor(x+1e16)-1e16", "trunc(x+3e16)-3e16", "round(x+9007199254740993)-9007199254740992"}) {
+    const Answer answer = integral(text, {0, 10});
+    EXPECT_FALSE(answer.converged()) << text << ": " << answer.value;
+    EXPECT_GE(answer.error(), 4) << text;
+  }
 }
 
 Answer over(const char* text, const std::vector<std::string>& variables, const Range& range = {0, 1}) {

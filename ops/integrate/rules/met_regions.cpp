@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "met_regions.hpp"
+#include "ops/integrate/rules/met_regions.hpp"
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a rule's points have met what a formula's text tells of. Rules agree about a needle that both miss;
 // points in it are the only evidence that the answer holds it.
-// Installed: for programs.
 #pragma once
 #include <atomic>
 #include <memory>
-#include "domain.hpp"
+#include "ops/integrate/rules/domain.hpp"
 
 namespace tessera::quadrature {
 
