@@ -39,6 +39,18 @@ endfunction()
 # For code made for one architecture: a spilled register, or an array in local memory, ends the build.
 set(TESSERA_NO_SPILLS -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
 
+# The same for plain CUDA files with kernels of our own (a place 00 is others') where code is made for Hopper alone, as by
+# itself: what registers suffice for was found there. But for warp_tiles: three kernels of its sliced 64 × 64 tile, those that
+# read an operand along k, spill 36 to 96 bytes, and are the fastest for small products all the same.
+function(tessera_forbid_spills target file)
+  set(others ${CMAKE_CUDA_ARCHITECTURES})
+  list(FILTER others EXCLUDE REGEX "^90a|-virtual$")
+  if(NOT others AND file MATCHES "\\.cu$" AND NOT file MATCHES "_00_|gpu_11_warp_tiles")
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/${file} TARGET_DIRECTORY ${target}
+                                PROPERTIES COMPILE_OPTIONS ${TESSERA_NO_SPILLS})
+  endif()
+endfunction()
+
 # A library of its own for the files that need one architecture.
 function(tessera_add_architecture target architecture)
   if(ARGN)
@@ -101,6 +113,7 @@ function(tessera_add_operations target)
       list(APPEND sm90 ${PROJECT_SOURCE_DIR}/${file})
     elseif(file MATCHES "\\.cpp$" OR TESSERA_HAS_CUDA)
       target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${file})
+      tessera_forbid_spills(${target} ${file})
       if(file MATCHES "_source\\.cpp$")
         set_source_files_properties(${PROJECT_SOURCE_DIR}/${file} TARGET_DIRECTORY ${target}
                                     PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/texts)
