@@ -14,7 +14,8 @@ namespace {
 constexpr const char *all_segments = "segments behind the first", *all_numbers = "numbers of a sum";
 
 Segments segments_by(const std::map<std::string, std::string>& words) {
-  return segments_of(integration::sum_named(words.at("sum")), evaluate(words.at("strips")));
+  return segments_of(integration::sum_named(words.at("sum")), evaluate(words.at("strips")),
+                     words.at("abscissa") == "accumulated");
 }
 
 std::int64_t count_of_segments(const std::map<std::string, ArrayView>&, const Dims& dims,
@@ -131,14 +132,16 @@ Operation operation() {
 
 }  // namespace
 
-Segments segments_of(Sum sum, std::int64_t strips) {
-  constexpr std::int64_t least = 4096, most = 1 << 17;
+// Exact sums may be cut anywhere, but begin abscissae that are accumulated anew where their runs do.
+Segments segments_of(Sum sum, std::int64_t strips, bool accumulated) {
+  constexpr std::int64_t least = 4096, most = 1 << 17, most_exact = 1 << 15;
   if (!has_fixed_order(sum)) throw Error("--sum plain and kahan have no order that segments could keep");
   integration::Problem<double> p;
   p.sum = sum;
   p.strips = strips;
   std::int64_t each = p.runs(1).strips;
-  // Exact sums begin abscissae anew where their runs do.
+  if (sum == Sum::exact && !accumulated)
+    each = std::min(each, std::max(least, (strips + most_exact - 1) / most_exact));
   while (sum != Sum::exact && (each < least || each < (strips + most - 1) / most)) each *= 2;
   return {(strips + each - 1) / each, each};
 }

@@ -18,7 +18,7 @@ struct Segments {
 
 // How the strips of a sum in a fixed order are cut, whoever computes which segments. Throws Error for the
 // sums that have none.
-Segments segments_of(Sum sum, std::int64_t strips);
+Segments segments_of(Sum sum, std::int64_t strips, bool accumulated);
 
 // Numbers that tell a segment's sum: high and low; of an exact one, whole words of 64 bits, each as two of
 // 32, the lower bits first.
@@ -78,7 +78,7 @@ struct Problem : integration::Problem<T> {
     p.sum = setting.sum;
     p.accumulated = setting.accumulated;
     p.scale_terms = setting.scale_terms;
-    const Segments all = segments_of(p.sum, p.strips);
+    const Segments all = segments_of(p.sum, p.strips, p.accumulated);
     const ArrayView& sums = arguments.array("sums");
     p.each = all.strips;
     p.first = arguments.integer("first");

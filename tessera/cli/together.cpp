@@ -114,18 +114,22 @@ void declare(Words& words, TogetherOptions& options, bool in_parts) {
 }
 
 bool names_several(const std::string& device) {
-  return device == "all" || device.find(',') != std::string::npos || device.find('-') != std::string::npos;
+  const bool range = device.find('-') != std::string::npos && device.find('=') == std::string::npos;
+  return device == "all" || device.find(',') != std::string::npos || range;
 }
 
+// The list as one, for parts of a GPU lie one after another in it.
 std::vector<Device> computing_devices(const std::string& words) {
-  std::vector<Device> out;
+  std::string named;
+  const auto name = [&named](const std::string& item) { named += (named.empty() ? "" : ",") + item; };
   for (const std::string& item : split(words, ',')) {
-    std::vector<Device> more = devices_named(item);
-    if (item == "all") std::erase_if(more, [](const Device& device) { return device.where == Where::simt; });
-    out.insert(out.end(), more.begin(), more.end());
+    if (item != "all") name(item);
+    else
+      for (const Device& device : devices_named(item))
+        if (device.where != Where::simt) name(device.label());
   }
-  if (out.empty()) throw Error("no device is named in '" + words + "'");
-  return out;
+  if (named.empty()) throw Error("no device is named in '" + words + "'");
+  return devices_named(named);
 }
 
 std::int64_t bytes_named(const std::string& flag, const std::string& word) {

@@ -213,20 +213,59 @@ std::int64_t least_bytes(const Division& division, const Arguments& arguments, c
          static_cast<std::int64_t>(Plan::ahead) * bytes_of_slices(division.reads(tile), arguments);
 }
 
+namespace {
+
+// Kernels work in blocks of their own, and shares that end within one cost as much as whole ones: cuts lie further
+// apart where the shares are so long that this makes none unfair.
+std::int64_t coarse_granule(std::span<const Interval> shares, std::int64_t granule) {
+  constexpr std::int64_t block = 128, enough = 32;
+  std::int64_t least = block * enough;
+  for (const Interval& rows : shares)
+    if (!rows.empty()) least = std::min(least, rows.size());
+  std::int64_t out = granule;
+  while (out < block && 2 * out * enough <= least) out *= 2;
+  return out;
+}
+
+double mean_of(const std::vector<Device*>& devices, double Device::*what) {
+  double sum = 0;
+  for (const Device* device : devices) sum += device->*what;
+  return sum / static_cast<double>(devices.size());
+}
+
+}  // namespace
+
+void even_out(std::vector<Device>& devices) {
+  constexpr double nearly = 1.1;
+  std::map<std::string, std::vector<Device*>> kinds;
+  for (Device& device : devices) kinds[device.kind].push_back(&device);
+  for (const auto& [kind, like] : kinds) {
+    const auto [least, most] = std::ranges::minmax(like, {}, &Device::flops_per_second);
+    if (!(most->flops_per_second <= nearly * least->flops_per_second)) continue;
+    for (double Device::*const what :
+         {&Device::flops_per_second, &Device::bytes_in_per_second, &Device::bytes_out_per_second}) {
+      const double mean = mean_of(like, what);
+      for (Device* device : like) device->*what = mean;
+    }
+    for (Device* device : like) device->flops_of_tiles = like.front()->flops_of_tiles;
+  }
+}
+
 std::vector<Interval> rows_by_speed(const Division& division, const Arguments& arguments,
                                     const std::vector<Device>& devices) {
   const Tile whole = division.whole();
-  return split_by_time(
-      division.rows, division.row_granule, devices.size(), [&](std::size_t d, std::int64_t rows) {
-        const Device& device = devices[d];
-        if (rows == 0) return 0.0;
-        const Tile tile{{0, rows}, whole.cols, whole.depth};
-        const double compute = division.flops(tile) / device.flops_per_second;
-        if (!device.copies()) return compute;
-        const auto in = static_cast<double>(bytes_of_slices(division.reads(tile), arguments));
-        const auto out = static_cast<double>(bytes_of_slices(division.writes(tile), arguments));
-        return std::max({compute, in / device.bytes_in_per_second, out / device.bytes_out_per_second});
-      });
+  const Seconds seconds = [&](std::size_t d, std::int64_t rows) {
+    const Device& device = devices[d];
+    if (rows == 0) return 0.0;
+    const Tile tile{{0, rows}, whole.cols, whole.depth};
+    const double compute = division.flops(tile) / device.flops_per_second;
+    if (!device.copies()) return compute;
+    const auto in = static_cast<double>(bytes_of_slices(division.reads(tile), arguments));
+    const auto out = static_cast<double>(bytes_of_slices(division.writes(tile), arguments));
+    return std::max({compute, in / device.bytes_in_per_second, out / device.bytes_out_per_second});
+  };
+  const auto fine = split_by_time(division.rows, division.row_granule, devices.size(), seconds);
+  return split_by_time(division.rows, coarse_granule(fine, division.row_granule), devices.size(), seconds);
 }
 
 namespace {

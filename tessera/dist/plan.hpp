@@ -83,6 +83,9 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
 std::vector<Interval> rows_by_speed(const Division& division, const Arguments& arguments,
                                     const std::vector<Device>& devices);
 
+// A short trial tells devices of one kind apart by chance: those that it finds nearly alike get the same speeds.
+void even_out(std::vector<Device>& devices);
+
 // What a device needs at the least: the inputs of `ahead` steps, and two tiles.
 std::int64_t least_bytes(const Division& division, const Arguments& arguments, const Manner& manner);
 

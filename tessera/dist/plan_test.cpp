@@ -197,6 +197,28 @@ TEST(Plan, UnlikeDevicesFinishTogether) {
   }
 }
 
+// A trial's chance must not cut a large product beside the block that both would compute whole.
+TEST(Plan, LikeDevicesShareEquallyThoughATrialTellsThemApart) {
+  const Product product(Element::f32, 16384, 16384, 16384);
+  std::vector<Device> devices = peers(2, h200_f32);
+  devices[0].flops_per_second *= 0.95;
+  devices[1].bytes_in_per_second *= 0.9;
+  even_out(devices);
+  EXPECT_DOUBLE_EQ(devices[0].flops_per_second, 0.975 * h200_f32);
+  EXPECT_EQ(devices[0].flops_per_second, devices[1].flops_per_second);
+  EXPECT_EQ(devices[0].bytes_in_per_second, devices[1].bytes_in_per_second);
+  EXPECT_EQ(rows_by_speed(product.division, product.arguments, devices)[0].last, 8192);
+  // Another kind, and one that is throttled, keep what they showed.
+  devices[0].flops_per_second = 0.5 * h200_f32;
+  devices.push_back(gpu(0.97 * h200_f32));
+  devices[2].kind = "another";
+  even_out(devices);
+  EXPECT_EQ(devices[0].flops_per_second, 0.5 * h200_f32);
+  EXPECT_EQ(devices[2].flops_per_second, 0.97 * h200_f32);
+  for (const Interval& rows : rows_by_speed(product.division, product.arguments, devices))
+    EXPECT_EQ(rows.last % 128, 0) << rows.last;
+}
+
 TEST(Plan, WhatIsHeldIsFinishedInLongSteps) {
   const Product product(Element::f64, 8192, 8192, 8192);
   const auto count = [&](const Plan& plan) { return plan.parts[0].steps.size(); };

@@ -59,6 +59,19 @@ Together Attempts::once() {
   return lost_.empty() ? Crew(*operation_, *host_, division_, *spread_).work() : with_those_left();
 }
 
+// A GPU that a kernel's fault has left unusable may take all others of the process with it: processes of their own
+// are out of its reach.
+Together Attempts::work_of(Spread rest) const {
+  try {
+    return Crew(*operation_, *host_, division_, rest).work();
+  } catch (const Error& error) {
+    const auto has_lanes = [](const Device& device) { return find_lanes(device.where) != nullptr; };
+    if (error.kind() == Error::Kind::user || !std::ranges::all_of(rest.devices, has_lanes)) throw;
+    rest.protect = true;
+    return Crew(*operation_, *host_, division_, rest).work();
+  }
+}
+
 // Once for all calls; workers have arrays of their own.
 void Attempts::pin() {
   const auto copies = [](const Device& device) { return find_lanes(device.where) != nullptr; };
@@ -77,7 +90,7 @@ Together Attempts::with_those_left() const {
     if (d < spread_->split.shares.size()) rest.split.shares.push_back(spread_->split.shares[d]);
   }
   if (std::ranges::all_of(rest.split.shares, [](double share) { return share == 0; })) rest.split = {};
-  Together out = Crew(*operation_, *host_, division_, rest).work();
+  Together out = work_of(std::move(rest));
   for (const auto& [d, why] : lost_) {
     out.shares.insert(out.shares.begin() + static_cast<std::ptrdiff_t>(d),
                       {.plan = choose_on(spread_->devices[d], *operation_, *host_, spread_->request), .lost = why});

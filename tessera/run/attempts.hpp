@@ -19,6 +19,7 @@ class Attempts {
  private:
   Together once();
   Together with_those_left() const;
+  Together work_of(Spread rest) const;
   void pin();
 
   const Operation* operation_;

@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a device's memory must hold of them, where copies hide behind computing.
-constexpr std::int64_t tiles_at_a_time = 2;
+// What a device's memory must hold of them, where copies hide behind computing: two, and gaps between their inputs.
+constexpr std::int64_t tiles_at_a_time = 3;
 
 dist::Tiling tiling_of(const Division& division, const Spread& spread) {
   // Where it is settled who does what, only the lost share of a device that fails depends on their number.
@@ -35,6 +35,17 @@ std::string text_of(const Plan& plan) {
   return plan.variant->ladder + "/" + plan.variant->name + " " + to_string(plan.tuning) + " on " +
          plan.device.name;
 }
+
+// Of a device that failed before its first tile.
+class NoHand final : public Hand {
+ public:
+  explicit NoHand(std::exception_ptr why) : why_(std::move(why)) {}
+
+ private:
+  std::vector<dist::Span> compute(const Tile&) override { std::rethrow_exception(why_); }
+
+  std::exception_ptr why_;
+};
 
 }  // namespace
 
@@ -126,18 +137,25 @@ void Crew::make_hands() {
     if (shared_)
       hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults, spread_->limit_seconds,
                                                 spread_->protect));
-    else hands_.push_back(hand_here(plan));
+    else try {
+        hands_.push_back(hand_here(plan));
+      } catch (const Error&) {
+        hands_.push_back(std::make_unique<NoHand>(std::current_exception()));
+      }
   }
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
 }
 
 std::unique_ptr<Hand> Crew::hand_here(const Plan& plan) const {
   LaneMaker* const lanes = find_lanes(plan.device.where);
-  if (lanes == nullptr || spread_->whole || HandOnLanes::refuses(*operation_, *host_, *division_, plan))
+  if (lanes == nullptr || spread_->whole || tiles_.empty() || HandOnLanes::refuses(*operation_, *host_, *division_, plan))
     return std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request);
   const std::int64_t memory = usable_memory(plan.device, spread_->devices, spread_->memory_bytes);
+  const Tile& largest = *std::ranges::max_element(tiles_, {}, [&](const Tile& tile) {
+    return dist::bytes_of(*division_, *host_, tile);
+  });
   return std::make_unique<HandOnLanes>(*operation_, *host_, *division_, plan, spread_->request,
-                                       lanes->open(plan.device), memory);
+                                       lanes->open(plan.device), memory, largest);
 }
 
 double Crew::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/hand_on_lanes.hpp"
+#include <algorithm>
 
 namespace tessera {
+namespace {
+
+// Of all that the tiles read, in pieces whose rows are aligned.
+std::int64_t bytes_of_inputs(const Arguments& host, const Division& division) {
+  std::int64_t out = 0;
+  for (const Slice& slice : division.reads(division.whole()))
+    out += static_cast<std::int64_t>(bytes_of(slice, host.array(slice.array)));
+  constexpr std::int64_t aligning = 1 << 20;
+  return out + out / 16 + aligning;
+}
+
+}  // namespace
 
 Reason HandOnLanes::refuses(const Operation& operation, const Arguments& host, const Division& division,
                             const Plan& plan) {
@@ -12,17 +25,39 @@ Reason HandOnLanes::refuses(const Operation& operation, const Arguments& host, c
 }
 
 HandOnLanes::HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
-                         Request request, std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes)
+                         Request request, std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest)
     : operation_(&operation),
       host_(&host),
       division_(&division),
       plan_(std::move(plan)),
       request_(std::move(request)),
       lanes_(std::move(lanes)),
-      pieces_(*lanes_, memory_bytes),
       downloads_(*lanes_) {
+  std::int64_t left = memory_bytes;
+  for (Turn& turn : turns_) {
+    lay_out_writes(turn, largest);
+    left -= static_cast<std::int64_t>(turn.memory->bytes());
+  }
+  pieces_.emplace(*lanes_, std::max<std::int64_t>(0, std::min(left, bytes_of_inputs(host, division))));
+  load(largest);
   lanes_->start_clock();
   started_ = Clock::now();
+}
+
+// Whatever lies in the memory: nobody looks at what comes out.
+void HandOnLanes::load(const Tile& tile) {
+  const LaneMemory& block = pieces_->block();
+  Turn& turn = turns_[0];
+  for (const Slice& slice : division_->reads(tile))
+    if (dist::packed(slice, host_->array(slice.array)).bytes() > static_cast<std::int64_t>(block.bytes())) return;
+  turn.step = ready_step(*operation_, *host_, *division_, tile, tile,
+                         [&](const Slice& slice, bool writes, std::size_t i) {
+                           const ArrayView& array = host_->array(slice.array);
+                           return writes ? dist::view_at(turn.places[i], slice, array, turn.memory->get())
+                                         : dist::view_at(dist::packed(slice, array), slice, array, block.get());
+                         });
+  enqueue_compute(turn);
+  lanes_->synchronize();
 }
 
 bool HandOnLanes::reached(const std::string& name) {
@@ -46,16 +81,14 @@ void HandOnLanes::lay_out_writes(Turn& turn, const Tile& tile) {
     bytes += (place.bytes() + alignment - 1) / alignment * alignment;
     turn.places.push_back(place);
   }
-  const auto had = turn.memory ? static_cast<std::int64_t>(turn.memory->bytes()) : 0;
-  if (turn.memory && had >= bytes) return;
-  pieces_.leave(bytes - had);
-  turn.memory.emplace(*lanes_, static_cast<std::size_t>(bytes));
+  if (!turn.memory || static_cast<std::int64_t>(turn.memory->bytes()) < bytes)
+    turn.memory.emplace(*lanes_, static_cast<std::size_t>(bytes));
 }
 
 ArrayView HandOnLanes::read_view(const Slice& slice, bool& fresh) {
   const ArrayView& array = host_->array(slice.array);
-  const KeptPiece& piece = pieces_.get(slice, array, reached(slice.array), begun_, finished_, fresh);
-  return dist::view_at(piece.place, slice, array, piece.memory->get());
+  const KeptPiece& piece = pieces_->get(slice, array, reached(slice.array), begun_, finished_, fresh);
+  return dist::view_at(piece.place, slice, array, piece.data);
 }
 
 void HandOnLanes::bring_in(Turn& turn, const Tile& tile) {

@@ -18,9 +18,10 @@ class HandOnLanes final : public Hand {
   static Reason refuses(const Operation& operation, const Arguments& host, const Division& division, const Plan& plan);
 
   // `plan` is for the whole; a part that it refuses is computed by what takes it. `memory_bytes`: the most to take of
-  // the device. All but plan, request and lanes must stay.
+  // the device. Its memory is taken here, and the code loaded that computes such a tile, which is the largest. All but
+  // plan, request and lanes must stay.
   HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan, Request request,
-              std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes);
+              std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest);
   ~HandOnLanes() override { settle(); }
   HandOnLanes(const HandOnLanes&) = delete;
   HandOnLanes& operator=(const HandOnLanes&) = delete;
@@ -47,6 +48,7 @@ class HandOnLanes final : public Hand {
 
   std::vector<dist::Span> compute(const Tile& tile) override;
   void lay_out_writes(Turn& turn, const Tile& tile);
+  void load(const Tile& tile);
   ArrayView read_view(const Slice& slice, bool& fresh);
   void bring_in(Turn& turn, const Tile& tile);
   void enqueue_compute(Turn& turn);
@@ -60,7 +62,7 @@ class HandOnLanes final : public Hand {
   std::unique_ptr<Lanes> lanes_;
   Clock::time_point started_;
   std::map<std::string, bool> reached_;  // by array: copies reach its host memory
-  KeptPieces pieces_;
+  std::optional<KeptPieces> pieces_;
   Downloads downloads_;
   std::array<Turn, turns> turns_;
   std::size_t begun_ = 0, finished_ = 0;

@@ -79,6 +79,8 @@ Overlapped::Overlapped(const Operation& operation, const Arguments& host, const 
   if (spread.pin) pinned_ = Pinned(host);
   describe_devices();
   for (std::size_t d = 0; d < devices_.size(); ++d) try_out(d);
+  share_links();
+  dist::even_out(devices_);
   make_engine();
   start_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -125,6 +127,18 @@ void Overlapped::try_out(std::size_t d) {
   dist::Device& device = devices_[d];
   for (const auto& [elements, flops] : device.flops_of_tiles)
     device.flops_per_second = elements == device.flops_of_tiles.begin()->first ? flops : std::max(device.flops_per_second, flops);
+}
+
+// Each was tried alone; what is named twice, whole or in parts, has one link for all.
+void Overlapped::share_links() {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const Device& device = lanes_[d]->device();
+    const auto sharing = static_cast<double>(std::ranges::count_if(spread_->devices, [&](const Device& one) {
+      return one.where == device.where && one.index == device.index;
+    }));
+    devices_[d].bytes_in_per_second /= sharing;
+    devices_[d].bytes_out_per_second /= sharing;
+  }
 }
 
 // The call's first steps in tiles of that side, as the device would do them alone.

@@ -34,6 +34,7 @@ class Overlapped {
   void describe_devices();
   void try_out(std::size_t device);
   void try_out(std::size_t device, std::int64_t side);
+  void share_links();
   void make_engine();
   dist::Plan plan_within(const std::vector<dist::Device>& devices) const;
   std::vector<Lanes*> lanes() const;
