@@ -33,10 +33,10 @@ tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/
 target_link_libraries(test_cli PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
 tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/checksums_test.cpp ops/matmul/tile_plan_test.cpp ops/matmul/tile_waves_test.cpp
-             ops/matmul/warp_layout_test.cpp ops/matmul/warp_plan_test.cpp)
+             ops/matmul/tile_parts_test.cpp ops/matmul/warp_layout_test.cpp ops/matmul/warp_plan_test.cpp)
 tessera_test(tensor_cores ops/matmul/mma_layout_test.cpp ops/matmul/mma_plan_test.cpp)
 # CUDA's kernels compiled as C++, with what stands for CUDA found first.
-tessera_test(tensor_kernel ops/matmul/mma_kernel_test.cpp ops/matmul/warp_kernel_test.cpp)
+tessera_test(tensor_kernel ops/matmul/mma_kernel_test.cpp ops/matmul/warp_kernel_test.cpp ops/matmul/tensor_pack_test.cpp)
 target_include_directories(test_tensor_kernel BEFORE PRIVATE emulated)
 target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
 tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/multiply_test.cpp ops/matmul/resident_test.cpp)

@@ -12,50 +12,6 @@
 namespace tessera::matmul {
 namespace {
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const LowProblem p = with_rows(LowProblem::of(arguments));
-  if (p.m == 0 || p.n == 0) return;
-  TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
-  const bool b_is_e5m2 = p.b.element == Element::e5m2;
-  switch (p.a.element) {
-    case Element::bf16:
-      return run_bf16(job, here);
-    case Element::f16:
-      return run_f16(job, here);
-    case Element::f32:
-      return run_tf32(job, here);
-    case Element::i8:
-      return run_i8(job, here);
-    case Element::e4m3:
-      return run_e4m3(job, b_is_e5m2, p.fast, here);
-    default:
-      return run_e5m2(job, b_is_e5m2, p.fast, here);
-  }
-}
-
-Choice with_tile(int tile) {
-  Choice out;
-  if (tile != 0) out.tuning = Tuning{{"tile", tile}};
-  out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
-                {.name = "group", .first = 0, .last = 64, .value = 0},
-                {.name = "strips", .first = 0, .last = 2, .value = 0}};
-  for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
-    out.run[element] = run;
-  out.refuses = tensor_refuses;
-  out.workspace_bytes = tensor_workspace;
-  return out;
-}
-
-Variant variant() {
-  Variant out;
-  out.idea = "tensor cores fed by the copy engine, blocks that stay, clusters that share; tile and splits by a model";
-  out.where = Where::cuda;
-  out.needs = needs_hopper;
-  // The model's choice first; then each tile, for those who look for themselves.
-  for (int tile = 0; tile <= tile_count; ++tile) out.choices.push_back(with_tile(tile));
-  return out;
-}
-
 // Which factors the tensor cores take across k.
 bool turns(Element element) {
   switch (element) {
@@ -70,6 +26,60 @@ bool turns(Element element) {
     default:
       return ptx::E4m3E4m3::turns;
   }
+}
+
+void launch_part(const LowProblem& p, TensorPart& part, Run& here) {
+  const bool b_is_e5m2 = p.b.element == Element::e5m2;
+  switch (p.a.element) {
+    case Element::bf16:
+      return run_bf16(part, here);
+    case Element::f16:
+      return run_f16(part, here);
+    case Element::f32:
+      return run_tf32(part, here);
+    case Element::i8:
+      return run_i8(part, here);
+    case Element::e4m3:
+      return run_e4m3(part, b_is_e5m2, p.fast, here);
+    default:
+      return run_e5m2(part, b_is_e5m2, p.fast, here);
+  }
+}
+
+void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const LowProblem p = with_rows(LowProblem::of(arguments));
+  if (p.m == 0 || p.n == 0) return;
+  TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
+  job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
+  const bool promotes = (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
+  run_parts(job, promotes ? TileShapes(promoted_shapes) : TileShapes(tile_shapes), turns(p.a.element), here,
+            [&](TensorPart& part) { launch_part(p, part, here); });
+}
+
+Choice with(const Tuning& fixed) {
+  Choice out;
+  out.tuning = fixed;
+  out.ranges = {{.name = "splits", .first = 0, .last = 16, .value = 0},
+                {.name = "group", .first = 0, .last = 64, .value = 0},
+                {.name = "strips", .first = 0, .last = 2, .value = 0}};
+  if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
+  for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
+    out.run[element] = run;
+  out.refuses = tensor_refuses;
+  out.workspace_bytes = tensor_workspace;
+  return out;
+}
+
+Variant variant() {
+  Variant out;
+  out.idea = "tensor cores fed by the copy engine, blocks that stay, clusters that share; tile and splits by a model";
+  out.where = Where::cuda;
+  out.needs = needs_hopper;
+  // The model's choice first; then each tile, for those who look for themselves; then cuts that the model would not make.
+  out.choices.push_back(with({}));
+  for (int tile = 1; tile <= tile_count; ++tile) out.choices.push_back(with({{"tile", tile}}));
+  out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
+  return out;
 }
 
 const Rung rung(variant());

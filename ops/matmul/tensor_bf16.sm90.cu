@@ -4,8 +4,8 @@
 
 namespace tessera::matmul {
 
-void run_bf16(TensorJob& job, Run& run) {
-  run_tiles<ptx::Bf16>(job, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, false, run);
+void run_bf16(TensorPart& part, Run& run) {
+  run_tiles<ptx::Bf16>(part, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, false, run);
 }
 
 }  // namespace tessera::matmul

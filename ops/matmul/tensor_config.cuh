@@ -51,6 +51,7 @@ struct TensorArgs {
   void* partial;           // sums of splits: tile after tile, a thread's `workers` apart
   std::uint32_t* arrived;  // of each tile, and from the end on of those who have seen that; 0 before and after
   bool all_at_work;        // each unit has a block of its own, all at the same time
+  bool beside = false;     // the kernel before makes another part of the same product: nothing it writes is read
 };
 
 // How a block makes tiles of C.

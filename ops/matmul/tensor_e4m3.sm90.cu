@@ -4,10 +4,10 @@
 
 namespace tessera::matmul {
 
-void run_e4m3(TensorJob& job, bool b_is_e5m2, bool fast, Run& run) {
+void run_e4m3(TensorPart& part, bool b_is_e5m2, bool fast, Run& run) {
   constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
-  if (b_is_e5m2) run_tiles<ptx::E4m3E5m2, true>(job, type, fast, run);
-  else run_tiles<ptx::E4m3E4m3, true>(job, type, fast, run);
+  if (b_is_e5m2) run_tiles<ptx::E4m3E5m2, true>(part, type, fast, run);
+  else run_tiles<ptx::E4m3E4m3, true>(part, type, fast, run);
 }
 
 }  // namespace tessera::matmul

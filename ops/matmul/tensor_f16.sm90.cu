@@ -4,8 +4,8 @@
 
 namespace tessera::matmul {
 
-void run_f16(TensorJob& job, Run& run) {
-  run_tiles<ptx::F16>(job, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, false, run);
+void run_f16(TensorPart& part, Run& run) {
+  run_tiles<ptx::F16>(part, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, false, run);
 }
 
 }  // namespace tessera::matmul

@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel serves a problem, and the launches that it takes. One translation unit for each type that multiplies.
+// Which kernel a launch takes. One translation unit for each type that multiplies.
 #pragma once
-#include <utility>
+#include <iterator>
 #include "tensor_launch.cuh"
 
 namespace tessera::matmul {
 
-struct TensorJob {
-  Factor a, b;
+// One launch: C's rows and columns that it makes, and the lines of A and B that they need.
+struct TensorPart {
+  Readable a, b;
   TensorArgs args;  // but for what the tile decides
-  TileWish wish;
+  TilePlan plan;
 };
-
-// Both factors as they lie where that can be, else packed into spare memory.
-template <class Kind>
-std::pair<Readable, Readable> read_factors(const TensorJob& job, bool turns, Run& run) {
-  char* const to_a = static_cast<char*>(run.workspace) + counter_bytes + partial_bytes;
-  char* const to_b = to_a + packed_bytes(job.a);
-  const auto stream = static_cast<cudaStream_t>(run.stream);
-  const auto packed = [](const Factor& f, const void* there) -> Readable {
-    return {{there, f.lines, f.k, packed_step(f)}, false};
-  };
-  const std::optional<Readable> a = readable(job.a, turns), b = readable(job.b, turns);
-  if (!a && !b) pack<Kind::bytes>({{job.a, to_a}, {job.b, to_b}}, stream);
-  else if (!a) pack<Kind::bytes>({{job.a, to_a}}, stream);
-  else if (!b) pack<Kind::bytes>({{job.b, to_b}}, stream);
-  return {a ? *a : packed(job.a, to_a), b ? *b : packed(job.b, to_b)};
-}
 
 inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
   args.order = plan.order;
@@ -38,11 +23,6 @@ inline void follow(const TilePlan& plan, TensorArgs& args, const Run& run) {
   args.together = plan.together;
   args.arrived = static_cast<std::uint32_t*>(run.workspace);
   args.partial = static_cast<char*>(run.workspace) + counter_bytes;
-}
-
-// How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
-inline double results_of(const TensorArgs& args) {
-  return std::max(1.0, static_cast<double>(size_of(args.out_element)) / 2) * (has_boxes(args) ? 1 : 2);
 }
 
 // The kernels of tile_shapes and promoted_shapes, in their order.
@@ -94,32 +74,23 @@ void launch_tile(TensorArgs& args, const Readable& a, const Readable& b, CUtenso
 
 // fast: where there is a kernel whose sums are not promoted, it may be taken.
 template <class Kind, bool promotes = false>
-void run_tiles(TensorJob& job, CUtensorMapDataType type, bool fast, Run& run) {
+void run_tiles(TensorPart& part, CUtensorMapDataType type, bool fast, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = read_factors<Kind>(job, Kind::turns, run);
-  TensorArgs& args = job.args;
-  const TileShapes shapes = promotes && !fast ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
-  const TilePlan plan = plan_tiles(shapes, args.m, args.n, job.a.k, 128 / Kind::bytes, run.device->processors,
-                                   a.turned || b.turned ? turning_tiles : all_tiles, job.wish, results_of(args));
-  follow(plan, args, run);
+  follow(part.plan, part.args, run);
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
                                         launch_tile<Kind, promotes, 4>};
   static_assert(std::size(launches) == tile_count);
-  launches[plan.tile](args, a, b, type, fast, run);
+  launches[part.plan.tile](part.args, part.a, part.b, type, fast, run);
 }
 
 // By what A and B hold. `tensor_<name>.sm90.cu` has each.
-void run_bf16(TensorJob& job, Run& run);
-void run_f16(TensorJob& job, Run& run);
-void run_tf32(TensorJob& job, Run& run);
-void run_i8(TensorJob& job, Run& run);
-void run_e4m3(TensorJob& job, bool b_is_e5m2, bool fast, Run& run);
-void run_e5m2(TensorJob& job, bool b_is_e5m2, bool fast, Run& run);
-
-// The steps that lead there, of bf16 and f16.
-enum class Step { one_warpgroup, warps_with_roles, blocks_that_stay };
-void run_step(TensorJob& job, Step step, bool f16, Run& run);
+void run_bf16(TensorPart& part, Run& run);
+void run_f16(TensorPart& part, Run& run);
+void run_tf32(TensorPart& part, Run& run);
+void run_i8(TensorPart& part, Run& run);
+void run_e4m3(TensorPart& part, bool b_is_e5m2, bool fast, Run& run);
+void run_e5m2(TensorPart& part, bool b_is_e5m2, bool fast, Run& run);
 
 }  // namespace tessera::matmul

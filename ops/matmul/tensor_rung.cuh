@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rungs that feed Hopper's tensor cores from shared memory have in common: from arguments to a job.
 #pragma once
-#include "tensor_run.cuh"
+#include "tensor_parts.cuh"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {

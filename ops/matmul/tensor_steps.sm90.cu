@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that lead to rung 16, on the same tiles of C: rungs 13 to 15.
 #include "tensor_alone.cuh"
-#include "tensor_run.cuh"
+#include "tensor_parts.cuh"
 
 namespace tessera::matmul {
 namespace {
@@ -25,7 +25,7 @@ TilePlan plan_of(const TileConfig& config, const TensorJob& job, int group) {
 template <class Kind>
 void run_kind(TensorJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const auto [a, b] = read_factors<Kind>(job, false, run);
+  const auto [a, b] = read_factors(job, false, run);
   constexpr int together = 16;
   follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job, step == Step::blocks_that_stay ? together : 0),
          job.args, run);

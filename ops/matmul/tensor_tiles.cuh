@@ -94,10 +94,11 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
 }
 
 // A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is called by one thread, before anything that the kernel before wrote may be read;
-// `copies(shared, rank)` by one, `multiplies(shared, consumer, rank)` by warpgroups.
+// `copies(shared, rank)` by one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began
+// when all that is read had been written, may still be at work.
 template <class C, class Begin, class Copies, class Multiplies>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
-                                              const Multiplies& multiplies, bool meets = false) {
+                                              const Multiplies& multiplies, bool meets = false, bool beside = false) {
   const TileShared<C> shared(raw);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 && !C::joined ? 0 : ptx::rank_in_cluster();
@@ -114,7 +115,7 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   if constexpr (C::cluster == 1) __syncthreads();
   else ptx::synchronize_cluster();
   // What follows touches the arrays; all before it may happen while the kernel before is still at work.
-  ptx::wait_for_kernel_before();
+  if (!beside) ptx::wait_for_kernel_before();
   ptx::let_next_kernel_start();
   if (group == 0) {
     ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
@@ -127,6 +128,8 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
   }
   // A block stays while the other one of its cluster may still tell it something.
   if (C::cluster > 1 || (C::joined && meets)) ptx::synchronize_cluster();
+  // Who waits for this kernel waits for the one before as well.
+  if (beside) ptx::wait_for_kernel_before();
 }
 
 template <class C>
@@ -141,7 +144,7 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) { consume<C>(args, shared, consumer, rank); },
-      args.together > 1);
+      args.together > 1, args.beside);
 }
 
 }  // namespace tessera::matmul

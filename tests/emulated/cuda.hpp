@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enough of CUDA for a kernel of rung 12 to be compiled by the host's compiler and run on the executor: one
-// OS thread, one block at a time.
+// Enough of CUDA for some kernels to be compiled by the host's compiler and run on the executor: one OS thread, one
+// block at a time.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
 #include "tessera/core/thread.hpp"
 
 #define __device__
 #define __forceinline__ inline
 #define __shared__ static
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(threads)
 
 namespace tessera::emulated {
 
@@ -20,7 +27,16 @@ struct BlockNumber {
   struct {
     operator unsigned() const { return static_cast<unsigned>(Thread{}.block().x); }
   } x;
+  struct {
+    operator unsigned() const { return static_cast<unsigned>(Thread{}.block().y); }
+  } y;
+  struct {
+    operator unsigned() const { return static_cast<unsigned>(Thread{}.block().z); }
+  } z;
 };
+
+// What loads by way of the read-only cache may touch; nothing said: anything.
+inline const void *first_readable = nullptr, *end_readable = nullptr;
 
 // One of each warp's, by lane: what its lanes show each other.
 template <class T>
@@ -57,4 +73,27 @@ inline unsigned atomicInc(std::uint32_t* counter, unsigned most) {
   const unsigned before = *counter;
   *counter = before >= most ? 0 : before + 1;
   return before;
+}
+
+using std::max;
+using std::min;
+
+template <class T>
+T __ldg(const T* from) {
+  using namespace tessera::emulated;
+  if (reinterpret_cast<std::uintptr_t>(from) % sizeof(T) != 0) throw std::logic_error("a load from an address that is not aligned");
+  if (end_readable != nullptr && (std::less<>()(static_cast<const void*>(from), first_readable) || std::less<>()(end_readable, static_cast<const void*>(from + 1))))
+    throw std::logic_error("a load from outside");
+  T out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+inline std::uint32_t __funnelshift_r(std::uint32_t low, std::uint32_t high, std::uint32_t bits) {
+  return static_cast<std::uint32_t>((std::uint64_t{high} << 32 | low) >> (bits & 31));
+}
+inline std::uint32_t __byte_perm(std::uint32_t low, std::uint32_t high, std::uint32_t selector) {
+  const std::uint64_t both = std::uint64_t{high} << 32 | low;
+  std::uint32_t out = 0;
+  for (int i = 0; i < 4; ++i) out |= static_cast<std::uint32_t>(both >> (selector >> (4 * i) & 7) * 8 & 0xff) << (8 * i);
+  return out;
 }

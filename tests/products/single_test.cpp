@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include "on_device.hpp"
+#include "ops/matmul/tile_parts.hpp"
 
 namespace tessera::products {
 namespace {
@@ -56,6 +57,11 @@ class Met {
   void note(const Way& way, const Asked& asked, const Tuning& tuning, int processors) {
     ++rounds_[way.variant->name];
     if (way.variant->name != "cluster") return;
+    // The plan below is of a product in one launch.
+    if (tuning.find("cuts").value_or(0) == static_cast<int>(matmul::Cuts::wherever)) {
+      if (asked.m % 64 != 0 && asked.n % 64 != 0 && asked.m > 64 && asked.n > 64) ++rounds_["cuts both ways"];
+      return;
+    }
     const matmul::TileShapes shapes = promotes(asked) ? matmul::TileShapes(matmul::promoted_shapes)
                                                       : matmul::TileShapes(matmul::tile_shapes);
     const bool turned = asked.lies_c.by_columns && asked.n > 1;
@@ -86,6 +92,7 @@ class Met {
   // Of what a run on Hopper shall meet; empty: all of it, or none ran there.
   std::string missing() const {
     std::vector<std::string> wanted{"results that wait, second tiles",
+                                    "cuts both ways",
                                     "tile 1, strips",
                                     "tile 2, strips",
                                     "tile 1, parts in memory",
@@ -151,11 +158,12 @@ class Products : public OnDevice {
     else if (large) draw_large_sizes(asked, tiled_of(way, asked, device_.processors), random);
     else draw_sizes(asked, random);
     if (way.waits) {
-      // As many stages at least; neither parts nor strips.
+      // As many stages at least; neither parts nor strips, nor cuts.
       asked.k += matmul::least_waiting_depth<1> * 128 / static_cast<std::int64_t>(size_of(way.element));
-      tuning.set("splits", 1), tuning.set("strips", 1);
+      tuning.set("splits", 1), tuning.set("strips", 1), tuning.set("cuts", 1);
     } else if (way.variant->name == "cluster" && once_in(random, 3)) {
       tuning.set("splits", 1), tuning.set("strips", 2);
+      if (!way.choice->tuning.find("cuts")) tuning.set("cuts", 1);
     }
     draw_lies(asked, random);
     set_layout(asked, way.a_across, way.b_across, random);
