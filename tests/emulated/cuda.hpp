@@ -14,7 +14,7 @@
 #define __shared__ static
 #define __global__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 namespace tessera::emulated {
 
