@@ -168,6 +168,8 @@ class Integrals(unittest.TestCase):
         self.fails("not a number", "integrate", "x", "0/0", "1")
         self.fails("limits are missing", "integrate", "x")
         self.fails("stands alone", "integrate", "x", "1")
+        self.fails("write x=[0,1]", "integrate", "x", "[0,1]")
+        self.fails("write x=[0,1]", "integrate", "x*y", "[0,1]", "y=[0,1]")
         self.fails("0 or more", *CIRCLE, "--relative", "-1e-3")
         self.fails("0 or more", *CIRCLE, "--absolute", "-1")
         self.fails("more than 0", *CIRCLE, "--relative", "0")
@@ -268,6 +270,22 @@ class Integrals(unittest.TestCase):
             remarks = " ".join(json.loads(done.stdout)["tables"][0]["remarks"])
             self.assertEqual("2√3" in remarks, said, formula)
 
+    def test_a_study_says_of_drift_what_its_table_shows(self):
+        for formula, drifts in (("x^2", True), ("exp(x)", True), ("cos(x)", True), ("1", False), ("0.5+0*x", False)):
+            done = self.passes("integrate", formula, "0", "1", "--strips", "65536*2", "--device", "cpu", "--study", "precision", "--json", "-")
+            table = json.loads(done.stdout)["tables"][0]
+            remarks = " ".join(table["remarks"])
+            self.assertEqual("accumulator drifts" in remarks, drifts, formula + ": " + remarks)
+            self.assertEqual("does not drift" in remarks, not drifts, formula)
+            self.assertEqual("leaves nothing out" in remarks, not drifts, formula)
+            self.assertEqual("What cures it" in remarks, drifts, formula)
+            if drifts:
+                row = table["rows"][-1]
+                unit = 2 ** -24 if row[2] < 1 else 2 ** -23
+                unit /= 2 if row[2] < 0.5 else 1
+                told = float(re.search(r"strips it is (\S+) units", remarks).group(1))
+                self.assertAlmostEqual(abs(row[3] - row[-1]) / unit / told, 1, delta=0.06)
+
     def test_tune_searches_launches(self):
         with tempfile.TemporaryDirectory() as folder:
             done = self.passes("tune", "integrate", "x^2", "0", "1", "--strips", "4096", "--device", "simt", "--variant", "grid_stride",
@@ -283,8 +301,8 @@ class Integrals(unittest.TestCase):
     def test_the_condition_of_a_positive_integrand_is_one(self):
         values = json.loads(self.passes("integrate", "x*y*z", "x=[0,1]", "y=[0,1]", "z=[0,1]", "--rule", "genz_malik", "--json", "-").stdout)["values"]
         self.assertAlmostEqual(values["condition"], 1, delta=1e-9)
-        for rule in ("trapezoid", "simpson"):
-            self.assertEqual(self.told("x^2", "0", "1", "--rule", rule, "--strips", "1000")["condition"], 1, rule)
+        for rule, more in (("trapezoid", ("--strips", "1000")), ("simpson", ())):
+            self.assertEqual(self.told("x^2", "0", "1", "--rule", rule, *more)["condition"], 1, rule)
 
     def test_a_batch_tells_how_many_came_how_far(self):
         words = ("integrate_batch", "x^k", "0", "1", "--parameters", "k=-0.9:4", "--n", "9", "--device", "cpu")
@@ -355,6 +373,21 @@ class Integrals(unittest.TestCase):
                 if n > 4:
                     self.assertLessEqual(abs(told["integral"] - 2), told["error"])
                     self.assertEqual(self.told(*words, "--relative", "1e-3")["reason"], "converged")
+
+    def test_a_sample_that_is_no_number_is_told_by_its_place(self):
+        for bad, formula, place in ((math.inf, "y", "x = 2"), (-math.inf, "y", "x = 2"), (math.nan, "y", "x = 2"), (1e300, "y^2", "x = 2")):
+            for rule in ("auto", "trapezoid", "simpson"):
+                with tempfile.TemporaryDirectory() as folder:
+                    paths = []
+                    for name, values in (("x", [0, 1, 2, 3, 4, 5]), ("y", [1, 1, bad, 1, 1, 1])):
+                        paths.append(os.path.join(folder, name + ".npy"))
+                        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({len(values)},), }}".ljust(117) + "\n"
+                        with open(paths[-1], "wb") as file:
+                            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}d", *values))
+                    told = self.told(formula, "--x", paths[0], "--y", paths[1], "--rule", rule, code=7)
+                    self.assertEqual(told["reason"], "non-finite value at " + place, (bad, rule))
+                    self.assertIsNone(told["error"])
+                    self.assertIn("would be ignored", run("integrate", formula, "--x", paths[0], "--y", paths[1], "--sum", "kahan").stderr)
 
     def test_json_has_what_was_asked(self):
         done = self.passes("integrate", "k*exp(x)", "0", "1", "k=3", "--relative", "1e-8", "--device", "cpu", "--json", "-")

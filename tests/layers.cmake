@@ -42,13 +42,13 @@ target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
 tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/multiply_test.cpp ops/matmul/resident_test.cpp)
 tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batch/batch_plan_test.cpp
              ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp)
-tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
+tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/option_use_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
              ops/integrate/automatic_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/needles_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
              ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp ops/integrate/rules/soft_window_test.cpp
-             ops/integrate/rules/unseen_test.cpp)
+             ops/integrate/rules/unseen_test.cpp ops/integrate/rules/reasons_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/compiled_source_test.cpp)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include "option_use.hpp"
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
@@ -100,6 +101,7 @@ Asked asked_of(const Arguments& arguments) {
     if (out.element == Element::f32) out.box.axes.back().rounding = 0x1p-24;
   }
   const bool one = out.variables.size() == 1 && out.rule != "vegas";
+  check_options(arguments, one ? Way::one_variable : Way::several_variables);
   out.limits = one ? quadrature::Limits{} : quadrature::usual_cubature_limits;
   out.scale = arguments.real("scale");
   out.tolerance = tolerance_of(arguments, one);

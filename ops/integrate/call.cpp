@@ -20,16 +20,24 @@ quadrature::Limits limits_of(const Options& options, quadrature::Limits out) {
   return out;
 }
 
+// What only a sum of strips uses would be ignored.
+void check_rule(const Options& options) {
+  if (options.sum != Sum::pairwise)
+    throw Error("how heights are added is for a sum of strips: options.strips");
+}
+
 }  // namespace
 
 quadrature::Answer by_rule(const quadrature::Integrand& f, const quadrature::Range& range,
                            const Options& options) {
+  check_rule(options);
   return quadrature::by_name(options.rule, f, range, tolerance_of(options, {}), limits_of(options, {}),
                              options.points);
 }
 
 quadrature::Answer by_rule(const quadrature::ManyValues& f, const quadrature::Box& box,
                            const Options& options) {
+  check_rule(options);
   return quadrature::by_name(options.rule, f, box,
                              tolerance_of(options, quadrature::usual_cubature_tolerance),
                              limits_of(options, quadrature::usual_cubature_limits), options.points,

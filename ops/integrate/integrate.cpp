@@ -31,7 +31,7 @@ Signature signature() {
              {"auto", "trapezoid", "richardson", "simpson", "gauss_kronrod", "tanh_sinh", "oscillating",
               "epsilon", "genz_malik", "quasi_random", "vegas"},
              "how to integrate; auto chooses a rule and has another check it, or is the trapezoid sum where "
-             "--strips are given; the other rules do not heed --strips"),
+             "--strips are given"),
       number("relative",
              "the error that is allowed, as a share of the integral; 1e-10, for several variables 1e-6"),
       number("absolute", "the error that is allowed in any case; 0"),
@@ -103,9 +103,9 @@ std::vector<Case> cases() {
       tried("x^3-2*x", "0 1", "4097", {{"scale-at", "term"}}),
       tried(circle, "0 1", "3000", {{"abscissa", "accumulated"}}),
       tried(circle, "0 1", "3000", {{"sum", "plain"}, {"abscissa", "accumulated"}, {"scale-at", "term"}})};
-  // A straight line: the sum of its strips is what any rule finds.
+  // A straight line, by each rule.
   for (const char* rule : {"richardson", "simpson", "gauss_kronrod", "tanh_sinh"})
-    out.push_back(tried("3-2*x", "-1 0.5", "24", {{"rule", rule}, {"scale", "2"}}));
+    out.push_back(tried("3-2*x", "-1 0.5", "", {{"rule", rule}, {"scale", "2"}}));
   // Several variables: a polynomial that Genz and Malik's rule knows at once, and a bell.
   const auto several = [&out](std::string rule, std::string relative, std::string formula,
                               std::string limits) {

@@ -166,7 +166,8 @@ TEST(Integrate, WhatMeansNothingIsSaid) {
   says({{"LIMITS", "0 1 sqrt=2"}}, "sqrt is a function");
   says({{"LIMITS", "0 1 k=3"}}, "holds no k");
   says({{"LIMITS", "0 1 k=3"}, {"strips", "8"}}, "holds no k");
-  says({{"strips", "8"}, {"points", "0.5"}}, "no known breaks");
+  says({{"strips", "8"}, {"points", "0.5"}}, "--points 0.5 would be ignored");
+  says({{"LIMITS", "[0,1]"}}, "write x=[0,1]");
   says({{"points", "5"}}, "outside of the range");
   says({{"points", "inf"}}, "outside of the range");
 }

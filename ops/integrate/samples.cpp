@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals of tables: the formula is taken at every sample, and nothing can be asked for in between.
 #include "asked.hpp"
+#include "option_use.hpp"
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/equidistant.hpp"
 #include "tessera/core/error.hpp"
@@ -31,9 +32,7 @@ quadrature::Answer answer_from_samples(const Arguments& arguments) {
   const std::string& rule = arguments.text("rule");
   if (rule != "auto" && rule != "trapezoid" && rule != "simpson")
     throw Error("samples are integrated by --rule trapezoid or simpson");
-  for (const char* const name : {"strips", "points"})
-    if (!arguments.text(name).empty())
-      throw Error(std::string("--") + name + " is for formulas: samples are where they are");
+  check_options(arguments, Way::samples);
   const Limits limits =
       arguments.text("LIMITS").empty() ? Limits{} : read_limits("x=[0,0] " + arguments.text("LIMITS"));
   if (limits.ranges.size() > 1) throw Error("samples bring their own limits: the first and the last x");

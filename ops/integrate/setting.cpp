@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "setting.hpp"
+#include "option_use.hpp"
 #include "strips_words.hpp"
 #include <algorithm>
 #include <bit>
@@ -104,6 +105,8 @@ Limits read_limits(const std::string& words) {
     if (equals == std::string::npos) bare.push_back(word);
     else read_named(word, equals, out);
   }
+  for (const std::string& word : bare)
+    if (word.starts_with('[')) throw Error("'" + word + "' binds no variable: write x=" + word);
   if (bare.size() > 2)
     throw Error("'" + bare[2] + "' is one limit too many: two bind x, others are written y=[FROM,TO]");
   if (bare.size() == 1) throw Error("the limit " + bare[0] + " stands alone: x needs two");
@@ -118,7 +121,7 @@ Limits read_limits(const std::string& words) {
 
 std::optional<std::string> not_of_strips(const Arguments& arguments) {
   const std::string& rule = arguments.text("rule");
-  if (!arguments.text("strips").empty() || rule == "auto" || rule == "trapezoid") return std::nullopt;
+  if (rule == "auto" || rule == "trapezoid") return std::nullopt;
   return "--rule " + rule +
          " is no sum of strips, which is all that this variant adds up; --device cpu knows it";
 }
@@ -167,7 +170,7 @@ Setting setting_of(const Arguments& arguments) {
   if (const auto other = not_of_strips(arguments)) throw Error(*other);
   Setting out = strips_of(arguments);
   out.scale = arguments.real("scale");
-  if (!arguments.text("points").empty()) throw Error("a sum of strips takes no known breaks: --points");
+  check_options(arguments, Way::strips);
   check_caps(arguments, out);
   return out;
 }

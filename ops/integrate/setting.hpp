@@ -58,7 +58,7 @@ struct Setting {
   bool accumulated = false, scale_terms = false;
 };
 
-// Why no sum of strips is meant, whatever they are: the words name another rule, and no strips.
+// Why no sum of strips is meant, whatever they are: the words name another rule.
 std::optional<std::string> not_of_strips(const Arguments& arguments);
 
 // Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit, more

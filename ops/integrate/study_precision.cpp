@@ -97,31 +97,92 @@ std::string theory_of(const FallingError& falling, double scale, const Setting& 
   return out;
 }
 
-std::vector<std::string> words_on_floats(const Setting& setting) {
-  std::vector<std::string> out = {
-      "Why one float accumulator drifts: neighbouring heights are almost equal, so each is rounded the same "
-      "way as the one before; "
-      "these errors add up one by one, in one direction, where errors of chance would cancel. The height "
-      "times h shrinks as 1/N "
-      "while the sum's last place stays, so in the long run each doubling of N makes the drift some four times "
-      "as large."};
-  const bool quarter_circle = setting.formula == "sqrt(1-x^2)" && setting.a == 0 && setting.b == 1;
-  if (quarter_circle)
-    out.emplace_back(
-      "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's share: "
-      "heights above 1/2 count "
-      "as one unit, those below as none. The sum then counts strips up to where y = 1/2, and 4 times the "
-      "area is 4·√3/2 = 2√3 = 3.4641016, "
-      "not π.");
-  out.emplace_back(
-      "What cures it: pairwise sums and Kahan's keep the float result at its last place, without a single "
-      "double; many short partial sums, as "
-      "threads make them, do almost as well.");
+// What adding in float changed, in units of a float's last place: beside the exact sum of the same strips.
+struct Drift {
+  std::int64_t strips = 0;
+  double exact = 0, plain = 0, pairwise = 0, kahan = 0;
+};
+
+double units_between(double measured, double exact) {
+  const auto size = static_cast<float>(std::fmax(std::fabs(measured), std::fabs(exact)));
+  if (size == 0) return 0;
+  return (measured - exact) / static_cast<double>(std::nextafter(size, INFINITY) - size);
+}
+
+constexpr double notable = 8;  // units: what a simple program would put down to chance
+
+bool drifts(const std::vector<Drift>& drift) {
+  return std::ranges::any_of(drift, [](const Drift& one) { return !(std::fabs(one.plain) < notable); });
+}
+
+double largest(const std::vector<Drift>& drift, double Drift::*of) {
+  double out = 0;
+  for (const Drift& one : drift) out = std::fmax(out, std::fabs(one.*of));
   return out;
 }
 
+std::string words_on_growth(const std::vector<Drift>& drift) {
+  const Drift &first = drift.front(), &last = drift.back();
+  std::string out =
+      fmt::format("One float accumulator drifts: at {} strips it is {:.2g} units of its last place off",
+                  last.strips, std::fabs(last.plain));
+  const double doublings = std::log2(static_cast<double>(last.strips) / static_cast<double>(first.strips)),
+               growth = std::pow(std::fabs(last.plain / first.plain), 1 / doublings);
+  if (doublings >= 1 && std::isfinite(growth))
+    out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips,
+                       std::fabs(first.plain), growth);
+  return out +
+         ". Neighbouring heights are almost equal, so each is rounded the same way as the one before; these "
+         "errors "
+         "add up one by one where errors of chance would cancel. And the height times h shrinks as 1/N, "
+         "while the "
+         "sum's last place stays.";
+}
+
+// What the table shows, and no more.
+std::vector<std::string> words_on_floats(const Setting& setting, const std::vector<Drift>& drift) {
+  for (const Drift& one : drift)
+    if (!std::isfinite(one.plain + one.pairwise + one.kahan))
+      return {"Some of the sums are no finite numbers: nothing is told of their drift."};
+  std::vector<std::string> out;
+  if (drifts(drift)) out.push_back(words_on_growth(drift));
+  else
+    out.push_back(
+        fmt::format("One float accumulator does not drift here: it is at most {:.2g} units of its last place "
+                    "off, up to {} "
+                    "strips.",
+                    largest(drift, &Drift::plain), drift.back().strips));
+  const bool quarter_circle = setting.formula == "sqrt(1-x^2)" && setting.a == 0 && setting.b == 1;
+  if (quarter_circle)
+    out.emplace_back(
+        "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's "
+        "share: "
+        "heights above 1/2 count "
+        "as one unit, those below as none. The sum then counts strips up to where y = 1/2, and 4 times the "
+        "area is 4·√3/2 = 2√3 = 3.4641016, "
+        "not π.");
+  if (!drifts(drift)) return out;
+  const double pairwise = largest(drift, &Drift::pairwise), kahan = largest(drift, &Drift::kahan);
+  out.push_back(fmt::format(
+      "{} pairwise sums of floats are at most {:.2g} units of the last place off, and Kahan's {:.2g}, "
+      "without a single double.",
+      std::fmax(pairwise, kahan) < notable ? "What cures it:" : "Beside it", pairwise, kahan));
+  return out;
+}
+
+std::string words_without_fall(const std::vector<Drift>& drift) {
+  const bool same = std::ranges::all_of(drift, [&](const Drift& one) {
+    return std::fabs(one.exact - drift[0].exact) <= 1e-15 * std::fabs(drift[0].exact);
+  });
+  return same ? "Sums of any number of strips are the same in double: the trapezoid rule leaves nothing out "
+                "here, and no "
+                "error falls."
+              : "The sums of few strips do not fall like a power of h: neither error nor prediction can be "
+                "told.";
+}
+
 StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
-                         const std::optional<FallingError>& falling) {
+                         const std::optional<FallingError>& falling, std::vector<Drift>& drift) {
   const double scale = setting.scale;
   const std::vector<Way> all = ways(given.text("abscissa"));
   StudyTable out{.title = "Float against double: errors of the sum, by strips and by the way of adding",
@@ -136,20 +197,24 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
     row.emplace_back(strips);
     const double width = std::fabs((setting.b - setting.a) / static_cast<double>(strips));
     row.push_back(falling ? Cell(scale * falling->factor * std::pow(width, falling->exponent)) : Cell());
+    std::vector<double> values;
     for (const Way& way : all) {
       Arguments::Words words = way.words;
       words["strips"] = std::to_string(strips);
       const Measured measured = bench(way.element, words, way.digits ? repetitions : 1);
+      values.push_back(measured.value);
       if (way.digits) row.emplace_back(measured.value);
       row.push_back(falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell());
       if (way.digits) row.emplace_back(measured.seconds);
     }
     out.rows.push_back(std::move(row));
+    // In the order of ways().
+    const double exact = values[5];
+    drift.push_back({strips, exact, units_between(values[0], exact), units_between(values[2], exact),
+                     units_between(values[3], exact)});
   }
-  out.remarks.push_back(falling ? theory_of(*falling, scale, setting)
-                                : "The sums of few strips do not fall like a power of h: neither error nor "
-                                  "prediction can be told.");
-  std::ranges::copy(words_on_floats(setting), std::back_inserter(out.remarks));
+  out.remarks.push_back(falling ? theory_of(*falling, scale, setting) : words_without_fall(drift));
+  std::ranges::copy(words_on_floats(setting, drift), std::back_inserter(out.remarks));
   return out;
 }
 
@@ -160,8 +225,19 @@ bool takes_launches(const Plan& plan) {
          2;
 }
 
+std::string words_on_partial_sums(double alone, double together) {
+  const std::string measured = fmt::format(
+      "One thread's sum is {:.2g} units of a float's last place off, that of the most threads {:.2g}", alone,
+      together);
+  if (!(alone >= notable && together < alone / 2)) return measured + ".";
+  return measured +
+         ": the drift falls with the length of a thread's partial sum, for a short sum's last place is "
+         "small, and few "
+         "are left to be added.";
+}
+
 StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Plan& plan,
-                            const std::optional<FallingError>& falling, double scale) {
+                            const std::optional<FallingError>& falling, double scale, double exact) {
   constexpr std::pair<int, int> shapes[] = {{1, 1},   {1, 4},    {1, 16},   {1, 64},   {1, 256},
                                             {4, 256}, {16, 256}, {64, 256}, {256, 256}};
   StudyTable out{.title = fmt::format("More and more threads: {} on {}, f32 plain, {} repetitions",
@@ -174,13 +250,15 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
                              {"efficiency", Show::ratio},
                              {"result"},
                              {"error", Show::error}}};
-  double alone = 0;
+  double alone = 0, alone_off = 0, together_off = 0;
   for (const auto& [block, thread] : shapes) {
     const Measured measured =
         bench(Element::f32,
               {{"sum", "plain"}, {"scale-at", "term"}, {"strips", std::to_string(most_strips(given))}},
               repetitions, Tuning{{"block", block}, {"thread", thread}});
     const double seconds = median(measured.seconds);
+    together_off = std::fabs(units_between(measured.value, exact));
+    if (alone == 0) alone_off = together_off;
     if (alone == 0) alone = seconds;
     const std::int64_t threads = std::int64_t{block} * thread;
     out.rows.push_back(
@@ -189,8 +267,7 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
          falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell()});
   }
   out.remarks = {
-      "The error falls with the length of a thread's partial sum: a short sum's last place is small, and few "
-      "are left to be added.",
+      words_on_partial_sums(alone_off, together_off),
       "Gain is against one thread, efficiency is gain over threads. A gain far beyond the number of lanes "
       "(such as 2300 on a GPU of 112) is no "
       "riddle: alone, a thread waits some twenty cycles or more for each of its results before it can use "
@@ -214,11 +291,13 @@ std::vector<StudyTable> make(const Operation& operation, const Arguments& given,
   sums.variant = on_cpu ? "naive" : "one_thread";
   sums.tuning = std::nullopt;
   if (!request.variant) request.variant = on_cpu ? "naive" : "strips_per_thread";
-  std::vector<StudyTable> out{table_of_sums(Bench(operation, given, sums, told), given, setting, falling)};
+  std::vector<Drift> drift;
+  std::vector<StudyTable> out{
+      table_of_sums(Bench(operation, given, sums, told), given, setting, falling, drift)};
   const Plan plan = choose(operation, given, request);
   if (takes_launches(plan))
-    out.push_back(
-        table_of_threads(Bench(operation, given, request, told), given, plan, falling, setting.scale));
+    out.push_back(table_of_threads(Bench(operation, given, request, told), given, plan, falling,
+                                   setting.scale, drift.back().exact));
   return out;
 }
 

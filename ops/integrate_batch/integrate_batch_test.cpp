@@ -240,6 +240,9 @@ TEST(Batch, TakesParametersAndTolerancesFromArrays) {
   for (std::size_t i = 0; i < 3; ++i) expect_honest(batch, i, p[2 * i] / (1 + p[2 * i + 1]), t[i], "array");
   EXPECT_LT(batch.spent[0], batch.spent[2]);
   EXPECT_EQ(batch.why, (std::vector{0, 0, 0}));
+  // One of the two would be ignored.
+  const Arguments::Words also{{"relative", "1e-5"}};
+  EXPECT_THROW(ran(arguments_of("k*x^w", "0 1", "k,w", 0, also, {{"P", rows}, {"T", tolerances}})), Error);
 }
 
 std::string complaint(const std::function<void()>& work) {

@@ -219,6 +219,8 @@ Setting read(const Arguments& arguments) {
   }
   out.end = one_program(out.ends, out.names());
   measure(out, limits);
+  if (arguments.has("T") && !arguments.text("relative").empty())
+    throw Error("--relative would be ignored: --t has a relative tolerance for each integral");
   out.relative = positive(arguments, "relative", out.relative);
   out.absolute = positive(arguments, "absolute", out.absolute);
   out.most = static_cast<int>(arguments.integer("most-evaluations"));
@@ -228,6 +230,7 @@ Setting read(const Arguments& arguments) {
 
 std::string key_of(const Arguments& arguments) {
   std::string out = arguments.has("P") ? std::to_string(arguments.array("P").extents[1]) : "";
+  if (arguments.has("T")) out += "\nT";
   out += fmt::format("\n{}", arguments.array("integrals").extents[0]);
   for (const auto& [name, word] : arguments.words()) out += "\n" + name + "=" + word;
   return out;

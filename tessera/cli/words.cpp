@@ -11,14 +11,15 @@
 namespace tessera::cli {
 namespace {
 
-// A word such as "-(3+4)" is a number, not a flag: it travels past the reader behind this mark.
+// A word such as "-(3+4)" is a number, not a flag, and "[0,1]" one word, not two: they travel past the reader
+// behind this mark.
 constexpr char mark = '\x01';
 
 std::string marked(const std::string& word) {
   const bool number = word.size() > 1 && word[0] == '-' &&
                       word.find_first_not_of("0123456789+-*/(). ") == std::string::npos &&
                       word.find_first_of("0123456789") != std::string::npos;
-  return number ? mark + word : word;
+  return number || word.starts_with('[') ? mark + word : word;
 }
 
 // Where formulas are expected.

@@ -61,7 +61,8 @@ std::string words(const Answer& answer) {
 void judge_size(Answer& answer) {
   if (!std::isinf(answer.value)) return;
   answer.truncation = infinity;
-  if (!answer.without_limit()) answer.reason = Reason::too_large;
+  // A height that is no finite number is told by its place.
+  if (!answer.without_limit() && answer.reason != Reason::non_finite) answer.reason = Reason::too_large;
 }
 
 }  // namespace tessera::quadrature

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/auto.hpp"
+#include <fmt/format.h>
 #include "ops/integrate/rules/chooser.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "tessera/core/error.hpp"
@@ -159,6 +160,42 @@ Answer with_first(Answer answer, const Answer& first) {
   return answer;
 }
 
+// Whether f may be known better beside the place that the answer fell short at, once a part ends there.
+bool wants_parts(const Integrand& f, const Range& range, const Answer& answer) {
+  return f.within && (answer.without_limit() || answer.reason == Reason::singular) &&
+         range.lower < answer.where && answer.where < range.upper;
+}
+
+// Each side of a place by itself: what x has no digits for, distances from an end have.
+Answer of_parts(const Integrand& f, const Range& range, const Tolerance& tolerance, Limits limits,
+                std::span<const double> points, const Answer& whole) {
+  Answer out;
+  out.value = out.truncation = 0;
+  out.reason = Reason::converged;
+  out.why = fmt::format("each side of x = {:.6g} by itself", whole.where);
+  limits.evaluations = (limits.evaluations - whole.evaluations) / 2;
+  limits.seconds /= 4;
+  const Range sides[2] = {{range.lower, whole.where, range.rounding},
+                          {whole.where, range.upper, range.rounding}};
+  for (const Range& side : sides) {
+    Integrand part = f.within(side);
+    part.within = {};  // once is enough
+    const Answer of = automatic(part, side, {tolerance.relative / 2, tolerance.absolute / 4}, limits, points);
+    out.value += of.value;
+    out.truncation += of.truncation;
+    out.rounding += of.rounding;
+    out.magnitude += of.magnitude;
+    out.evaluations += of.evaluations;
+    out.why += "; " + of.why;
+    if (out.rule[0] == 0 || !of.converged()) out.rule = of.rule;
+    if (of.converged() || !out.converged()) continue;
+    out.reason = of.reason;
+    out.where = of.where;
+  }
+  if (out.converged() && !(out.error() <= tolerance.of(out.value))) out.reason = Reason::roundoff;
+  return with_first(std::move(out), whole);
+}
+
 }  // namespace
 
 void check(const Tolerance& tolerance) {
@@ -194,6 +231,8 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
   if (computable && !f.knows[0] && !f.knows[1]) return of_all(f, range, all, tolerance);
   Chooser chooser(f, range, tolerance, limits, points);
   Answer out = chooser.run();
+  if (wants_parts(f, range, out) && out.evaluations < limits.evaluations / 2)
+    out = of_parts(f, range, tolerance, limits, points, out);
   if (computable && out.evaluations == 0) return of_all(f, range, all, tolerance);
   constexpr double harmless = 0x1p400;  // what may be squared and added
   if (!out.converged() && chooser.largest() > harmless && out.evaluations <= limits.evaluations / 2)

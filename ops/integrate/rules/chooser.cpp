@@ -144,10 +144,14 @@ bool Chooser::look_around() {
     say(fmt::format("{} found near x = {:.6g}: cut there",
                     narrow.size() == 1 ? "a narrow peak was" : "narrow peaks were", narrow.front()));
   points_.insert(points_.end(), seen_.peaks.begin(), seen_.peaks.end());
+  cut_scales();
+  return false;
+}
+
+void Chooser::cut_scales() {
   const std::vector<double> scales = scale_cuts(sampler_.range(), points_);
   if (!scales.empty()) say("the range has many scales: cut between them");
   points_.insert(points_.end(), scales.begin(), scales.end());
-  return false;
 }
 
 // One round; false: something was mended, and the next round may do better.
@@ -159,7 +163,9 @@ bool Chooser::attempt() {
   if (sampler_.exhausted()) return give_up(first, sampler_.cap(), nothing);
   if (first.reason == Reason::non_finite)
     return !mend_hole(first.where) && give_up(first, Reason::non_finite, first.where);
-  if (first.reason == Reason::diverges) return give_up(first, Reason::diverges, first.where);
+  if (first.without_limit() && mend_top(first.where)) return false;
+  if (first.reason == Reason::diverges)
+    return give_up(first, ends_in_top(first.where) ? Reason::may_diverge : Reason::diverges, first.where);
   return by_bisection(first);
 }
 
@@ -173,6 +179,55 @@ bool Chooser::mend_hole(double x) {
   say(fmt::format("no finite value at x = {:.6g}: cut there", x));
   points_.push_back(x);
   return true;
+}
+
+// How far from x |f| falls to half of its height there; 0 where too few numbers lie before.
+double Chooser::top_width(double x, double sign, double top) {
+  const Range& range = sampler_.range();
+  double width = std::fmax(1e-3, std::fabs(x));
+  for (;;) {
+    width /= 16;
+    const double at = x + sign * width;
+    if (at == x || width <= 512 * unit * std::fabs(x)) return 0;
+    if (!(range.lower <= at && at <= range.upper)) continue;
+    const double y = std::fabs(sampler_.at(at));
+    if (!(y < infinity)) return 0;
+    if (y >= top / 2) return width;
+  }
+}
+
+// What grows like the inverse distance, and more, up to a height that is a number: cut where that begins.
+bool Chooser::mend_top(double x) {
+  const Range& range = sampler_.range();
+  if (++mended_ > most_mended || !std::isfinite(x)) return false;
+  const double top = std::fabs(sampler_.at(x));
+  if (!(top > 0 && top < infinity)) return false;
+  bool cut_there = false;
+  for (const double sign : {-1.0, 1.0}) {
+    const double at = x + sign * top_width(x, sign, top);
+    if (at == x || !(range.lower < at && at < range.upper)) continue;
+    if (std::find(points_.begin(), points_.end(), at) != points_.end()) continue;
+    points_.push_back(at);
+    cut_there = true;
+  }
+  if (!cut_there) return false;
+  say(fmt::format("|f| grows towards x = {:.6g}, up to {:.3g}: cut beside it", x, top));
+  cut_scales();
+  return true;
+}
+
+// Whether the height at x is a number far beyond those at the nearest abscissae: nobody knows what lies
+// between.
+bool Chooser::ends_in_top(double x) {
+  constexpr double far_beyond = 1e4;
+  if (!std::isfinite(x)) return false;
+  const double top = std::fabs(sampler_.at(x));
+  for (const double towards : {-infinity, infinity}) {
+    const double at = std::nextafter(x, towards);
+    if (!(sampler_.range().lower <= at && at <= sampler_.range().upper)) continue;
+    if (!(top > far_beyond * std::fabs(sampler_.at(at)))) return false;
+  }
+  return top < infinity;
 }
 
 // Bisection ran into one abscissa: what f does there decides.

@@ -10,6 +10,8 @@
 
 namespace tessera::quadrature {
 
+struct Tail;
+
 class Chooser {
  public:
   Chooser(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
@@ -29,7 +31,12 @@ class Chooser {
   Answer last_resort(const Answer& before);
   bool mend_hole(double x);
   bool mend_stuck(double x);
+  bool mend_top(double x);
+  double top_width(double x, double sign, double top);
+  bool ends_in_top(double x);
+  void cut_scales();
   bool by_tail();
+  Answer fading_tail(Tail& tail, int direction, double& allowed);
   bool add_tail(int direction, double& end, Answer& sum, std::string& how);
   bool add_through_windows(double base, int direction, double& end, Answer& sum, std::string& how);
   Answer before_tails(const Range& rest);

@@ -8,19 +8,40 @@
 
 namespace tessera::quadrature {
 
+// Where the first swings do not fade, as those of sin(x+1/x)/x do not near 0, they may further out; an answer
+// without a limit where they do not.
+Answer Chooser::fading_tail(Tail& tail, int direction, double& allowed) {
+  constexpr int most_steps = 6;
+  constexpr double further = 16;
+  Tail here = tail;
+  Answer first;
+  for (int step = 0; step <= most_steps && !here.zeros.empty(); ++step) {
+    const Answer rough = between_zeros(sampler_, here, infinity);
+    const double enough = tolerance_.of(rough.magnitude) / 8;
+    Answer one = between_zeros(sampler_, here, enough);
+    if (step == 0 || !one.without_limit()) {
+      allowed = enough;
+      tail = here;
+    }
+    if (!one.without_limit()) return one;
+    if (step == 0) first = one;
+    here = tail_of(sampler_, here.start + direction * further * here.zeros.back(), direction);
+  }
+  return first;
+}
+
 // One half-infinite tail that swings for ever; `end` becomes the zero from which on it is integrated.
 bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how) {
   const Range& range = sampler_.range();
   double base = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
   for (const double x : points_) base = direction < 0 ? std::fmin(base, x) : std::fmax(base, x);
-  const Tail tail = tail_of(sampler_, base, direction);
+  Tail tail = tail_of(sampler_, base, direction);
   if (tail.zeros.empty()) {
     add_through_windows(base, direction, end, sum, how);
     return true;
   }
-  const Answer rough = between_zeros(sampler_, tail, infinity);
-  const double allowed = tolerance_.of(rough.magnitude) / 8;
-  const Answer one = between_zeros(sampler_, tail, allowed);
+  double allowed = 0;
+  const Answer one = fading_tail(tail, direction, allowed);
   if (one.without_limit()) {
     if (add_through_windows(base, direction, end, sum, how)) return true;
     say(one.reason == Reason::diverges ? "the tail swings and does not fade"

@@ -2,6 +2,7 @@
 #include "ops/integrate/rules/cubature.hpp"
 #include <fmt/format.h>
 #include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/cancelling.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/met_regions.hpp"
@@ -40,6 +41,8 @@ class Choice {
         answer.reason == Reason::memory)
       cap_ = answer.reason;
     told_regions_.doubt(answer, tolerance_, elsewhere ? &seen_.whole : nullptr);
+    // Where an axis is cut, points come as near as numbers lie there.
+    charge_ends(answer, cuts_, product_reach, tolerance_.of(answer.value), seen_.axes.size());
     if (std::isfinite(answer.error())) told_.push_back({answer.value, answer.error()});
     return answer;
   }
@@ -63,7 +66,7 @@ class Choice {
   double typical() const;
   const Standing* to_cut_out() const;
   Answer around(const Standing& peak);
-  const Answer& check();
+  const Answer& check(double absolute = 0);
   Answer finished(Answer answer) const;
 
   const ManyValues& f_;
@@ -77,7 +80,7 @@ class Choice {
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
-  std::vector<End> ends_;
+  std::vector<End> ends_, cuts_;
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
@@ -107,13 +110,12 @@ Cube Choice::cube(double share, const std::vector<Axis>& axes) {
 }
 
 // Quasi-random points know nothing of the others': what these missed, they may have met.
-const Answer& Choice::check() {
+const Answer& Choice::check(double absolute) {
   if (checked_) return check_;
   checked_ = true;
   Cube points = cube(0.3);
-  check_ = counted(quasi_random(
-      points, {.relative = std::fmax(tolerance_.relative, 1e-4), .absolute = tolerance_.absolute},
-      {.seed = 3, .threads = threads_}));
+  const Tolerance coarse{std::fmax(tolerance_.relative, 1e-4), std::fmax(tolerance_.absolute, absolute)};
+  check_ = counted(quasi_random(points, coarse, {.seed = 3, .threads = threads_, .tails = false}));
   if (by_product_) check_.truncation += beyond(ends_, scattered_reach(check_));
   return check_;
 }
@@ -299,11 +301,16 @@ Answer Choice::run() {
       say(fmt::format("{}, {} points; quasi-random points agree to {:.1g}", words, answer.evaluations,
                       std::fabs(answer.value - check_.value)));
     else if (answer.converged()) answer.reason = Reason::doubtful;
-    const bool final = answer.reason == Reason::diverges || answer.reason == Reason::singular;
+    const bool digits = only_rounding_left(answer) && agrees(answer, check(telling_of(answer)));
+    const bool final = answer.reason == Reason::diverges || answer.reason == Reason::singular || digits;
     if (settled || final || tells_more(answer, best)) best = answer;
     if (answer.undefined() || check_.undefined()) best = answer.undefined() ? answer : check_;
-    return settled || best.undefined();
+    if (digits) say(fmt::format("{}, {} points: nothing but rounding is left", words, answer.evaluations));
+    return settled || digits || best.undefined();
   };
+  Cube beside_cuts = cube(1);
+  cuts_ = cuts_by_chance(beside_cuts);
+  spent_ += beside_cuts.evaluations();
   by_product_ = d <= most_product_dimensions;
   if (by_product_) {
     Cube points = cube(0.25);

@@ -24,7 +24,12 @@ class DoubleExponential {
     const bool may_be_chance = change_before_ > much * magnitude() && change_before_ < infinity;
     return may_be_chance ? std::fmax(gained, 0.1 * change_before_) : gained;
   }
-  double last_change() const { return change_; }
+  // What sums may still be off that go on changing: each may be near the one before by chance.
+  double unsteady_change() const {
+    constexpr double falls = 0.05;
+    const bool falling = change_ <= falls * change_before_ || !(change_before_ < infinity);
+    return falling ? change_ : 2 * std::fmax(change_, change_before_);
+  }
   double rounding() const;
   int level() const { return level_; }
   int limit() const { return levels_; }

@@ -54,51 +54,83 @@ namespace {
 
 constexpr std::size_t scattered = 128, places = 3, each = scattered * places;  // of each end
 
+// A place on an axis that points near, and from which side.
+struct Edge {
+  std::size_t axis;
+  double u, inwards;
+};
+
+constexpr double distances[places] = {1e-5, 1e-7, 1e-9};
+
+// Points at these distances from the edge, scattered over the other axes.
+void scatter(const Edge& edge, std::size_t axes, std::vector<double>& u) {
+  constexpr double golden = 0.6180339887498949;
+  for (std::size_t k = 0; k < axes; ++k) {
+    // A step for each axis that has nothing in common with the others'.
+    const double step = std::sqrt(static_cast<double>(k) + 2.0) * golden;
+    for (std::size_t i = 0; i < each; ++i) {
+      const double at = step * (static_cast<double>(i % scattered) + 0.5);
+      u[k * each + i] =
+          k == edge.axis ? edge.u + edge.inwards * distances[i / scattered] : at - std::floor(at);
+    }
+  }
+}
+
+std::vector<End> seen_by_chance(Cube& cube, const std::vector<Edge>& edges) {
+  const std::size_t d = cube.axes().size();
+  std::vector<double> u(d * each), y(each);
+  struct Seen {
+    double share[places], one_sign = 0;
+  };
+  std::vector<Seen> seen(edges.size());
+  double all = 0;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    scatter(edges[e], d, u);
+    cube.values(u, each, y);
+    cube.count(static_cast<std::int64_t>(each));
+    for (std::size_t place = 0; place < places; ++place) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t i = place * scattered; i < (place + 1) * scattered; ++i) {
+        sum += y[i];
+        magnitude += std::fabs(y[i]);
+      }
+      seen[e].share[place] = distances[place] * magnitude / scattered;
+      seen[e].one_sign = std::fabs(sum) / magnitude;
+      all = std::fmax(all, magnitude / scattered);
+    }
+  }
+  std::vector<End> out;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    double x = 0, slope = 0;
+    cube.axes()[edges[e].axis].map(edges[e].u, x, slope);
+    const Range& range = cube.axes()[edges[e].axis].range;
+    if (edges[e].u == 0 || edges[e].u == 1) x = edges[e].u == 0 ? range.lower : range.upper;
+    out.push_back(end_of(edges[e].axis, x, distances, seen[e].share, seen[e].one_sign, 1e-9 * all));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::int64_t ends_evaluations(std::size_t axes) { return static_cast<std::int64_t>(2 * axes * each); }
 
 std::vector<End> ends_by_chance(Cube& cube) {
-  constexpr double distances[places] = {1e-5, 1e-7, 1e-9}, golden = 0.6180339887498949;
-  const auto d = static_cast<std::size_t>(cube.dimensions());
-  std::vector<double> u(d * each), y(each);
-  struct Seen {
-    double share[2][places], one_sign[2];
-  };
-  std::vector<Seen> seen(d);
-  double all = 0;
-  for (std::size_t axis = 0; axis < d; ++axis)
-    for (std::size_t side = 0; side < 2; ++side) {
-      for (std::size_t k = 0; k < d; ++k) {
-        // A step for each axis that has nothing in common with the others'.
-        const double step = std::sqrt(static_cast<double>(k) + 2.0) * golden;
-        for (std::size_t i = 0; i < each; ++i) {
-          const double at = step * (static_cast<double>(i % scattered) + 0.5),
-                       away = distances[i / scattered];
-          u[k * each + i] = k != axis ? at - std::floor(at) : side == 0 ? away : 1 - away;
-        }
-      }
-      cube.values(u, each, y);
-      cube.count(static_cast<std::int64_t>(each));
-      for (std::size_t place = 0; place < places; ++place) {
-        double sum = 0, magnitude = 0;
-        for (std::size_t i = place * scattered; i < (place + 1) * scattered; ++i) {
-          sum += y[i];
-          magnitude += std::fabs(y[i]);
-        }
-        seen[axis].share[side][place] = distances[place] * magnitude / scattered;
-        seen[axis].one_sign[side] = std::fabs(sum) / magnitude;
-        all = std::fmax(all, magnitude / scattered);
-      }
-    }
-  std::vector<End> out;
-  for (std::size_t axis = 0; axis < d; ++axis)
-    for (std::size_t side = 0; side < 2; ++side) {
-      const Range& range = cube.axes()[axis].range;
-      out.push_back(end_of(axis, side == 0 ? range.lower : range.upper, distances, seen[axis].share[side],
-                           seen[axis].one_sign[side], 1e-9 * all));
-    }
-  return out;
+  std::vector<Edge> edges;
+  for (std::size_t axis = 0; axis < cube.axes().size(); ++axis)
+    for (const double u : {0.0, 1.0}) edges.push_back({axis, u, 1 - 2 * u});
+  return seen_by_chance(cube, edges);
+}
+
+std::vector<End> cuts_by_chance(Cube& cube) {
+  constexpr std::size_t most = 64;
+  std::vector<Edge> edges;
+  for (std::size_t axis = 0; axis < cube.axes().size(); ++axis) {
+    const std::size_t parts = cube.axes()[axis].count();
+    for (std::size_t k = 1; k < parts && edges.size() < most; ++k)
+      for (const double side : {-1.0, 1.0})
+        edges.push_back({axis, static_cast<double>(k) / static_cast<double>(parts), side});
+  }
+  return seen_by_chance(cube, edges);
 }
 
 double scattered_reach(const Answer& answer) {

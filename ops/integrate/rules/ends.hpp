@@ -34,6 +34,8 @@ class Cube;
 // The ends of all axes, by points that are scattered over the other axes: for rules without points of their
 // own near the ends.
 std::vector<End> ends_by_chance(Cube& cube);
+// Likewise both sides of the places where axes are cut.
+std::vector<End> cuts_by_chance(Cube& cube);
 std::int64_t ends_evaluations(std::size_t axes);  // that it takes
 // How near to an end so many scattered points come.
 double scattered_reach(const Answer& answer);

@@ -28,8 +28,10 @@ struct Programs {
   const Program<float>& single_of(const Program<double>& program) const {
     return &program == &lower ? single->lower : &program == &upper ? single->upper : single->plain;
   }
+  // Whether the distance is that above the lower end. One of 0 tells nothing: at the upper end it is 0, too.
+  bool above(double x, double distance) const { return distance > 0 || (distance == 0 && x != upper_end); }
   const Program<double>& at(double x, double distance) const {
-    if (distance >= 0) {
+    if (above(x, distance)) {
       if (lower_exact && distance <= lower_reach) return lower;
       // What is known from an end that is 0 is known from x.
       return upper_exact && upper_end == 0 && -x <= upper_reach ? upper : plain;
@@ -39,7 +41,7 @@ struct Programs {
   }
   // The distance that this program takes.
   double away(const Program<double>& program, double x, double distance) const {
-    const bool other = distance >= 0 ? &program == &upper : &program == &lower;
+    const bool other = above(x, distance) ? &program == &upper : &program == &lower;
     return std::fabs(other ? x : distance);
   }
   void away(const Program<double>& program, std::span<const double> x, std::span<const double> distance,
@@ -61,8 +63,8 @@ struct Programs {
     const std::size_t end = std::min(most, x.size());
     std::size_t to = 1;
     if (by_sign()) {
-      const bool above = distance[0] >= 0;
-      while (to < end && (distance[to] >= 0) == above) ++to;
+      const bool first = above(x[0], distance[0]);
+      while (to < end && above(x[to], distance[to]) == first) ++to;
       return to;
     }
     const Program<double>& first = at(x[0], distance[0]);
@@ -216,6 +218,7 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
   out.knows[0] = programs->lower_exact;
   out.knows[1] = programs->upper_exact;
   out.features = [tree, variable](const Range& within) { return features_of(tree, variable, within); };
+  out.within = [tree, variable](const Range& part) { return integrand_of(tree, variable, part); };
   return out;
 }
 

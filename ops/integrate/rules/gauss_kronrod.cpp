@@ -88,7 +88,8 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   track.map(variables_[cell.track], sampler_.range(), t, x, distance, weight);
   if (!sampler_({x, count}, {distance, count}, {y, count})) return false;
   const auto& differences = Differences<half>::of(nodes);
-  double kronrod = 0, magnitude = 0, apart[Differences<half>::count] = {};
+  double kronrod = 0, magnitude = 0, apart[Differences<half>::count] = {},
+         odd[Differences<half>::odd_count] = {};
   const std::array<double, edge_nodes> outwards = edge_weights(nodes);
   cell.variation = cell.squares = cell.edge[0] = cell.edge[1] = 0;
   const bool* knows = sampler_.integrand().knows;
@@ -108,6 +109,8 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
     magnitude += nodes.kronrod[k] * std::fabs(term);
     for (std::size_t j = 0; j < std::size(apart); ++j)
       apart[j] += differences.weight[j][k] * (k + 1 == half ? 2 * term : term);
+    for (std::size_t j = 0; j < std::size(odd); ++j)
+      odd[j] += differences.odd[j][k] * (i == k ? -term : term);
     if (k < edge_nodes) cell.edge[i == k ? 0 : 1] += outwards[k] * term;
     if (k < 3) outer[i == k ? 0 : 1][k] = term;
     if (i == 0) continue;
@@ -124,7 +127,7 @@ bool Adaption::apply(const KronrodNodes<half>& nodes, Cell& cell) {
   }
   cell.value = radius * kronrod;
   cell.magnitude = radius * magnitude;
-  cell.error = radius * Differences<half>::told(apart, cell.noise() / radius);
+  cell.error = radius * Differences<half>::told(apart, odd, cell.noise() / radius);
   return true;
 }
 

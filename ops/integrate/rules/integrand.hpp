@@ -56,6 +56,8 @@ struct Integrand {
   Values errors = {};
   // Optional, where values are computed in f32: the same in f64, from x alone.
   std::function<void(std::span<const double> x, std::span<double> y)> in_double = {};
+  // Optional: the same integrand over a part of its range, which is told the distances to the part's ends.
+  std::function<Integrand(const Range& part)> within = {};
   std::optional<double> constant = {};  // its value, if it is the same everywhere
 };
 

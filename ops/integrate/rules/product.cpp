@@ -154,7 +154,12 @@ double told_of(double moved, double before, double earlier, double apart, double
   const double size = std::fabs(value);
   const bool doubles = moved <= 10 * size * std::pow(before / size, 1.5),
              twice_less = moved <= before / 4 && before <= earlier / 4;
-  if (!doubles || !(twice_less || moved <= before / 30)) return std::fmax(1.5 * moved, before);
+  if (!doubles || !(twice_less || moved <= before / 30)) {
+    // Sums that move by a factor less from step to step still have all further steps before them.
+    constexpr double slowest = 0.98;
+    const double factor = std::fmin(moved / before, slowest);
+    return std::fmax(moved * factor / (1 - factor), std::fmax(1.5 * moved, before));
+  }
   return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
 }
 
@@ -166,11 +171,14 @@ bool never_meets(double moved, double before, double earlier, double step, doubl
   return moved * std::pow(std::fmax(fall, fall_before), -std::log2(step / last_step)) > 4 * allowed;
 }
 
+// What rounding leaves of a sum, and the ends of whatever has a limit there: no singularity.
+double noise_of(const Answer& answer) { return 64 * unit * answer.magnitude; }
+
 // True: what the ends hide decides, and no smaller step helps.
 bool hidden_at_ends(const Cube& cube, const Tolerance& tolerance, const std::vector<End>& ends, Answer& out) {
   const double hidden = beyond(ends, product_reach);
   out.truncation += hidden;
-  if (hidden <= tolerance.of(out.value)) return false;
+  if (hidden <= tolerance.of(out.value) || hidden <= noise_of(out)) return false;
   out.place = place_of(ends, product_reach, cube.axes().size());
   out.reason = Reason::singular;
   if (std::none_of(ends.begin(), ends.end(), [](const End& end) { return end.diverges(); })) return true;
@@ -221,6 +229,12 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
         std::fabs(before - earlier) <= 1e3 * std::sqrt(tolerance.of(out.value) * std::fabs(out.value));
     if (twice && out.error() <= tolerance.of(out.value)) {
       out.reason = Reason::converged;
+      return out;
+    }
+    // Nothing but rounding moves the sums, which cancel to less than that.
+    if (std::fabs(before - earlier) <= 1e3 * std::sqrt(noise_of(out) * out.magnitude) &&
+        out.truncation <= noise_of(out)) {
+      out.reason = Reason::roundoff;
       return out;
     }
     // Other rules wait where the answer is to be checked; where this rule was named it does what it can.

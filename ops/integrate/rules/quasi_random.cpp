@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/quasi_random.hpp"
 #include <algorithm>
+#include <functional>
 #include <thread>
 #include <utility>
 #include "ops/integrate/rules/sobol.hpp"
@@ -76,8 +77,28 @@ class Grid {
 };
 
 struct Sums {
-  double value = 0, magnitude = 0;
+  double value = 0, magnitude = 0, largest = 0;  // the largest size of one term
 };
+
+// The terms so large that one of a chunk at most is, largest first; they tell how sizes thin out.
+constexpr std::size_t most_kept = 64;
+
+// Of the sum, what terms larger than those that were met would have brought. Where sizes beyond t are as
+// frequent as t^-a (Hill's estimate of a from the largest ones), the scatter has no limit from a = 2 down and
+// tells little, and the mean beyond the largest is a/(a - 1) of it.
+double beyond_largest(const std::vector<double>& largest) {
+  constexpr std::size_t fewest = 16;
+  constexpr double has_scatter = 2, has_mean = 0.85, nearly = 0.05, twice = 2;
+  const std::size_t count = largest.empty() ? 0 : largest.size() - 1;
+  if (count < fewest || !(largest[count] > 0)) return 0;
+  double logarithms = 0;
+  for (std::size_t i = 0; i < count; ++i) logarithms += std::log(largest[i] / largest[count]);
+  const double a = static_cast<double>(count) / logarithms;
+  if (!(a < has_scatter)) return 0;
+  if (a < has_mean) return infinity;
+  const double usual_largest = largest[count] * std::pow(static_cast<double>(count), 1 / a);
+  return twice * std::fmax(largest[0], usual_largest) * a / std::fmax(a - 1, nearly);
+}
 
 class Sampling {
  public:
@@ -107,6 +128,7 @@ class Sampling {
   std::uint32_t points_ = 0;  // of each repetition
   double pace_ = 0;           // seconds for a point
   Sums sums_[repetitions];
+  std::vector<double> largest_;
   Reason reason_ = Reason::converged;
 };
 
@@ -132,6 +154,7 @@ Sums Sampling::sample(std::uint64_t seed, std::uint32_t first, std::uint32_t cou
     const double term = y[i] * slope[i];
     out.value += term;
     out.magnitude += std::fabs(term);
+    out.largest = std::fmax(out.largest, std::fabs(term));
     if (weights == nullptr) continue;
     for (std::size_t axis = 0; axis < d; ++axis)
       weights[axis * bins + static_cast<std::size_t>(bin[axis * count + i])] += term * term;
@@ -187,7 +210,10 @@ bool Sampling::extend(std::uint32_t to) {
   for (std::size_t k = 0; k < parts.size(); ++k) {
     sums_[k / chunks].value += parts[k].value;
     sums_[k / chunks].magnitude += parts[k].magnitude;
+    largest_.push_back(parts[k].largest);
   }
+  std::sort(largest_.begin(), largest_.end(), std::greater<>());
+  if (largest_.size() > most_kept) largest_.resize(most_kept);
   points_ = to;
   cube_.count(more);
   pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
@@ -224,6 +250,7 @@ Answer Sampling::run() {
     // Of many looks at the scatter the first that is small enough would be the luckiest.
     const double scatter = std::exchange(before, out.truncation);
     out.truncation = std::fmax(out.truncation, scatter / 2);
+    if (how_.tails) out.truncation += beyond_largest(largest_) / (static_cast<double>(points_) * repetitions);
     if (out.error() <= tolerance_.of(out.value)) {
       out.reason = Reason::converged;
       return out;

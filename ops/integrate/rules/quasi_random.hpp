@@ -13,6 +13,9 @@ struct QuasiRandom {
   bool importance = true;
   std::uint64_t seed = 1;
   int threads = 0;  // 0: all
+  // Whether what terms larger than any that was met would have brought is part of the error. Where the value
+  // only checks another, the scatter alone is stricter.
+  bool tails = true;
 };
 
 Answer quasi_random(Cube& cube, const Tolerance& tolerance, const QuasiRandom& how = {});

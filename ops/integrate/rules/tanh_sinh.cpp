@@ -8,7 +8,7 @@ namespace tessera::quadrature {
 namespace {
 
 struct Total {
-  double value = 0, change = 0, last_change = 0, truncation = 0, rounding = 0, magnitude = 0;
+  double value = 0, change = 0, unsteady = 0, truncation = 0, rounding = 0, magnitude = 0;
   const DoubleExponential* trouble = nullptr;
   DoubleExponential* worst = nullptr;  // of those that a smaller step may mend
 };
@@ -19,7 +19,7 @@ Total total(std::span<DoubleExponential> parts, int levels) {
   for (DoubleExponential& part : parts) {
     out.value += part.value();
     out.change += part.change();
-    out.last_change += part.last_change();
+    out.unsteady += part.unsteady_change();
     out.truncation += part.truncation();
     out.rounding += part.rounding();
     out.magnitude += part.magnitude();
@@ -84,7 +84,7 @@ Answer double_exponential(Sampler& sampler, std::span<const Piece> pieces, const
   out.rule = "tanh-sinh";
   explain(out, parts, sum, tolerance);
   // Steps that were not halved any more say less of what halving would gain.
-  if (!out.converged() && sum.last_change > sum.change) out.truncation += sum.last_change - sum.change;
+  if (!out.converged() && sum.unsteady > sum.change) out.truncation += sum.unsteady - sum.change;
   return out;
 }
 

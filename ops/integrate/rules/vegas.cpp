@@ -23,11 +23,20 @@ struct Result {
 // given the same variance of a point, that of all together. Each one's own would favour those which chance
 // let see little.
 struct Together {
-  double value = 0, sigma = infinity, magnitude = 0, chi2 = 0, of_one = 0, points = 0;
+  double value = 0, sigma = infinity, magnitude = 0, chi2 = 0, of_one = 0, spike = 0, points = 0;
   std::size_t freedom = 0;
 
   double scatter() const { return freedom == 0 ? 0 : chi2 / static_cast<double>(freedom); }
   double truncation() const { return level * sigma * std::sqrt(std::fmax(1, scatter())); }
+  // What larger terms than any that was met would have brought, where one brings much of the variance: sizes
+  // beyond t are then as frequent as t^-a, a share of 1 - a/2 is the largest one's, and the mean beyond it is
+  // a/(a - 1).
+  double beyond_spike() const {
+    constexpr double least = 1.05, unsure = 1.5;
+    if (of_one <= most_of_one) return 0;
+    const double a = std::fmax(least, 2 * (1 - of_one));
+    return unsure * spike * a / (a - 1);
+  }
   // Whether the results differ by more than their sigmas allow (Wilson and Hilferty's cube root of chi^2).
   bool disagree() const {
     if (freedom == 0) return false;
@@ -39,16 +48,16 @@ struct Together {
 Together together(const std::vector<Result>& results) {
   Together out;
   for (const Result& r : results) out.points += static_cast<double>(r.points);
-  double variance = 0, spike = 0;
+  double variance = 0;
   for (const Result& r : results) {
     const double share = static_cast<double>(r.points) / out.points;
     out.value += share * r.value;
     out.magnitude += share * r.magnitude;
     variance += share * share * r.variance;
-    spike = std::fmax(spike, share * r.spike);
+    out.spike = std::fmax(out.spike, share * r.spike);
   }
   out.sigma = std::sqrt(variance);
-  out.of_one = spike * spike / variance;
+  out.of_one = out.spike * out.spike / variance;
   out.freedom = results.size() - 1;
   for (const Result& r : results) {
     const double share = static_cast<double>(r.points) / out.points;
@@ -225,7 +234,7 @@ Answer Sampling::answer() const {
   const double back = 1 / asked_.scale;
   out.value = together_.value * back;
   out.magnitude = together_.magnitude * back;
-  out.truncation = together_.truncation() * back;
+  out.truncation = (together_.truncation() + together_.beyond_spike()) * back;
   out.rounding = 16 * unit * out.magnitude;
   out.why = fmt::format("{} iterations, chi^2 {:.2g} for each degree of freedom", results_.size(),
                         together_.scatter());
