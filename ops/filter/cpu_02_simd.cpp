@@ -3,10 +3,10 @@
 //
 // A strip of the picture is walked from above: each row is read once, goes on beyond its edges by a copy, and
 // stays for as many rows as the kernel has. Four vectors of sums stay in registers while the taps pass; where
-// 16 bits hold every sum, twice as many fit. A separable kernel sums a row when it is read. Highway compiles
-// the strip for each instruction set and picks at run time. Sums are taken in the order of the definition:
-// the bits are those of the rung below. What limits it now is memory for small kernels, and multiplying for
-// large ones.
+// 16 bits hold every sum of bytes, the bytes are kept, and those of even and of odd places are summed apart:
+// no lane moves. A separable kernel sums a row when it is read. Highway compiles the strip for each
+// instruction set and picks at run time. Sums are taken in the order of the definition: the bits are those of
+// the rung below. What limits it now is memory for small kernels, and multiplying for large ones.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/filter/cpu_02_simd.cpp"
 #define HWY_DISABLED_TARGETS \
@@ -54,7 +54,7 @@ void run_piece(const Problem<T>& p, const Piece& piece) {
 // A part of all rows of all pictures, in strips that the caches hold.
 template <class T>
 void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end) {
-  constexpr int samples = 4096;
+  constexpr int samples = 16384 / sizeof(T);
   const int width = std::max(1, samples / p.channels());
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);

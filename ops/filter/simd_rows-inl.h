@@ -12,6 +12,7 @@
 #include <vector>
 #include "filter.hpp"
 #include "simd.hpp"
+#include "simd_bytes-inl.h"
 #include "tessera/core/fused-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,6 +26,11 @@ template <class A>
 struct Tap {
   const A* from;
   A weight;
+};
+
+template <class A>
+struct WideTaps : std::vector<Tap<A>> {
+  void add(const A* from, A weight) { this->push_back({from, weight}); }
 };
 
 inline constexpr std::int64_t spare = 1024;  // samples behind a row that may be read and written in vain
@@ -147,8 +153,9 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
   }
 }
 
-// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has.
-template <class A, class T>
+// A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has. A: sums'
+// type. R: that of the rows kept, which is A, or a byte's, whose sums take 16 bits.
+template <class A, class T, class R = A>
 class Strip {
  public:
   Strip(const Problem<T>& p, int first, int last)
@@ -158,7 +165,7 @@ class Strip {
         out_(std::int64_t{last - first} * channels_),
         extended_(out_ + std::int64_t{p.taps.cols - 1} * channels_),
         kept_(p.taps.separable ? out_ : extended_),
-        rows_(static_cast<std::size_t>(p.taps.rows), std::vector<A>(static_cast<std::size_t>(kept_ + spare))),
+        rows_(static_cast<std::size_t>(p.taps.rows), std::vector<R>(static_cast<std::size_t>(kept_ + spare))),
         line_(static_cast<std::size_t>(extended_ + spare)),
         sums_(static_cast<std::size_t>(out_ + spare)) {}
 
@@ -175,43 +182,47 @@ class Strip {
   }
 
  private:
-  std::vector<A>& kept(int line) { return rows_[static_cast<std::size_t>(line % p_.taps.rows)]; }
+  static constexpr bool bytes = !std::is_same_v<A, R>;
+  using Taken = std::conditional_t<bytes, ByteTaps, WideTaps<A>>;
+
+  std::vector<R>& kept(int line) { return rows_[static_cast<std::size_t>(line % p_.taps.rows)]; }
 
   static A weight(std::int32_t stored) {
     if constexpr (std::is_same_v<A, float>) return weight_as<float>(stored);
     else return static_cast<A>(stored);
   }
 
-  void add_row(const Taps& taps, int i, const std::vector<A>& row) {
+  void add_row(const Taps& taps, int i, const std::vector<R>& row) {
     if (taps.separable) {
-      if (taps.column[i] != 0) taps_.push_back({row.data(), weight(taps.column[i])});
+      if (taps.column[i] != 0) taps_.add(row.data(), weight(taps.column[i]));
       return;
     }
     for (int j = 0; j < taps.cols; ++j)
       if (const std::int32_t w = taps.weight[i * taps.cols + j]; w != 0)
-        taps_.push_back({row.data() + std::int64_t{j} * channels_, weight(w)});
+        taps_.add(row.data() + std::int64_t{j} * channels_, weight(w));
   }
 
   // Line `y` of the picture as it goes on beyond its edges.
   void take(std::int64_t n, int y, int line) {
-    std::vector<A>& to = p_.taps.separable ? line_ : kept(line);
+    std::vector<R>& to = p_.taps.separable ? line_ : kept(line);
     const int row = border_index(y, p_.height(), p_.border);
     if (row == from_constant) std::fill_n(to.begin(), extended_, convert(p_.outside));
     else extend(n, row, to.data());
-    if (!p_.taps.separable) return;
-    taps_.clear();
-    for (int j = 0; j < p_.taps.cols; ++j)
-      if (p_.taps.row[j] != 0)
-        taps_.push_back({to.data() + std::int64_t{j} * channels_, weight(p_.taps.row[j])});
-    sum_taps(taps_, 0, out_, kept(line).data());
+    if constexpr (!bytes) {
+      if (!p_.taps.separable) return;
+      taps_.clear();
+      for (int j = 0; j < p_.taps.cols; ++j)
+        if (p_.taps.row[j] != 0) taps_.add(to.data() + std::int64_t{j} * channels_, weight(p_.taps.row[j]));
+      sum_taps(taps_, 0, out_, kept(line).data());
+    }
   }
 
-  static A convert(T sample) {
-    if constexpr (std::is_same_v<A, float>) return number<float>(sample);
-    else return static_cast<A>(sample);
+  static R convert(T sample) {
+    if constexpr (std::is_same_v<R, float>) return number<float>(sample);
+    else return static_cast<R>(sample);
   }
 
-  void extend(std::int64_t n, int row, A* to) const {
+  void extend(std::int64_t n, int row, R* to) const {
     const int width = p_.width(), start = p_.roi_x + first_ - p_.taps.left;
     const int count = static_cast<int>(extended_ / channels_), inside = std::clamp(-start, 0, count),
               outside = std::clamp(width - start, inside, count);
@@ -224,7 +235,7 @@ class Strip {
     for (int i = 0; i < inside; ++i) pixel(i);
     if (inside < outside && p_.image.stride[2] == channels_ && (channels_ == 1 || p_.image.stride[3] == 1)) {
       const T* HWY_RESTRICT from = &p_.image(n, row, start + inside, 0);
-      A* HWY_RESTRICT at = to + std::int64_t{inside} * channels_;
+      R* HWY_RESTRICT at = to + std::int64_t{inside} * channels_;
       const std::int64_t samples = std::int64_t{outside - inside} * channels_;
       for (std::int64_t i = 0; i < samples; ++i) at[i] = convert(from[i]);
     } else {
@@ -236,35 +247,45 @@ class Strip {
   void write(std::int64_t n, int y) {
     const std::int64_t at =
         n * p_.filtered.stride[0] + y * p_.filtered.stride[1] + first_ * p_.filtered.stride[2];
-    const auto put = [&](auto* data) { filter_row(p_.finish, taps_, out_, sums_.data(), data + at); };
-    switch (p_.to) {
-      case Element::u8:
-        return put(p_.filtered.data);
-      case Element::u16:
-        return put(reinterpret_cast<std::uint16_t*>(p_.filtered.data));
-      case Element::i16:
-        return put(reinterpret_cast<std::int16_t*>(p_.filtered.data));
-      case Element::f16:
-        return put(reinterpret_cast<f16*>(p_.filtered.data));
-      default:
-        return put(reinterpret_cast<float*>(p_.filtered.data));
+    if constexpr (bytes) {
+      filter_byte_row(p_.finish, taps_, out_, line_.data(), p_.filtered.data + at);
+    } else {
+      const auto put = [&](auto* data) { filter_row(p_.finish, taps_, out_, sums_.data(), data + at); };
+      switch (p_.to) {
+        case Element::u8:
+          return put(p_.filtered.data);
+        case Element::u16:
+          return put(reinterpret_cast<std::uint16_t*>(p_.filtered.data));
+        case Element::i16:
+          return put(reinterpret_cast<std::int16_t*>(p_.filtered.data));
+        case Element::f16:
+          return put(reinterpret_cast<f16*>(p_.filtered.data));
+        default:
+          return put(reinterpret_cast<float*>(p_.filtered.data));
+      }
     }
   }
 
   const Problem<T>& p_;
   int first_, channels_;
   std::int64_t out_, extended_, kept_;
-  std::vector<std::vector<A>> rows_;
-  std::vector<A> line_, sums_;
-  std::vector<Tap<A>> taps_;
+  std::vector<std::vector<R>> rows_;
+  std::vector<R> line_;
+  std::vector<A> sums_;
+  Taken taps_;
 };
 
 template <class T>
 void run_strip(const Problem<T>& p, const Piece& piece) {
   const auto [n, first, last, begin, end] = piece;
   if constexpr (std::is_integral_v<T>) {
-    if constexpr (std::is_same_v<T, std::uint8_t>)
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+#if HWY_TARGET != HWY_SCALAR
+      if (p.taps.narrow && !p.taps.separable && p.to == Element::u8)
+        return Strip<std::int16_t, T, std::uint8_t>(p, first, last).run(n, begin, end);
+#endif
       if (p.taps.narrow) return Strip<std::int16_t, T>(p, first, last).run(n, begin, end);
+    }
     if (p.taps.whole) return Strip<std::int32_t, T>(p, first, last).run(n, begin, end);
   }
   Strip<float, T>(p, first, last).run(n, begin, end);

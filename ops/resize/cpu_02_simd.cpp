@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU rung 2: vectors, rows summed once, every core. The CPU's summit.
 //
-// A strip of the result is made from above. A few rows of the picture are interleaved, pixel by pixel, until
-// they fill a vector: one load and one product serve the same tap of all of them. Their sums wait in the
-// cache for as many rows as a result is made from. Where floats hold the whole sums exactly, they take them:
-// faster than integers' products. Highway compiles the strip for each instruction set and picks at run time.
-// What limits it now is interleaving for short filters, and products for long ones.
+// A strip of the result is made from above; sums along rows wait in the cache for as many rows as a result is
+// made from. Bytes are looked up: tables made once for a strip tell which bytes of a row come beside which
+// weights, so that one shuffle and one instruction of products serve two taps of four neighbouring samples,
+// whatever the channels and the scale, and four rows share a look at the tables. Of other samples a few rows
+// are interleaved, pixel by pixel, until they fill a vector: one load and one product serve the same tap of
+// all of them. Highway compiles the strip for each instruction set and picks at run time. What limits it now
+// is reading the picture for short filters of bytes, else products.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/resize/cpu_02_simd.cpp"
 #define HWY_DISABLED_TARGETS \
@@ -28,6 +30,7 @@ void strip_f32(const Problem<float>& p, const Strip& strip) { run_strip(p, strip
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "lookup.hpp"
 #include "simd.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
@@ -56,10 +59,17 @@ void copy_rows(const Problem<T>& p, std::int64_t n, int begin, int end) {
     for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
 }
 
+template <class T>
+bool by_lookup(const Problem<T>& p) {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return can_look_up(p);
+  else return false;
+}
+
 // A part of all rows of all pictures, in strips that the caches hold.
 template <class T>
-void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end) {
-  constexpr int width = 2048, most_channels = 4;
+void run_rows(const Problem<T>& p, bool looks_up, std::int64_t begin, std::int64_t end) {
+  constexpr int samples = 8192, most_channels = 4;
+  const int together = looks_up ? p.channels() : most_channels, width = std::max(1, samples / together);
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
     const int first = static_cast<int>(top), last = static_cast<int>(top + count);
@@ -70,9 +80,9 @@ void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end) {
       continue;
     }
     for (int x = 0; x < p.cols(); x += width)
-      for (int c = 0; c < p.channels(); c += most_channels)
+      for (int c = 0; c < p.channels(); c += together)
         run_strip(p, {n, x, std::min(x + width, p.cols()), first, last, c,
-                      std::min(most_channels, p.channels() - c)});
+                      std::min(together, p.channels() - c), looks_up});
   }
 }
 
@@ -83,7 +93,8 @@ void run_simd(const Problem<T>& p, int threads) {
   if (samples == 0) return;
   const auto parts = static_cast<int>(
       std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
-  parallel(parts, [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts); });
+  const bool looks_up = by_lookup(p);
+  parallel(parts, [&](int part) { run_rows(p, looks_up, rows * part / parts, rows * (part + 1) / parts); });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {

@@ -10,9 +10,7 @@ struct Strip {
   std::int64_t n;
   int first, last, begin, end;
   int channel, channels;
+  bool by_lookup;  // lookup.hpp
 };
-
-// Sums along rows: whole numbers that floats hold exactly, whole numbers, floats.
-enum class Along { exact, whole, real };
 
 }  // namespace tessera::resize
