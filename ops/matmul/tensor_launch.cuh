@@ -68,20 +68,27 @@ enum class Blocks { stay, one_for_each_tile };
 template <class Args>
 using TensorKernel = void (*)(Args);
 
-// How many clusters of C's kernel are at work at the same time, asked of each device and size once.
+// How many clusters of C's kernel are at work at the same time, asked of each device and size once. A part of a GPU and all of
+// it share their index: who comes second asks each time.
 template <class C, class Args>
-int clusters_at_work(TensorKernel<Args> kernel, int device, int together, const cudaLaunchConfig_t& config) {
+int clusters_at_work(TensorKernel<Args> kernel, const Device& device, int together, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag asked;
+    int processors = 0, clusters = 0;
+  };
+  const auto ask = [&] {
     int clusters = 0;
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, C::shared_bytes));
+    cuda::check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+    return clusters;
   };
   static Known known[most_devices][most_together];
-  Known& here = known[device % most_devices][together - 1];
+  Known& here = known[device.index % most_devices][together - 1];
   std::call_once(here.asked, [&] {
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, C::shared_bytes));
-    cuda::check(cudaOccupancyMaxActiveClusters(&here.clusters, kernel, &config));
+    here.processors = device.processors;
+    here.clusters = ask();
   });
-  return here.clusters;
+  return here.processors == device.processors ? here.clusters : ask();
 }
 
 // `type`: how the engine takes A's and B's elements.
@@ -121,7 +128,7 @@ void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, s
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C>(kernel, run.device->index, together, config);
+  const int at_work = clusters_at_work<C>(kernel, *run.device, together, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
   // before is at its end.
   if (meets(at_work)) {
