@@ -53,14 +53,14 @@ void run_piece(const Problem<T>& p, const Piece& piece) {
 
 // A part of all rows of all pictures, in strips that the caches hold.
 template <class T>
-void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end) {
+void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end, bool past_caches) {
   constexpr int samples = 16384 / sizeof(T);
   const int width = std::max(1, samples / p.channels());
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
     for (int x = 0; x < p.cols(); x += width)
       run_piece(p,
-                {n, x, std::min(x + width, p.cols()), static_cast<int>(top), static_cast<int>(top + count)});
+                {n, x, std::min(x + width, p.cols()), static_cast<int>(top), static_cast<int>(top + count), past_caches});
     row += count;
   }
 }
@@ -72,7 +72,10 @@ void run_simd(const Problem<T>& p, int threads) {
   if (samples == 0) return;
   const auto parts = static_cast<int>(
       std::clamp<std::int64_t>(samples / least_samples, 1, std::min<std::int64_t>(threads, rows)));
-  parallel(parts, [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts); });
+  // What is larger than a share of the last cache is not in it when somebody reads it.
+  constexpr std::int64_t large = std::int64_t{16} << 20;
+  const bool past_caches = samples * static_cast<std::int64_t>(size_of(p.to)) >= large;
+  parallel(parts, [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts, past_caches); });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {

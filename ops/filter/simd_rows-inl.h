@@ -7,8 +7,10 @@
 #define TESSERA_FILTER_SIMD_ROWS_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 #include <algorithm>
+#include <cstring>
 #include <vector>
 #include "filter.hpp"
 #include "simd.hpp"
@@ -153,13 +155,25 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
   }
 }
 
+// Bytes to memory past the caches.
+inline void stream_bytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % static_cast<std::uintptr_t>(lanes));
+  std::int64_t at = std::min(off == 0 ? 0 : lanes - off, count);
+  std::memcpy(to, from, static_cast<std::size_t>(at));
+  for (; at + lanes <= count; at += lanes) hn::Stream(hn::LoadU(d, from + at), d, to + at);
+  std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at));
+}
+
 // A strip of a picture, some of its rows: reads each row once, keeps as many as the kernel has. A: sums'
 // type. R: that of the rows kept, which is A, or a byte's, whose sums take 16 bits.
 template <class A, class T, class R = A>
 class Strip {
  public:
-  Strip(const Problem<T>& p, int first, int last)
+  Strip(const Problem<T>& p, int first, int last, bool past_caches)
       : p_(p),
+        past_caches_(past_caches),
         first_(first),
         channels_(p.channels()),
         out_(std::int64_t{last - first} * channels_),
@@ -179,6 +193,7 @@ class Strip {
       for (int i = 0; i < taps.rows; ++i) add_row(taps, i, kept(y + i));
       write(n, y);
     }
+    if (past_caches_) hwy::FlushStream();
   }
 
  private:
@@ -247,10 +262,16 @@ class Strip {
   void write(std::int64_t n, int y) {
     const std::int64_t at =
         n * p_.filtered.stride[0] + y * p_.filtered.stride[1] + first_ * p_.filtered.stride[2];
+    const auto put = [&](auto* data) {
+      using To = std::remove_pointer_t<decltype(data)>;
+      if (!past_caches_) return filter(data + at);
+      row_.resize(static_cast<std::size_t>(out_) * sizeof(To));
+      filter(reinterpret_cast<To*>(row_.data()));
+      stream_bytes(row_.data(), static_cast<std::int64_t>(row_.size()), reinterpret_cast<std::uint8_t*>(data + at));
+    };
     if constexpr (bytes) {
-      filter_byte_row(p_.finish, taps_, out_, line_.data(), p_.filtered.data + at);
+      put(p_.filtered.data);
     } else {
-      const auto put = [&](auto* data) { filter_row(p_.finish, taps_, out_, sums_.data(), data + at); };
       switch (p_.to) {
         case Element::u8:
           return put(p_.filtered.data);
@@ -266,29 +287,38 @@ class Strip {
     }
   }
 
+  // What the taps make of a row.
+  template <class To>
+  void filter(To* to) {
+    if constexpr (bytes) filter_byte_row(p_.finish, taps_, out_, line_.data(), to);
+    else filter_row(p_.finish, taps_, out_, sums_.data(), to);
+  }
+
   const Problem<T>& p_;
+  bool past_caches_;
   int first_, channels_;
   std::int64_t out_, extended_, kept_;
   std::vector<std::vector<R>> rows_;
   std::vector<R> line_;
   std::vector<A> sums_;
+  std::vector<std::uint8_t> row_;  // of results on their way past the caches
   Taken taps_;
 };
 
 template <class T>
 void run_strip(const Problem<T>& p, const Piece& piece) {
-  const auto [n, first, last, begin, end] = piece;
+  const auto [n, first, last, begin, end, past_caches] = piece;
   if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_same_v<T, std::uint8_t>) {
 #if HWY_TARGET != HWY_SCALAR
       if (p.taps.narrow && !p.taps.separable && p.to == Element::u8)
-        return Strip<std::int16_t, T, std::uint8_t>(p, first, last).run(n, begin, end);
+        return Strip<std::int16_t, T, std::uint8_t>(p, first, last, past_caches).run(n, begin, end);
 #endif
-      if (p.taps.narrow) return Strip<std::int16_t, T>(p, first, last).run(n, begin, end);
+      if (p.taps.narrow) return Strip<std::int16_t, T>(p, first, last, past_caches).run(n, begin, end);
     }
-    if (p.taps.whole) return Strip<std::int32_t, T>(p, first, last).run(n, begin, end);
+    if (p.taps.whole) return Strip<std::int32_t, T>(p, first, last, past_caches).run(n, begin, end);
   }
-  Strip<float, T>(p, first, last).run(n, begin, end);
+  Strip<float, T>(p, first, last, past_caches).run(n, begin, end);
 }
 
 }  // namespace HWY_NAMESPACE
