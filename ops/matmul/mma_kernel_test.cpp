@@ -79,11 +79,9 @@ void execute(const MmaLaunch<Kind>& launch) {
   ASSERT_EQ(launch.tile, tile);
   if (launch.a == Along::k && launch.b == Along::k)
     return execute<Kind, tile, Along::k, Along::k>(launch.args);
-  if constexpr (has_mma_kernel(Kind::tiles[tile], false)) {
-    if (launch.a == Along::k) return execute<Kind, tile, Along::k, Along::lines>(launch.args);
-    if (launch.b == Along::k) return execute<Kind, tile, Along::lines, Along::k>(launch.args);
-    execute<Kind, tile, Along::lines, Along::lines>(launch.args);
-  }
+  if (launch.a == Along::k) return execute<Kind, tile, Along::k, Along::lines>(launch.args);
+  if (launch.b == Along::k) return execute<Kind, tile, Along::lines, Along::k>(launch.args);
+  execute<Kind, tile, Along::lines, Along::lines>(launch.args);
 }
 
 template <class Kind, int tile>
@@ -158,7 +156,6 @@ void expect_products(const MmaElement& element) {
       {.m = 1, .n = 1, .k = 1}};
   for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
     const Shape& s = shapes[i / 2];
-    if (!has_mma_kernel(config, s.a_along_k && s.b_along_k)) continue;
     ptx::copies_are_late = i % 2 == 0;
     SCOPED_TRACE(std::to_string(s.m) + " " + std::to_string(s.n) + " " + std::to_string(s.k) + ", shape " +
                  std::to_string(i / 2) + (ptx::copies_are_late ? ", late" : ", early"));

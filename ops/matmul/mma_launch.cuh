@@ -47,11 +47,9 @@ void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
 template <class Kind, MmaConfig config>
 void launch_tile(Along a, Along b, const MmaArgs<Kind>& args, const Run& run) {
   if (a == Along::k && b == Along::k) return launch_blocks<Kind, config, Along::k, Along::k>(args, run);
-  if constexpr (has_mma_kernel(config, false)) {
-    if (a == Along::k) return launch_blocks<Kind, config, Along::k, Along::lines>(args, run);
-    if (b == Along::k) return launch_blocks<Kind, config, Along::lines, Along::k>(args, run);
-    launch_blocks<Kind, config, Along::lines, Along::lines>(args, run);
-  }
+  if (a == Along::k) return launch_blocks<Kind, config, Along::k, Along::lines>(args, run);
+  if (b == Along::k) return launch_blocks<Kind, config, Along::lines, Along::k>(args, run);
+  launch_blocks<Kind, config, Along::lines, Along::lines>(args, run);
 }
 
 template <class Kind>

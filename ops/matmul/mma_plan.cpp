@@ -10,7 +10,6 @@ namespace {
 constexpr double memory_rate = 17;                // bytes a cycle, of a multiprocessor
 constexpr double seen = 0.08;                     // of ends, where other blocks multiply meanwhile
 constexpr double meeting = 2300, part_rate = 21;  // cycles, and bytes a cycle, of sums that parts leave and add
-constexpr double single_line = 1.2;  // cycles a stage for each line whose elements are copied one by one
 constexpr std::int64_t least_stages = 8, most_splits = 16, widest = 128;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
@@ -21,15 +20,12 @@ double together(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
 }
 
-double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_bytes, int processors, bool singly) {
+double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_bytes, int processors) {
   const auto at = static_cast<std::size_t>(plan.tile);
   const MmaConfig& tile = element.tiles[at];
   const MmaCost& cost = element.costs[at];
-  // Units of a multiprocessor. Where there are more than one for each, but not as many as find room, some have what others lack.
-  const std::int64_t shared = parts(plan.order.count(), processors), beside = tile.blocks;
-  const auto each = static_cast<double>(shared > 1 ? std::max(shared, beside) : shared);
-  const double stage = (each == 1 ? cost.alone : cost.stage) + (singly ? single_line * tile.slices * (tile.rows + tile.cols) : 0);
-  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) * stage;
+  const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
+  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) * (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
   const double joined = plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
@@ -37,7 +33,7 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_
 }
 
 MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,
-                std::int64_t splits, int processors, bool singly) {
+                std::int64_t splits, int processors) {
   const MmaConfig& config = element.tiles[static_cast<std::size_t>(tile)];
   MmaPlan out;
   out.tile = tile;
@@ -50,7 +46,7 @@ MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_
   out.order.group =
       std::max(1, int(std::sqrt(double(processors) * config.blocks * config.cols / config.rows)));
   const double operand_bytes = (double(m) + double(n)) * double(stages) * 128;
-  out.cycles = cycles_of(element, out, operand_bytes, processors, singly);
+  out.cycles = cycles_of(element, out, operand_bytes, processors);
   return out;
 }
 
@@ -72,22 +68,21 @@ std::int64_t mma_partial_bytes(const MmaElement& element, std::int64_t m, std::i
 }
 
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const MmaMachine& machine, const MmaWish& wish, const MmaLie& lie) {
+                 const MmaMachine& machine, const MmaWish& wish) {
   const std::int64_t stages = parts(k, 128 / element.bytes), room = mma_partial_bytes(element, m, n);
   MmaPlan best;
   bool found = false;
   for (int tile = 0; tile < static_cast<int>(element.tiles.size()); ++tile) {
     if (element.tiles[static_cast<std::size_t>(tile)].shared_bytes() > machine.shared_bytes) continue;
-    if (!has_mma_kernel(element.tiles[static_cast<std::size_t>(tile)], lie.along_k)) continue;
     if (wish.tile != 0 && wish.tile != tile + 1) continue;
     const bool sliced = element.tiles[static_cast<std::size_t>(tile)].slices > 1;  // their sums are not cut twice
     if (sliced && wish.splits > 1 && wish.tile == 0) continue;
     for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
       if (wish.splits != 0 ? splits != wish.splits : splits > 1 && stages / splits < least_stages) continue;
-      MmaPlan plan = planned(element, tile, m, n, stages, sliced ? 1 : splits, machine.processors, lie.singly);
+      MmaPlan plan = planned(element, tile, m, n, stages, sliced ? 1 : splits, machine.processors);
       if (!has_room(element, plan, room)) {
         if (wish.splits == 0) continue;
-        plan = planned(element, tile, m, n, stages, 1, machine.processors, lie.singly);
+        plan = planned(element, tile, m, n, stages, 1, machine.processors);
       }
       if (found && plan.cycles >= best.cycles) continue;
       best = plan;
@@ -95,7 +90,7 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
     }
   }
   if (!found && wish.tile != 0)
-    return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = wish.splits, .group = wish.group}, lie);
+    return plan_mma(element, m, n, k, machine, {.tile = 0, .splits = wish.splits, .group = wish.group});
   if (wish.group != 0) best.order.group = wish.group;
   return best;
 }

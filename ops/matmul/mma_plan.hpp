@@ -9,18 +9,15 @@
 namespace tessera::matmul {
 
 // The tiles that kernels are made for. The small ones give every multiprocessor something to do, and blocks
-// there hide each other's beginnings and ends; the fifth is for what is little more than a stream of B. In the sixth, which is for
+// there hide each other's beginnings and ends; the fifth is for what is little more than a stream of B. In the last, which is for
 // small products, each warp has the whole tile for a slice of the sum: operands pass through shared memory less often, and warps
-// wait for each other only once. The last is the third for large results: of three blocks that run together one always multiplies.
+// wait for each other only once.
 inline constexpr MmaConfig mma_f64_tiles[] = {{128, 128, 64, 32, 6, 1},
                                               {128, 64, 64, 32, 4, 2},
                                               {64, 64, 32, 32, 6, 2},
                                               {32, 64, 16, 32, 6, 3},
                                               {16, 128, 16, 32, 6, 2},
-                                              {32, 32, 32, 32, 3, 2, 4},
-                                              {64, 64, 32, 32, 4, 3}};
-// Three blocks leave a thread 168 registers, which suffice where both operands lie along k: elsewhere there is no such kernel.
-constexpr bool has_mma_kernel(const MmaConfig& tile, bool along_k) { return along_k || tile.warp_rows < 32 || tile.blocks < 3; }
+                                              {32, 32, 32, 32, 3, 2, 4}};
 inline constexpr MmaConfig mma_half_tiles[] = {{128, 128, 64, 32, 5, 1}, {64, 64, 32, 32, 4, 3}};
 
 // What a tile takes a multiprocessor, in cycles: a stage (of sliced sums one of each slice) where other blocks are there or
@@ -31,8 +28,8 @@ struct MmaCost {
 // Of doubles: fitted to products of ten shapes on one NVIDIA H200, each in every tile and in several parts. Of 16 bits:
 // what the tensor cores, shared memory and the cache allow.
 inline constexpr MmaCost mma_f64_costs[] = {
-    {2350, 2350, 7000}, {1230, 1410, 6500}, {605, 770, 7000}, {360, 500, 9000}, {445, 555, 7200},
-    {730, 990, 4950}, {590, 770, 7600}};
+    {2340, 2340, 7000}, {1190, 1410, 6500}, {605, 770, 7000}, {360, 500, 9000}, {445, 555, 7200},
+    {730, 990, 4950}};
 inline constexpr MmaCost mma_half_costs[] = {{1280, 1280, 3500}, {480, 520, 2000}};
 
 // What the kernels multiply: bytes of an element and of a sum.
@@ -62,17 +59,12 @@ struct MmaMachine {
   std::int64_t shared_bytes;
 };
 
-// How operands lie: both along k; in elements that can only be copied one by one.
-struct MmaLie {
-  bool along_k = true, singly = false;
-};
-
 // Spare memory: a counter for each tile, and the sums of splits.
 inline constexpr std::int64_t most_mma_counters = std::int64_t{1} << 16;
 std::int64_t mma_partial_bytes(const MmaElement& element, std::int64_t m, std::int64_t n);
 
-// m, n ≥ 1, k ≥ 0. A wish for a tile that the machine has no room for, or that there is no kernel of, is not heard.
+// m, n ≥ 1, k ≥ 0. A wish for a tile that the machine has no room for is not heard.
 MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const MmaMachine& machine, const MmaWish& wish = {}, const MmaLie& lie = {});
+                 const MmaMachine& machine, const MmaWish& wish = {});
 
 }  // namespace tessera::matmul

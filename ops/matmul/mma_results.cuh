@@ -30,13 +30,11 @@ template <class Kind>
 MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element,
                           const MmaMachine& machine, void* workspace) {
   const MmaFactor &a = job.turned ? job.b : job.a, &b = job.turned ? job.a : job.b;
-  const auto left = operand_of<Kind>(a, job.k), right = operand_of<Kind>(b, job.k);
-  const MmaPlan plan = plan_mma(element, a.lines, b.lines, job.k, machine, job.wish,
-                                {along_of(a) == Along::k && along_of(b) == Along::k, !left.whole || !right.whole});
+  const MmaPlan plan = plan_mma(element, a.lines, b.lines, job.k, machine, job.wish);
   auto* const counters = static_cast<std::uint32_t*>(workspace);
   const MmaArgs<Kind> args{.p = p,
-                           .a = left,
-                           .b = right,
+                           .a = operand_of<Kind>(a, job.k),
+                           .b = operand_of<Kind>(b, job.k),
                            .k = job.k,
                            .turned = job.turned,
                            .order = plan.order,
