@@ -150,9 +150,11 @@ void Crossings::add(Part part) {
   for (int i = 0; i < 3; ++i) seen[static_cast<std::size_t>(i)] = at(part, scattered(i));
   for (const std::array<double, 3>& other : known_) {
     bool same = true;
-    for (std::size_t i = 1; i < 3; ++i)
-      same =
-          same && std::fabs(seen[i] * other[0] - other[i] * seen[0]) <= 1e-13 * std::fabs(seen[i] * other[0]);
+    for (std::size_t i = 1; i < 3; ++i) {
+      const double product = seen[i] * other[0];  // infinite, where a cosh is, it is within all of itself
+      same = same && std::isfinite(product) &&
+             std::fabs(product - other[i] * seen[0]) <= 1e-13 * std::fabs(product);
+    }
     if (same) return;
   }
   known_.push_back(seen);

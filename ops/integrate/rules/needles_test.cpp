@@ -139,6 +139,9 @@ TEST(Needles, PlacesAreThoseOfTheText) {
   EXPECT_NEAR(one[0].inside[0], 0.6117, 1e-12);
   EXPECT_NEAR(one[0].inside[1], 0.4883, 1e-12);
   EXPECT_EQ(places("1+1e8*exp(-1e9*(x^2+y^2-0.5)^2)*(abs(x-y)<1e-4)").size(), 1) << "of a curve";
+  // What overflows wherever no needle is hides no other part.
+  EXPECT_EQ(
+      places("1+1e10/cosh((0.72*x+0.313*y-0.422177)/1e-7)/cosh((0.879*x-1.129*y+0.266565)/4e-7)").size(), 1);
   // Kinks, jumps, roots and poles are no needles.
   for (const char* text : {"abs(x-0.3)*abs(y-0.7)", "(x>y)*(x+y>1)", "sqrt(abs(x-y))", "exp(-abs(x-y))",
                            "sin(x*y)", "1/sqrt(abs(x+y-1))", "1/(1+x*y)", "max(x,y)^2"})
