@@ -90,7 +90,8 @@ class CudaBackend : public Backend {
   std::int64_t free_memory(const Device& device) override {
     const OnDevice on_device(device.index);
     std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total));
+    // A GPU that a failed kernel has taken from this process may still serve another: all that it has is known.
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return device.memory_bytes;
     return static_cast<std::int64_t>(free);
   }
 
