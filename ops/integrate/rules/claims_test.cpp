@@ -40,6 +40,21 @@ TEST(Claims, NothingConvergesToInfinity) {
 }
 
 // However small the coefficient of what grows like the inverse distance: no integral has it.
+// However slowly they fall.
+TEST(Claims, SwingsThatCancelDoNotDiverge) {
+  const double root = std::sqrt(2 * std::atan(1.0));
+  for (const double w : {0.5, 1.0, 2.0, 3.0}) {
+    const std::string text = fmt::format("sin({}*x)/sqrt(x)", w);
+    const Answer answer = integral(text, {0, infinity});
+    EXPECT_NE(answer.reason, Reason::diverges) << text;
+    EXPECT_NEAR(answer.value, root / std::sqrt(w), 1e-9) << text;
+  }
+  EXPECT_NEAR(integral("j0(x)", {0, infinity}).value, 1, 1e-9);
+  for (const char* text : {"cos(x)/(1+x)^0.7", "sin(x)/x^0.2", "sin(x)/log(x+2)"})
+    EXPECT_NE(integral(text, {0, infinity}).reason, Reason::diverges) << text;
+  EXPECT_FALSE(integral("(2+sin(x))/(1+x)", {0, infinity}).converged());
+}
+
 TEST(Claims, DivergenceWithASmallCoefficientIsNotOverlooked) {
   std::mt19937_64 random(4);
   const auto between = [&](double a, double b) {
