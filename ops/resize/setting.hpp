@@ -8,7 +8,6 @@
 #include <vector>
 #include "packing.hpp"
 #include "tessera/core/arguments.hpp"
-#include "tiling.hpp"
 
 namespace tessera::resize {
 
@@ -39,7 +38,6 @@ struct Plan {
   bool linear_light = false;
   std::int32_t decode = 0, encode = 0;  // places of the tables of linear light
   Packing packing;                      // bytes
-  Tiling tiling;                        // the same, if products of matrices serve
 };
 
 struct Setting {
