@@ -157,6 +157,21 @@ class Devices(cli_case.Case):
         self.fails(2, "no checkpoint", "matmul", "left.npy", "right.npy", *words)
         os.remove("parts")
 
+    def test_parts_that_the_disk_has_lost_are_computed_again(self):
+        _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
+        words = ("--devices", "simt:threads=1", "--variant", "shared_tiles", "--checkpoint", "damaged")
+        self.fails(5, "asked for", "matmul", "left.npy", "right.npy", "-o", "out.npy", *words, "--fault", "fail:0@4")
+        with open("damaged", "r+b") as file:  # the first part's first number
+            count = len(json.loads(file.readline())["tiles"])
+            file.seek(8 * count, os.SEEK_CUR)
+            number = bytearray(file.read(4))
+            file.seek(-4, os.SEEK_CUR)
+            number[2] ^= 0x40
+            file.write(number)
+        told, resumed = self.product(*words)
+        self.assertIn("2 parts were there already", told)
+        self.assertEqual(alone, resumed)
+
     def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
         words = (cli_case.PROGRAM, "matmul", "left.npy", "right.npy", "-o", "late.npy", "--devices", "simt:threads=1", "--variant", "shared_tiles",

@@ -92,6 +92,7 @@ tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera
 tessera_script(program_lab ${TESSERA_PYTHON} tests/cli_lab_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(devices_program ${TESSERA_PYTHON} tests/devices_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(integrate_program ${TESSERA_PYTHON} tests/integrate_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(integrate_study ${TESSERA_PYTHON} tests/integrate_study_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(report_files ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report)
 tessera_script(tools_files ${TESSERA_PYTHON} tests/tools_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(report_page ${TESSERA_PYTHON} tests/report_test.py $<TARGET_FILE:tessera_program> ${PROJECT_BINARY_DIR}/report browser)

@@ -1,50 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processors' summit, by each instruction set that this machine has, against the rung below: bytes whose
 // sums take 16 bits.
-#include <gtest/gtest.h>
-#include <hwy/highway.h>
-#include <cstring>
+#include "tests/every_target.hpp"
 #include "tessera/core/random.hpp"
-#include "tessera/run/conformance.hpp"
-#include "tessera/run/inputs.hpp"
-#include "tessera/run/run.hpp"
 
 namespace tessera::filter {
 namespace {
 
-std::vector<char> computed(const std::string& variant, const Case& chosen) {
-  const Operation& operation = *find_operation("filter");
-  Inputs inputs(operation, Element::u8, chosen, 1);
-  inputs.poison();
-  run(operation, inputs.arguments(), {.device = "cpu", .variant = variant, .cached = false});
-  EXPECT_TRUE(inputs.padding_intact());
-  const ArrayView& out = inputs.arguments().array("filtered");
-  const auto* from = static_cast<const char*>(out.data);
-  return {from, from + out.bytes()};
-}
-
-class EveryTarget : public testing::Test {
+class EveryTarget : public tessera::EveryTarget {
  protected:
-  void TearDown() override { only(0); }
+  EveryTarget() : tessera::EveryTarget("filter") {}
 
-  static void only(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-
-  static void check(std::int64_t height, std::int64_t width, std::int64_t channels, Arguments::Words words) {
-    const Case chosen{.dims = {{"images", 1}, {"height", height}, {"width", width}, {"channels", channels}},
-                      .words = std::move(words)};
-    const std::vector<char> wanted = computed("naive", chosen);
-    only(0);
-    for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-      only(left & -left);
-      const std::vector<char> got = computed("simd", chosen);
-      ASSERT_EQ(got.size(), wanted.size());
-      ASSERT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
-          << hwy::TargetName(left & -left) << " " << to_string(chosen);
-      only(0);
-    }
+  void check(std::int64_t height, std::int64_t width, std::int64_t channels, Arguments::Words words) const {
+    tessera::EveryTarget::check({.dims = {{"images", 1}, {"height", height}, {"width", width}, {"channels", channels}},
+                                 .words = std::move(words)});
   }
 };
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processors' summit, by each instruction set that this machine has, against the rung below: what decides
 // how bytes are looked up.
-#include <gtest/gtest.h>
-#include <hwy/highway.h>
-#include <cstring>
+#include "tests/every_target.hpp"
 #include "lookup.hpp"
-#include "tessera/run/conformance.hpp"
-#include "tessera/run/inputs.hpp"
-#include "tessera/run/run.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -28,38 +23,9 @@ Case bytes(Size from, Size to, std::int64_t channels, const std::string& convent
                     {"method", method}}};
 }
 
-std::vector<char> computed(const std::string& variant, const Case& chosen) {
-  const Operation& operation = *find_operation("resize");
-  Inputs inputs(operation, Element::u8, chosen, 1);
-  inputs.poison();
-  run(operation, inputs.arguments(), {.device = "cpu", .variant = variant, .cached = false});
-  EXPECT_TRUE(inputs.padding_intact());
-  const ArrayView& out = inputs.arguments().array("resized");
-  const auto* from = static_cast<const char*>(out.data);
-  return {from, from + out.bytes()};
-}
-
-class EveryTarget : public testing::Test {
+class EveryTarget : public tessera::EveryTarget {
  protected:
-  void TearDown() override { only(0); }
-
-  static void only(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-
-  static void check(const Case& chosen) {
-    const std::vector<char> wanted = computed("naive", chosen);
-    only(0);
-    for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-      only(left & -left);
-      const std::vector<char> got = computed("simd", chosen);
-      ASSERT_EQ(got.size(), wanted.size());
-      ASSERT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
-          << hwy::TargetName(left & -left) << " " << to_string(chosen);
-      only(0);
-    }
-  }
+  EveryTarget() : tessera::EveryTarget("resize") {}
 };
 
 TEST_F(EveryTarget, EveryRecipeAndNumberOfChannels) {

@@ -173,6 +173,20 @@ std::vector<std::string> size_names(const Operation& operation) {
   return out;
 }
 
+Request request_of(const BenchOptions& options) {
+  Request out;
+  if (!options.variants.empty()) out.variant = options.variants;
+  if (!options.tuning.empty()) out.tuning = parse_tuning(options.tuning);
+  return out;
+}
+
+nlohmann::ordered_json sweep_json(const Operation& operation, const std::vector<std::string>& argv) {
+  nlohmann::ordered_json out{{"schema", 1}, {"kind", "sweep"}, {"operation", operation.name}};
+  out.update(lab::provenance(argv, lab::now_utc()));
+  out["rows"] = nlohmann::ordered_json::array();
+  return out;
+}
+
 std::vector<Point> points_of(const Operation& operation, const BenchOptions& options) {
   Positionals given = positionals_of(operation, options.positionals);
   Case base;

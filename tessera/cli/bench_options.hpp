@@ -42,6 +42,10 @@ lab::Session session_of(const Operation& operation, const BenchOptions& options,
 std::optional<lab::Earlier> earlier_of(const BenchOptions& options, const lab::Session& now,
                                        const std::string& kind);
 Selection selection_of(const BenchOptions& options);
+// Of one call: the variant and the tuning that were named.
+Request request_of(const BenchOptions& options);
+// The head of a table that is measured here and not by a session, with no rows yet.
+nlohmann::ordered_json sweep_json(const Operation& operation, const std::vector<std::string>& argv);
 std::vector<Point> points_of(const Operation& operation, const BenchOptions& options);
 std::vector<std::string> size_names(const Operation& operation);  // in the order of their titles
 

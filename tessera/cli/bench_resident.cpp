@@ -57,11 +57,8 @@ class ResidentBench {
     arrays_.push_back(operation.output);
     along_ = cuts_named(arrays_, options.along);
     if (!options.shares.empty()) shares_ = parse_split(options.shares).shares;
-    if (!bench.variants.empty()) request_.variant = bench.variants;
-    if (!bench.tuning.empty()) request_.tuning = parse_tuning(bench.tuning);
-    json_ = Json{{"schema", 1}, {"kind", "sweep"}, {"operation", operation.name}};
-    json_.update(lab::provenance(command.argv, lab::now_utc()));
-    json_["rows"] = Json::array();
+    request_ = request_of(bench);
+    json_ = sweep_json(operation, command.argv);
   }
 
   int run() {

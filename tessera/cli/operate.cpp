@@ -265,7 +265,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
   write_json(options.json, json_of(call.command, call.operation, loaded.arguments, together));
   write_timeline(options.together.timeline, together);
   const int code = finish(call, loaded, outputs, together, to);
-  if (!spread.checkpoint.empty()) std::filesystem::remove(spread.checkpoint);
+  if (!spread.checkpoint.empty() && code != exit_code::wrong) std::filesystem::remove(spread.checkpoint);
   return code;
 }
 

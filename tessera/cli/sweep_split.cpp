@@ -57,11 +57,8 @@ class SplitSweep {
     if (!memory.empty()) memory_ = bytes_named("--memory", memory);
     if (!options.over.empty()) throw Error("--over and --split are two sweeps");
     for (const std::string& one : splits_) (void)parse_split(one);
-    if (!options.variants.empty()) request_.variant = options.variants;
-    if (!options.tuning.empty()) request_.tuning = parse_tuning(options.tuning);
-    json_ = Json{{"schema", 1}, {"kind", "sweep"}, {"operation", operation.name}};
-    json_.update(lab::provenance(command.argv, lab::now_utc()));
-    json_["rows"] = Json::array();
+    request_ = request_of(options);
+    json_ = sweep_json(operation, command.argv);
   }
 
   int run() {

@@ -91,8 +91,9 @@ class CudaBackend : public Backend {
     const OnDevice on_device(device.index);
     std::size_t free = 0, total = 0;
     // A GPU that a failed kernel has taken from this process may still serve another: all that it has is known.
-    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return device.memory_bytes;
-    return static_cast<std::int64_t>(free);
+    if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<std::int64_t>(free);
+    (void)cudaGetLastError();  // asked and answered: it must not reach the next check
+    return device.memory_bytes;
   }
 
   void* make_stream(const Device& device) override {

@@ -10,18 +10,9 @@ std::map<Where, DeviceLink>& links() {
   return all;
 }
 
-class StagedBroadcast : public Pending {
+// What travels by way of the hosts' memory: when it is there, it goes on to the device, once.
+class Staged : public Pending {
  public:
-  StagedBroadcast(Communicator& hosts, Backend& backend, const Run& run, void* data, std::size_t bytes,
-                  int root)
-      : backend_(backend), run_(run), data_(data), receives_(hosts.rank() != root), room_(bytes) {
-    if (!receives_) {
-      backend_.copy(run_, room_.data(), data_, bytes);
-      backend_.synchronize(run_);
-    }
-    pending_ = hosts.start_broadcast(room_.data(), bytes, root);
-  }
-
   bool done() override {
     if (!finished_ && pending_->done()) finish();
     return finished_;
@@ -32,9 +23,34 @@ class StagedBroadcast : public Pending {
     finish();
   }
 
+ protected:
+  void sent(std::unique_ptr<Pending> pending) { pending_ = std::move(pending); }
+
  private:
+  virtual void arrived() = 0;
   void finish() {
     finished_ = true;
+    arrived();
+  }
+
+  std::unique_ptr<Pending> pending_;
+  bool finished_ = false;
+};
+
+class StagedBroadcast : public Staged {
+ public:
+  StagedBroadcast(Communicator& hosts, Backend& backend, const Run& run, void* data, std::size_t bytes,
+                  int root)
+      : backend_(backend), run_(run), data_(data), receives_(hosts.rank() != root), room_(bytes) {
+    if (!receives_) {
+      backend_.copy(run_, room_.data(), data_, bytes);
+      backend_.synchronize(run_);
+    }
+    sent(hosts.start_broadcast(room_.data(), bytes, root));
+  }
+
+ private:
+  void arrived() override {
     if (!receives_) return;
     backend_.copy(run_, data_, room_.data(), room_.size());
     backend_.synchronize(run_);
@@ -43,12 +59,11 @@ class StagedBroadcast : public Pending {
   Backend& backend_;
   const Run& run_;
   void* data_;
-  bool receives_, finished_ = false;
+  bool receives_;
   std::vector<char> room_;
-  std::unique_ptr<Pending> pending_;
 };
 
-class StagedExchange : public Pending {
+class StagedExchange : public Staged {
  public:
   StagedExchange(Communicator& hosts, Backend& backend, const Run& run, const std::vector<Message>& messages)
       : backend_(backend), run_(run), messages_(messages) {
@@ -58,22 +73,11 @@ class StagedExchange : public Pending {
       if (!message.comes) backend_.copy(run_, message.data, messages_[rooms_.size() - 1].data, message.bytes);
     }
     backend_.synchronize(run_);
-    pending_ = hosts.start_exchange(staged);
-  }
-
-  bool done() override {
-    if (!finished_ && pending_->done()) finish();
-    return finished_;
-  }
-  void wait() override {
-    if (finished_) return;
-    pending_->wait();
-    finish();
+    sent(hosts.start_exchange(staged));
   }
 
  private:
-  void finish() {
-    finished_ = true;
+  void arrived() override {
     for (std::size_t i = 0; i < messages_.size(); ++i)
       if (messages_[i].comes) backend_.copy(run_, messages_[i].data, rooms_[i].data(), messages_[i].bytes);
     backend_.synchronize(run_);
@@ -83,8 +87,6 @@ class StagedExchange : public Pending {
   const Run& run_;
   std::vector<Message> messages_;
   std::vector<std::vector<char>> rooms_;  // of each message
-  bool finished_ = false;
-  std::unique_ptr<Pending> pending_;
 };
 
 }  // namespace

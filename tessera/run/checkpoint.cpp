@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file: a line of JSON, a byte for each tile, the tiles' bytes one after another.
+// The file: a line of JSON, a mark for each tile, the tiles' bytes one after another. A mark is 0, or the fingerprint of the tile's
+// bytes: a tile that the disk has not kept as it was is computed again.
 #include "tessera/run/checkpoint.hpp"
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -52,6 +54,10 @@ std::string first_line(const std::string& path, int file) {
   }
 }
 
+using Mark = std::uint64_t;
+
+Mark mark_of(const std::vector<char>& bytes) { return std::max<Mark>(fingerprint(bytes.data(), bytes.size()), 1); }
+
 Json identity(const Operation& operation, const Arguments& host) {
   Json inputs = Json::object();
   for (const Parameter* p : host.signature().of(Parameter::Kind::input))
@@ -59,7 +65,7 @@ Json identity(const Operation& operation, const Arguments& host) {
       const Array packed = packed_copy(host.array(p->name));
       inputs[p->name] = fingerprint(packed.view().data, packed.view().bytes());
     }
-  return {{"tessera", "checkpoint"}, {"operation", operation.name}, {"element", name_of(host.element())},
+  return {{"tessera", "checkpoint"}, {"marks", "fingerprints"}, {"operation", operation.name}, {"element", name_of(host.element())},
           {"words", host.words()},   {"dims", host.dims()},         {"inputs", inputs}};
 }
 
@@ -96,14 +102,14 @@ Checkpoint::Checkpoint(std::string path, const Operation& operation, const Argum
     about["how"] = how;
     about["tiles"] = tiles_json(tiles);
     line = about.dump();
-    const std::string text = line + "\n" + std::string(tiles.size(), '\0');
+    const std::string text = line + "\n" + std::string(tiles.size() * sizeof(Mark), '\0');
     write_at(path_, file_, text.data(), text.size(), 0);
   }
   tiles_ = tiles;
   done_place_ = static_cast<std::int64_t>(line.size()) + 1;
   done_.resize(tiles_.size());
-  read_at(path_, file_, done_.data(), done_.size(), done_place_);
-  std::int64_t place = done_place_ + static_cast<std::int64_t>(tiles_.size());
+  read_at(path_, file_, done_.data(), done_.size() * sizeof(Mark), done_place_);
+  std::int64_t place = done_place_ + static_cast<std::int64_t>(tiles_.size() * sizeof(Mark));
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     places_.push_back(place);
     for (const Slice& slice : division.writes(tiles_[i]))
@@ -118,28 +124,35 @@ Checkpoint::~Checkpoint() {
 void Checkpoint::restore() {
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     if (!has(i)) continue;
-    std::int64_t place = places_[i];
-    for (const Slice& slice : division_->writes(tiles_[i])) {
+    const std::vector<Slice> slices = division_->writes(tiles_[i]);
+    std::size_t count = 0;
+    for (const Slice& slice : slices) count += static_cast<std::size_t>(tessera::bytes_of(slice, host_->array(slice.array)));
+    std::vector<char> bytes(count);
+    read_at(path_, file_, bytes.data(), bytes.size(), places_[i]);
+    if (mark_of(bytes) != done_[i]) {
+      done_[i] = 0;
+      continue;
+    }
+    const char* from = bytes.data();
+    for (const Slice& slice : slices) {
       const ArrayView view = part_of(host_->array(slice.array), slice.box);
-      std::vector<char> bytes(view.bytes());
-      read_at(path_, file_, bytes.data(), bytes.size(), place);
-      unpack(bytes.data(), view);
-      place += static_cast<std::int64_t>(bytes.size());
+      unpack(from, view);
+      from += view.bytes();
     }
   }
 }
 
 // The bytes first, then the mark that they are there: whatever ends the machine, the mark does not lie.
 void Checkpoint::commit(std::size_t tile) {
-  std::int64_t place = places_[tile];
+  std::vector<char> bytes;
   for (const Slice& slice : division_->writes(tiles_[tile])) {
     const Array packed = packed_copy(part_of(host_->array(slice.array), slice.box));
-    write_at(path_, file_, packed.as<char>(), packed.view().bytes(), place);
-    place += static_cast<std::int64_t>(packed.view().bytes());
+    bytes.insert(bytes.end(), packed.as<char>(), packed.as<char>() + packed.view().bytes());
   }
+  write_at(path_, file_, bytes.data(), bytes.size(), places_[tile]);
   if (fdatasync(file_) != 0) throw failed(path_);
-  done_[tile] = 1;
-  write_at(path_, file_, &done_[tile], 1, done_place_ + static_cast<std::int64_t>(tile));
+  done_[tile] = mark_of(bytes);
+  write_at(path_, file_, &done_[tile], sizeof(Mark), done_place_ + static_cast<std::int64_t>(tile * sizeof(Mark)));
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 // file tells what was asked and of which inputs: another call does not take it for its own. Whoever has the
 // result removes it.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 #include "tessera/core/division.hpp"
@@ -23,7 +24,7 @@ class Checkpoint {
 
   bool has(std::size_t tile) const { return done_[tile] != 0; }
   bool same_bits() const { return same_bits_; }  // all that is in it was computed in this way
-  void restore();                                // what it has, into the result
+  void restore();                                // what it has and the disk has kept, into the result
   void commit(std::size_t tile);                 // from the result; on return it is in the file
 
  private:
@@ -32,7 +33,7 @@ class Checkpoint {
   const Division* division_;
   std::vector<Tile> tiles_;
   std::vector<std::int64_t> places_;  // of each tile's bytes in the file
-  std::vector<char> done_;
+  std::vector<std::uint64_t> done_;  // marks: 0, or what the tile's bytes must give
   std::int64_t done_place_ = 0;
   bool same_bits_ = true;
   int file_ = -1;

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Studies of integrals from outside: what their tables and their remarks say.   integrate_study_test.py PROGRAM"""
+import json
+import math
+import re
+import unittest
+
+import cli_case
+
+CIRCLE = ("integrate", "sqrt(1-x^2)", "0", "1")
+
+
+class Studies(cli_case.Case):
+    def test_the_study_predicts_what_it_measures(self):
+        done = self.passes(*CIRCLE, "--strips", "65536*2", "--scale", "4", "--device", "cpu", "--study", "precision", "--json", "-")
+        table = json.loads(done.stdout)["tables"][0]
+        names = table["columns"]
+        for strips, row in zip((65536, 131072), table["rows"]):
+            self.assertEqual(row[0], strips)
+            self.assertAlmostEqual(row[1], 4 * math.sqrt(2) * -0.20788622497735457 * strips ** -1.5, delta=1e-11)
+            self.assertAlmostEqual(row[-1], row[1], delta=1e-12)
+            self.assertEqual(len(row[names.index("its time")]), 5)
+        self.assertAlmostEqual(table["rows"][1][2], 3.141611099, delta=1e-9)
+        self.assertTrue(any("h^1.5" in remark for remark in table["remarks"]))
+        self.fails(2, "did you mean 'precision'", *CIRCLE, "--study", "precison", "--strips", "9", "--device", "cpu")
+
+    def test_the_study_of_threads(self):
+        done = self.passes(*CIRCLE, "--strips", "65536", "--scale", "4", "--device", "simt", "--study", "precision", "--json", "-")
+        tables = json.loads(done.stdout)["tables"]
+        self.assertEqual(len(tables), 2)
+        self.assertEqual([c for c in tables[1]["columns"]][:3], ["block", "thread", "threads"])
+        self.assertTrue(any("latency" in remark for remark in tables[1]["remarks"]))
+
+    def test_a_study_says_of_the_circle_only_what_holds_for_it(self):
+        for formula, said in (("sqrt(1-x^2)", True), ("exp(x)", False)):
+            done = self.passes("integrate", formula, "0", "1", "--strips", "65536", "--device", "cpu", "--study", "precision", "--json", "-")
+            remarks = " ".join(json.loads(done.stdout)["tables"][0]["remarks"])
+            self.assertEqual("2√3" in remarks, said, formula)
+
+    def test_a_study_says_of_drift_what_its_table_shows(self):
+        for formula, drifts in (("x^2", True), ("exp(x)", True), ("cos(x)", True), ("1", False), ("0.5+0*x", False)):
+            done = self.passes("integrate", formula, "0", "1", "--strips", "65536*2", "--device", "cpu", "--study", "precision", "--json", "-")
+            table = json.loads(done.stdout)["tables"][0]
+            remarks = " ".join(table["remarks"])
+            self.assertEqual("accumulator drifts" in remarks, drifts, formula + ": " + remarks)
+            self.assertEqual("does not drift" in remarks, not drifts, formula)
+            self.assertEqual("leaves nothing out" in remarks, not drifts, formula)
+            self.assertEqual("What cures it" in remarks, drifts, formula)
+            if drifts:
+                row = table["rows"][-1]
+                unit = 2 ** -24 if row[2] < 1 else 2 ** -23
+                unit /= 2 if row[2] < 0.5 else 1
+                told = float(re.search(r"strips it is (\S+) units", remarks).group(1))
+                self.assertAlmostEqual(abs(row[3] - row[-1]) / unit / told, 1, delta=0.06)
+
+
+if __name__ == "__main__":
+    unittest.main()
