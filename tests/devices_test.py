@@ -88,19 +88,6 @@ class Devices(cli_case.Case):
         self.assertEqual([len(row["split"]) for row in rows], [2] * 4)
         self.assertTrue(all(row["verified"] == "ok" for row in rows))
 
-    def test_plans_are_worked_out(self):
-        told = self.passes("plan", "matmul", "m=65536", "n=m", "k=m", "--gpus", "16", "--json", "plan.json").stdout
-        self.assertIn("2 × 4", told)
-        with open("plan.json", encoding="utf-8") as file:
-            plans = json.load(file)["plans"]
-        self.assertEqual([plan["gpus"] for plan in plans], [1, 2, 4, 8, 16, 64, 1024])
-        self.assertAlmostEqual(plans[0]["compute_seconds"], 2 * 65536 ** 3 / 51e12)
-        self.assertEqual(plans[2]["received_bytes"], 4 * 65536 ** 2 / 2)
-        self.assertTrue(all(plan["network_bytes"] == 0 for plan in plans[:4]))
-        self.fails(2, "say --flops", "plan", "matmul", "m=8", "n=8", "k=8", "--element", "i32")
-        self.fails(2, "--gpus 0", "plan", "matmul", "m=8", "n=8", "k=8", "--gpus", "0")
-        self.fails(2, "runs on one device", "plan", "seamcarve")
-
     def test_what_goes_wrong_loses_nothing(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
         # The other device is slow, or each has its share, lest a device that begins late gets no part to fail at.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One product by several ranks: the bits of one process, NumPy's and ScaLAPACK's values, one message for what fails.
 mpi_test.py PROGRAM MPIRUN SCALAPACK_CHECK RESIDENT_CHECK, of which the last three may be empty"""
+import ctypes.util
 import json
 import os
 import subprocess
@@ -43,7 +44,8 @@ class Alone(cli_case.Case):
         for variables in ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}, {"PMI_SIZE": "4", "PMI_RANK": "0"}):
             done = self.fails(5, "a launcher started 4 ranks", "matmul", "A.npy", "B.npy", "-o", "D.npy",
                               TESSERA_MPI="/nowhere/libtessera_mpi.so", **variables)
-            self.assertIn("/nowhere/libtessera_mpi.so is not there", done.stderr)
+            self.assertIn("TESSERA_MPI names /nowhere/libtessera_mpi.so, which is not there", done.stderr)
+            self.assertNotIn("without MPI", done.stderr)
             self.assertFalse(os.path.exists("D.npy"))
         self.fails(5, "several ranks need MPI", "matmul", "A.npy", "B.npy", "--distributed",
                    TESSERA_MPI="/nowhere/libtessera_mpi.so")
@@ -59,7 +61,15 @@ class Alone(cli_case.Case):
     def test_what_is_no_library_is_said(self):
         with open("broken.so", "w") as file:
             file.write("no library")
-        self.fails(5, "broken.so", "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI=os.path.abspath("broken.so"))
+        named = {"broken.so": "broken.so", ".": ". is a folder"}
+        for library, message in named.items():
+            self.fails(5, message, "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI=library)
+        other = ctypes.util.find_library("m")  # a name that is no path
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            paths = {line.split()[-1] for line in maps if other and line.rstrip().endswith("/" + other)}
+        for path in paths:
+            self.fails(5, path + " is not this program's library", "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI=path)
+        self.fails(2, "TESSERA_MPI=none", "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI="none")
 
 
 @unittest.skipUnless(LAUNCHER, "there is no MPI")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
@@ -31,9 +32,18 @@ constexpr const char* about =
     "way\n"
     "from hosts    the same from and to the hosts' memory, each element of an input over one link: also the "
     "larger of\n"
-    "              both directions of the link, a panel's way in and a 64th of the result's way out\n"
+    "              both directions of the link (their sum where the result is rounded to fewer bits than its "
+    "sums: it\n"
+    "              leaves when the inputs are there), a panel's way in and a 64th of the result's way out\n"
     "efficiency    computing on one GPU, divided by the time and by the number of GPUs\n"
-    "The grid is the one that takes least time. Sums are not cut. The usual figures are those of an H200.";
+    "Beside computing a link has 0.7 of its speed, and 0.8 of that where several GPUs of a host copy. The "
+    "grid is\n"
+    "the one that takes least time; it has no more rows and columns than the result can be cut into. Sums "
+    "are "
+    "not\n"
+    "cut among GPUs. The usual figures are those of an H200 at lasting work; docs/hosts.md says how near the "
+    "model\n"
+    "comes to what was measured.";
 
 struct PlanOptions : BenchOptions {
   std::string gpus, per_host = "8", flops, link = "55.6", peer = "370", network = "50";
@@ -54,22 +64,14 @@ std::int64_t whole(const char* flag, const std::string& word) {
   return out;
 }
 
-// TFLOP/s as measured on one H200; of other elements nothing is presumed.
-double usual_rate(Element element) {
-  switch (element) {
-    case Element::f64:
-      return 60.4;
-    case Element::f32:
-      return 51;
-    case Element::bf16:
-    case Element::f16:
-      return 700;
-    case Element::e4m3:
-    case Element::e5m2:
-      return 1240;
-    default:
-      throw Error(std::string(name_of(element)) + " has no usual rate: say --flops TFLOP/s");
-  }
+// TFLOP/s of lasting products on one H200 (results/nvidia-h200); of other elements nothing is presumed.
+double usual_rate(const std::string& element) {
+  static const std::map<std::string, double> rates{
+      {"f64", 52},    {"f32", 50},    {"tf32", 348},       {"bf16", 689},       {"f16", 677},
+      {"e4m3", 1210}, {"e5m2", 1210}, {"e4m3 fast", 1366}, {"e5m2 fast", 1366}, {"i8", 1431}};
+  const auto found = rates.find(element.substr(0, element.find_first_of("*>")));
+  if (found == rates.end()) throw Error(element + " has no usual rate: say --flops TFLOP/s");
+  return found->second;
 }
 
 // Arrays without memory: only their sizes count.
@@ -101,6 +103,8 @@ class Planning {
     if (!options.gpus.empty()) counts_.insert(whole("--gpus", options.gpus));
     json_ = nlohmann::ordered_json{{"schema", 1}, {"kind", "plan"}, {"operation", operation.name}};
     json_.update(lab::provenance(command.argv, lab::now_utc()));
+    json_["beside_computing"] = dist::beside_computing;
+    json_["beside_others"] = dist::beside_others;
     json_["plans"] = nlohmann::ordered_json::array();
   }
 
@@ -111,7 +115,7 @@ class Planning {
   }
 
  private:
-  dist::Machines machines(Element element) const {
+  dist::Machines machines(const std::string& element) const {
     constexpr double giga = 1e9, tera = 1e12;
     return {.per_host = whole("--per-host", options_->per_host),
             .flops_per_second =
@@ -124,7 +128,8 @@ class Planning {
   void plan(const Point& point) {
     const Arguments arguments = arguments_of(*operation_, point);
     const Division division = (*divide_)(arguments);
-    dist::Machines gpu = machines(point.element);
+    const std::string element = operation_->element_name(arguments);
+    dist::Machines gpu = machines(element);
     using Column = report::Table::Column;
     std::vector<Column> columns;
     for (const char* title : {"GPUs", "grid", "received", "of it by network", "computing", "on devices",
@@ -142,20 +147,20 @@ class Planning {
                  bytes_text(out.received_bytes), bytes_text(out.network_bytes),
                  report::seconds(out.compute_seconds), report::seconds(out.seconds), efficiency(out.seconds),
                  report::seconds(out.host_seconds), efficiency(out.host_seconds)});
-      note(arguments, count, out);
+      note(arguments, gpu, out);
     }
     fmt::print(to_,
                "{}, {}; a GPU: {} TFLOP/s, GB/s: {} from the host, {} from peers, {} from other hosts; {} a "
                "host\n{}",
-               title_of(*operation_, point.problem), name_of(point.element),
-               report::number(gpu.flops_per_second * 1e-12), options_->link, options_->peer,
-               options_->network, options_->per_host, table.text());
+               title_of(*operation_, point.problem), element, report::number(gpu.flops_per_second * 1e-12),
+               options_->link, options_->peer, options_->network, options_->per_host, table.text());
   }
 
-  void note(const Arguments& arguments, std::int64_t count, const dist::Outlook& out) {
+  void note(const Arguments& arguments, const dist::Machines& gpu, const dist::Outlook& out) {
     json_["plans"].push_back({{"dims", arguments.dims()},
                               {"element", operation_->element_name(arguments)},
-                              {"gpus", count},
+                              {"gpus", gpu.devices},
+                              {"flops", gpu.flops_per_second},
                               {"grid", {out.grid_rows, out.grid_cols}},
                               {"received_bytes", out.received_bytes},
                               {"network_bytes", out.network_bytes},
@@ -182,9 +187,10 @@ int plan(const Command& command) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--gpus", options.gpus, "one more number of GPUs", "N");
   words.value("--per-host", options.per_host, "GPUs of a host [8]", "N");
-  words.value("--flops", options.flops, "of a GPU [f64 60.4, f32 51, 16 bits 700, 8-bit floats 1240]",
+  words.value("--flops", options.flops,
+              "of a GPU [f64 52, f32 50, tf32 348, bf16 689, f16 677, 8-bit floats 1210, fast 1366, i8 1431]",
               "TFLOP/s");
-  words.value("--link", options.link, "between a GPU and its host's memory, each way [55.6]", "GB/s");
+  words.value("--link", options.link, "between a GPU and its host's memory, each way, alone [55.6]", "GB/s");
   words.value("--peer", options.peer, "from other GPUs of the host [370]", "GB/s");
   words.value("--network", options.network, "of each GPU, from other hosts [50]", "GB/s");
   words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");

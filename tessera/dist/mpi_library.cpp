@@ -10,8 +10,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The file that somebody named; nothing is looked for elsewhere then.
+std::string named_library() {
+  const char* const named = std::getenv("TESSERA_MPI");
+  return named == nullptr ? "" : named;
+}
+
 std::vector<std::string> places() {
-  if (const char* named = std::getenv("TESSERA_MPI"); named != nullptr && *named != '\0') return {named};
+  if (std::string named = named_library(); !named.empty()) return {std::move(named)};
   std::error_code none;
   const fs::path folder = fs::read_symlink("/proc/self/exe", none).parent_path();
   const std::string name = "libtessera_mpi.so";
@@ -26,19 +32,31 @@ Error without_mpi(const std::optional<Launcher>& launcher, const std::string& re
   return Error(Error::Kind::no_device, why + ": " + reason);
 }
 
-void* load(const std::optional<Launcher>& launcher) {
+struct Loaded {
+  void* handle;
+  std::string file;
+};
+
+Loaded load(const std::optional<Launcher>& launcher) {
+  if (named_library() == "none")
+    throw Error("TESSERA_MPI=none says that this process is alone, but ranks were asked for");
   const auto tried = places();
   for (const std::string& place : tried) {
     std::error_code none;
     if (!fs::exists(place, none)) continue;
+    if (fs::is_directory(place, none)) throw without_mpi(launcher, place + " is a folder");
     // Open MPI's own plug-ins look for its symbols among everybody's.
-    if (void* const handle = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
+    // A name without a folder is one of the current folder, not of the linker's.
+    const std::string path = fs::absolute(place).string();
+    if (void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return {handle, place};
     throw without_mpi(launcher, dlerror());
   }
   throw without_mpi(launcher,
-                    tried.front() +
-                        " is not there: this build was made without MPI (tools/setup mpi installs what it "
-                        "needs)");
+                    named_library().empty()
+                        ? tried.front() +
+                              " is not there: this build was made without MPI (tools/setup mpi installs what "
+                              "it needs)"
+                        : "TESSERA_MPI names " + tried.front() + ", which is not there");
 }
 
 template <class Function>
@@ -49,14 +67,16 @@ Function function(void* handle, const char* name) {
 }  // namespace
 
 std::unique_ptr<Communicator> open_mpi(const std::optional<Launcher>& launcher) {
-  void* const handle = load(launcher);
+  const auto [handle, library] = load(launcher);
   const auto told = function<int (*)()>(handle, "tessera_mpi_interface");
   const auto world = function<Communicator* (*)()>(handle, "tessera_mpi_world");
   if (told == nullptr || world == nullptr || told() != mpi_interface)
-    throw without_mpi(launcher, "libtessera_mpi.so is of another version of this program");
+    throw without_mpi(
+        launcher, library + (told == nullptr || world == nullptr ? " is not this program's library for MPI"
+                                                                 : " is of another version of this program"));
   std::unique_ptr<Communicator> out(world());
   if (launcher && launcher->size && *launcher->size != out->size())
-    throw without_mpi(launcher, "libtessera_mpi.so uses " + out->name() + ", which sees " +
+    throw without_mpi(launcher, library + " uses " + out->name() + ", which sees " +
                                     std::to_string(out->size()) +
                                     ": it was built for another MPI than the launcher's");
   return out;

@@ -47,6 +47,11 @@ Way least_from_outside(double for_rows, double for_cols, const Outlook& grid, st
   return best;
 }
 
+double link_beside_work(const Machines& machines, std::int64_t used) {
+  const bool others = std::min(used, machines.per_host) > 1;
+  return machines.link_bytes_per_second * beside_computing * (others ? beside_others : 1);
+}
+
 Outlook on_grid(const Division& division, const Arguments& arguments, const Machines& machines,
                 std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t panel = 1024;
@@ -67,13 +72,20 @@ Outlook on_grid(const Division& division, const Arguments& arguments, const Mach
                network = from.outside / machines.network_bytes_per_second;
   const auto panels = static_cast<double>(std::max<std::int64_t>(1, part_of_extent(division.depth, panel)));
   out.seconds = std::max({out.compute_seconds, peers, network}) + (peers + network) / panels;
-  const double in = bytes_read(division, arguments, division.whole()) / static_cast<double>(rows * cols) /
-                    machines.link_bytes_per_second;
-  const double back = bytes_written(division, arguments, tile) / machines.link_bytes_per_second;
+  const double link = link_beside_work(machines, out.used());
+  const double in =
+      bytes_read(division, arguments, division.whole()) / static_cast<double>(out.used()) / link;
+  const double back = bytes_written(division, arguments, tile) / link;
+  const bool in_steps = division.depth_granule > 0;
   constexpr double tiles = 64;
-  out.host_seconds = std::max({out.compute_seconds, peers, network, in, back}) +
-                     (in + peers + network) / panels + back / tiles;
+  out.host_seconds =
+      std::max({out.compute_seconds, peers, network, in_steps ? std::max(in, back) : in + back}) +
+      (in + peers + network) / panels + back / tiles;
   return out;
+}
+
+std::int64_t most_parts(std::int64_t extent, std::int64_t granule) {
+  return std::max<std::int64_t>(1, part_of_extent(extent, std::max<std::int64_t>(1, granule)));
 }
 
 }  // namespace
@@ -82,8 +94,11 @@ Outlook outlook(const Division& division, const Arguments& arguments, const Mach
   if (machines.devices < 1 || machines.per_host < 1) throw Error("an outlook needs a device");
   Outlook best;
   bool any = false;
-  for (std::int64_t rows = 1; rows <= machines.devices; ++rows) {
-    const Outlook tried = on_grid(division, arguments, machines, rows, machines.devices / rows);
+  const std::int64_t most_rows = std::min(machines.devices, most_parts(division.rows, division.row_granule)),
+                     most_cols = most_parts(division.cols, division.col_granule);
+  for (std::int64_t rows = 1; rows <= most_rows; ++rows) {
+    const std::int64_t cols = std::min(machines.devices / rows, most_cols);
+    const Outlook tried = on_grid(division, arguments, machines, rows, cols);
     const auto key = [](const Outlook& o) { return std::tuple(o.seconds, o.received_bytes, o.grid_rows); };
     if (!any || key(tried) < key(best)) best = tried;
     any = true;

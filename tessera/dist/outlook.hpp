@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a division would take on many like devices, from a model and nothing measured on them: the result cut
-// into a grid of equal blocks, each device holding an equal part of every input and receiving the rest of
-// what its block reads, panel by panel, while it computes.
+// What a division would take on many like devices, from rates and a model: the result cut into a grid of
+// equal blocks, each device holding an equal part of every input and receiving the rest of what its block
+// reads, panel by panel, while it computes. docs/hosts.md states the model and what it was held against.
 #pragma once
 #include <cstdint>
 #include "tessera/core/division.hpp"
@@ -11,7 +11,7 @@ namespace tessera::dist {
 struct Machines {
   std::int64_t devices = 1, per_host = 8;
   double flops_per_second = 0;
-  double link_bytes_per_second = 0;     // of each device, from its host's memory, and as much back
+  double link_bytes_per_second = 0;     // of one device alone, from its host's memory, and as much back
   double peer_bytes_per_second = 0;     // of each device, from those of its host
   double network_bytes_per_second = 0;  // of each device, from other hosts
 };
@@ -25,13 +25,19 @@ struct Outlook {
   // network carries, and one panel's way in before.
   double seconds = 0;
   // Inputs and result in the hosts' memory, each element of an input crossing one link: the largest of all
-  // these and of both directions of the link, a panel's way in, and a tile's way out.
+  // these and of both directions of the link (of both together where sums are not cut, for then results leave
+  // when the inputs are there), a panel's way in, and a tile's way out.
   double host_seconds = 0;
 
   std::int64_t used() const { return grid_rows * grid_cols; }
 };
 
-// With the grid that takes least time; of equals, the one of fewer bytes.
+// Of a link that has beside_computing of its speed while kernels run, and beside_others of that where other
+// devices of the host copy, too: both as measured on H200s.
+constexpr double beside_computing = 0.7, beside_others = 0.8;
+
+// With the grid that takes least time; of equals, the one of fewer bytes. A grid has no more rows and columns
+// than the division has granules.
 Outlook outlook(const Division& division, const Arguments& arguments, const Machines& machines);
 
 }  // namespace tessera::dist

@@ -16,12 +16,14 @@ constexpr Machines h200s(std::int64_t devices) {
           .network_bytes_per_second = 50e9};
 }
 
-Outlook of(std::int64_t n, const Machines& machines) {
-  const ArrayView view{nullptr, Element::f64, {n, n}, {n, 1}};
-  const Arguments arguments(find_operation("matmul")->signature, Element::f64, {{"A", view}, {"B", view}},
-                            {});
+Outlook of(std::int64_t m, std::int64_t n, std::int64_t k, const Machines& machines,
+           Element element = Element::f64) {
+  const ArrayView a{nullptr, element, {m, k}, {k, 1}}, b{nullptr, element, {k, n}, {n, 1}};
+  const Arguments arguments(find_operation("matmul")->signature, element, {{"A", a}, {"B", b}}, {});
   return outlook((*find_division("matmul"))(arguments), arguments, machines);
 }
+
+Outlook of(std::int64_t n, const Machines& machines) { return of(n, n, n, machines); }
 
 TEST(Outlook, OneDeviceReceivesNothing) {
   const Outlook one = of(16384, h200s(1));
@@ -59,6 +61,32 @@ TEST(Outlook, FromHostMemoryTheLinkBindsBelowTheCriticalSize) {
     EXPECT_GT(below.host_seconds, 1.9 * below.compute_seconds);
     EXPECT_LT(above.host_seconds, 1.1 * above.compute_seconds);
   }
+}
+
+TEST(Outlook, SumsThatAreNotCutLeaveWhenTheInputsAreThere) {
+  Machines one = h200s(1);
+  one.flops_per_second = 700e12;
+  const double matrix = 2.0 * 32768 * 32768, link = 55.6e9 * beside_computing;
+  const Outlook whole = of(32768, 32768, 32768, one, Element::bf16);
+  EXPECT_NEAR(whole.host_seconds, 3 * matrix / link + 2 * matrix / link / 32 + matrix / link / 64, 1e-4);
+  EXPECT_GT(whole.host_seconds, whole.compute_seconds);
+}
+
+TEST(Outlook, DevicesOfAHostHinderEachOthersCopies) {
+  Machines together = h200s(2), apart = together;
+  apart.per_host = 1;
+  apart.network_bytes_per_second = apart.peer_bytes_per_second;
+  EXPECT_NEAR(of(2048, together).host_seconds / of(2048, apart).host_seconds, 1 / beside_others, 0.05);
+}
+
+TEST(Outlook, AGridHasNoMorePartsThanTheResult) {
+  for (const std::int64_t devices : {8, 64, 1024})
+    for (const auto& [m, n] : {std::pair{1, 1}, {16, 100}, {33, 20}, {100, 1}, {1, 4096}}) {
+      const Outlook out = of(m, n, 64, h200s(devices));
+      EXPECT_LE(out.grid_rows, (m + 15) / 16) << m << " × " << n << " on " << devices;
+      EXPECT_LE(out.grid_cols, (n + 15) / 16) << m << " × " << n << " on " << devices;
+    }
+  EXPECT_EQ(of(0, 0, 0, h200s(8)).used(), 1);
 }
 
 TEST(Outlook, ANumberOfDevicesThatMakesNoGridLeavesSomeOver) {
