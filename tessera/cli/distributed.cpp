@@ -50,10 +50,12 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
              outcome.grid.rows, outcome.grid.cols, outcome.panels,
              plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, outcome.connected_by);
   print_ranks(to, outcome);
-  fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
+  fmt::print(to, "product {}{}; with reading{} {}{}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
-             words.outputs.empty() || !outcome.passed ? "" : " and writing",
-             report::seconds(outcome.seconds));
+             words.outputs.empty() || !outcome.passed ? "" : " and writing", report::seconds(outcome.seconds),
+             outcome.plan.device.where == Where::cpu
+                 ? ""
+                 : "; devices joined before in " + report::seconds(outcome.join_seconds));
   if (outcome.verdict) fmt::print(to, "{}\n", describe(*outcome.verdict));
   if (!outcome.passed) return;
   const Parameter& p = *operation.signature.of(Parameter::Kind::output).front();
@@ -95,6 +97,7 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
                         {"grid", {outcome.grid.rows, outcome.grid.cols}},
                         {"panels", outcome.panels},
                         {"depth", outcome.depth},
+                        {"join_seconds", outcome.join_seconds},
                         {"predicted_bytes", outcome.predicted_bytes},
                         {"ranks", json_of_ranks(outcome)}};
   return out;

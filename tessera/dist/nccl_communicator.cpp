@@ -144,10 +144,13 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
  private:
-  // Connections are made by the first broadcast, which takes longer than panels do.
+  // Connections are made, and code is loaded, by the first broadcast of a panel's size: it takes longer than
+  // panels do. A short one goes by another protocol.
   void connect() {
-    const cuda::DeviceBuffer byte(1);
-    start_broadcast(byte.get(), 1, 0)->wait();
+    constexpr std::size_t long_one = std::size_t{32} << 20;
+    const cuda::DeviceBuffer room(long_one);
+    for (int root = 0; root < size(); ++root)
+      for (const std::size_t bytes : {std::size_t{1}, long_one}) start_broadcast(room.get(), bytes, root)->wait();
   }
 
   const Run& run_;

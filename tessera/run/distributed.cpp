@@ -121,7 +121,7 @@ class Rank {
     const dist::HostPlace here = ranks_.on_host();
     dist::agree(ranks_, [&] { deal_device(here); });
     place();
-    join();
+    outcome_.join_seconds = timed([&] { join(); });
     outcome_.seconds = timed([&] {
       read();
       outcome_.product_seconds = timed([&] { add(); });

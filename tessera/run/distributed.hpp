@@ -28,6 +28,7 @@ struct DistributedOutcome {
   std::int64_t panels = 0, depth = 0;
   std::string connected_by;        // MPI, and what joins devices
   double predicted_bytes = 0;      // what all receive, by the grid's formula
+  double join_seconds = 0;         // of devices, before all that follows; of rank 0
   double product_seconds = 0;      // from the first panel until the last rank has its block
   double seconds = 0;              // with reading, and with writing where that was asked
   std::vector<RankReport> ranks;   // on rank 0 alone
