@@ -51,6 +51,18 @@ class Pictures(cli_case.Case):
         self.fails(2, "x.ppm: .ppm holds 3 channels, not 1", "matmul", "A.npy", "B.npy", "-o", "x.ppm")
         self.assertFalse(os.path.exists("x.png"))
 
+    def test_a_result_beyond_the_limit_is_refused_before_the_work(self):
+        with open("p.pgm", "wb") as file:
+            file.write(b"P5\n30 20\n255\n" + bytes(600))
+        self.passes("resize", "p.pgm", "--width", "60", "--most-pixels", "1200", "-o", "same.pgm")
+        for name in ("big.pgm", "big.png", "big.tif", "big.jpg"):
+            self.fails(2, name + ": has 61 × 20 pixels, more than the limit of 1200", "resize", "p.pgm", "--width", "61", "--most-pixels", "1200",
+                       "-o", name)
+            self.assertFalse(os.path.exists(name))
+        self.fails(2, "more than the limit of 1200", "seamcarve", "p.pgm", "--height", "40", "--width", "31", "--most-pixels", "1200", "-o", "big.pgm")
+        self.passes("resize", "p.pgm", "--width", "61", "--most-pixels", "1200", "-o", "big.npy")
+        self.fails(2, "wide.jpg: a JPEG file has at most 65500 rows and columns", "resize", "p.pgm", "--width", "65501", "-o", "wide.jpg")
+
     def test_of_several_pages_the_first_is_read_and_that_is_told(self):
         def page(value, after):
             entries = [(256, 4, 2), (257, 4, 1), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, after - 2), (277, 3, 1), (278, 4, 1), (279, 4, 2)]

@@ -26,6 +26,8 @@ Signature signature() {
            "weights as in \"1 2 1; 2 4 2; 1 2 1\"; or a .npy file; up to 31 × 31"),
       integer("size", 3, 1, most_taps, "of gaussian and box: taps along a side"),
       real("sigma", 0, "of gaussian, in pixels; 0: 0.3·((size − 1)/2 − 1) + 0.8"),
+      real("separable-within", 0,
+           "taken for a column times a row although weights differ from it, by so much of the largest"),
       choice("mode", {"correlation", "convolution"}, "convolution: the kernel turned by half a turn"),
       text("border", "reflect_101",
            "constant, replicate, reflect, reflect_101 or wrap, or what OpenCV, SciPy and NPP call them"),
@@ -42,7 +44,7 @@ Signature signature() {
       filtered,
   };
   for (Parameter& p : out.parameters)
-    if (p.name == "sigma") p.minimum = 0;
+    if (p.name == "sigma" || p.name == "separable-within") p.minimum = 0;
   return out;
 }
 

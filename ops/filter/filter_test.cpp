@@ -197,23 +197,6 @@ TEST(Filter, RowsThatArriveInARingGiveTheSameBits) {
   }
 }
 
-TEST(Kernel, FactorsAreFoundWhereTheyAreExact) {
-  Kernel product = kernel_of("2 4 2; -1 -2 -1", 3, 0, Element::u8);
-  find_factors(product);
-  EXPECT_EQ(product.row, (std::vector<double>{1, 2, 1}));
-  EXPECT_EQ(product.column, (std::vector<double>{2, -1}));
-  Kernel fractions = kernel_of("0.5 0.25; 0.25 0.125", 3, 0, Element::f32);
-  find_factors(fractions);
-  EXPECT_EQ(fractions.row, (std::vector<double>{0.5, 0.25}));
-  EXPECT_EQ(fractions.column, (std::vector<double>{1, 0.5}));
-  for (const char* text : {"1 1 1; 1 -8 1; 1 1 1", "1 2; 2 4.0000005", "0 0; 0 0", "1 2 3"}) {
-    Kernel none = kernel_of(text, 3, 0, Element::f32);
-    round_weights(none);
-    find_factors(none);
-    EXPECT_TRUE(none.row.empty()) << text;
-  }
-}
-
 TEST(Kernel, GaussiansOfBytesSumTo256) {
   for (int size = 1; size <= most_taps; size += 2)
     for (const double sigma : {0.0, 0.5, 1.5, 7.0}) {

@@ -153,13 +153,48 @@ Kernel from_text(const std::string& text) {
   return out;
 }
 
-bool is_whole(double value) { return value == std::nearbyint(value) && std::fabs(value) < 0x1p31; }
-
 double common_divisor(const double* row, int count) {
   std::int64_t out = 0;
   for (int j = 0; j < count; ++j) out = std::gcd(out, static_cast<std::int64_t>(row[j]));
   return static_cast<double>(std::max<std::int64_t>(out, 1));
 }
+
+// The row and the column that cross at the weight of the largest magnitude, the first of these.
+class Cross {
+ public:
+  explicit Cross(const Kernel& kernel) : kernel_(kernel) {
+    const auto largest =
+        std::ranges::max_element(kernel.weights, {}, [](double w) { return std::fabs(w); });
+    largest_ = *largest;
+    const auto at = static_cast<int>(largest - kernel.weights.begin());
+    row_ = at / kernel.cols;
+    col_ = at % kernel.cols;
+  }
+
+  double largest() const { return largest_; }
+  double along(int j) const { return entry(row_, j); }
+  double down(int i) const { return entry(i, col_); }
+  int col() const { return col_; }
+
+  // Products of two floats are exact in double.
+  bool is_exact(int i, int j) const { return entry(i, j) * largest_ == down(i) * along(j); }
+  double deviation(int i, int j) const {
+    return std::fabs(entry(i, j) - down(i) * along(j) / largest_);
+  }
+  // Four weights meet here. Each may have been rounded to f32, by half a place of its own, 2^-24, or by half of the least
+  // number, 2^-150; a fifth half covers what is left out of that sum.
+  bool is_within(int i, int j, double deviation_of_largest) const {
+    return deviation(i, j) <=
+           0x5p-24 * std::fabs(entry(i, j)) + 0x1p-148 + deviation_of_largest * std::fabs(largest_);
+  }
+
+ private:
+  double entry(int i, int j) const { return kernel_.weights[static_cast<std::size_t>(i * kernel_.cols + j)]; }
+
+  const Kernel& kernel_;
+  double largest_ = 0;
+  int row_ = 0, col_ = 0;
+};
 
 }  // namespace
 
@@ -200,29 +235,38 @@ void round_weights(Kernel& kernel) {
   }
 }
 
+bool has_whole_weights(const Kernel& kernel) {
+  return std::ranges::all_of(kernel.weights,
+                             [](double w) { return w == std::nearbyint(w) && std::fabs(w) < 0x1p31; });
+}
+
 void turn_round(Kernel& kernel) {
   std::ranges::reverse(kernel.weights);
   std::ranges::reverse(kernel.column);
   std::ranges::reverse(kernel.row);
 }
 
-void find_factors(Kernel& kernel) {
+void find_factors(Kernel& kernel, bool exact, double deviation) {
   if (!kernel.column.empty() || kernel.rows == 1 || kernel.cols == 1) return;
-  const std::vector<double>& w = kernel.weights;
-  const auto largest = std::ranges::max_element(w, {}, [](double x) { return std::fabs(x); });
-  const auto at = static_cast<int>(largest - w.begin()), p = at / kernel.cols, q = at % kernel.cols;
-  if (*largest == 0) return;
-  const auto entry = [&](int i, int j) { return w[static_cast<std::size_t>(i * kernel.cols + j)]; };
-  // Products of floats are exact in double.
+  const Cross cross(kernel);
+  if (cross.largest() == 0) return;
   for (int i = 0; i < kernel.rows; ++i)
     for (int j = 0; j < kernel.cols; ++j)
-      if (entry(i, j) * *largest != entry(i, q) * entry(p, j)) return;
-  const double divisor = std::ranges::all_of(w, is_whole)
-                             ? common_divisor(&w[static_cast<std::size_t>(p * kernel.cols)], kernel.cols)
-                             : 1;
-  for (int j = 0; j < kernel.cols; ++j) kernel.row.push_back(entry(p, j) / divisor);
+      if (exact ? !cross.is_exact(i, j) : !cross.is_within(i, j, deviation)) return;
+  for (int j = 0; j < kernel.cols; ++j) kernel.row.push_back(cross.along(j));
+  const double divisor = has_whole_weights(kernel) ? common_divisor(kernel.row.data(), kernel.cols) : 1;
+  for (double& w : kernel.row) w /= divisor;
   for (int i = 0; i < kernel.rows; ++i)
-    kernel.column.push_back(entry(i, q) / kernel.row[static_cast<std::size_t>(q)]);
+    kernel.column.push_back(cross.down(i) / kernel.row[static_cast<std::size_t>(cross.col())]);
+}
+
+double largest_deviation(const Kernel& kernel) {
+  const Cross cross(kernel);
+  double out = 0;
+  if (cross.largest() == 0) return out;
+  for (int i = 0; i < kernel.rows; ++i)
+    for (int j = 0; j < kernel.cols; ++j) out = std::max(out, cross.deviation(i, j));
+  return out / std::fabs(cross.largest());
 }
 
 }  // namespace tessera::filter

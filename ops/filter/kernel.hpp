@@ -23,10 +23,15 @@ Kernel kernel_of(const std::string& text, int size, double sigma, Element elemen
 void round_weights(Kernel& kernel);
 // As a convolution takes it: last tap first.
 void turn_round(Kernel& kernel);
-// Finds the factors of a kernel of several rows and columns that is exactly a column times a row: the row is
-// the one with the largest weight, the first of these, in whole numbers without a common divisor if all
-// weights are whole.
-void find_factors(Kernel& kernel);
+// Whether 32 bits hold every weight as an integer.
+bool has_whole_weights(const Kernel& kernel);
+// Finds the factors of a kernel of several rows and columns that is a column times a row: the row is the one
+// with the largest weight, the first of these, in whole numbers without a common divisor if all weights are
+// whole. `exact`: every weight must be the product itself. Else each may differ from it by what rounding
+// weights to f32 makes of one, and by `deviation` of the largest.
+void find_factors(Kernel& kernel, bool exact, double deviation);
+// How far a weight is from the product that find_factors would take for it, at most, as a share of the largest.
+double largest_deviation(const Kernel& kernel);
 
 const std::vector<std::string>& kernel_names();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <numeric>
@@ -44,6 +45,34 @@ double outside_of(const Arguments& arguments) {
 
 bool is_whole(double value) { return value == std::nearbyint(value); }
 
+double half_of(const Kernel& kernel) { return kernel.shift == 0 ? 0 : std::ldexp(1.0, kernel.shift - 1); }
+
+// The largest magnitude that a sum of samples of this type can have.
+double largest_sum(const Kernel& kernel, Element element) {
+  double weights = 0;
+  for (const double w : kernel.weights) weights += std::fabs(w);
+  return weights * most_magnitude(element) + half_of(kernel);
+}
+
+bool sums_are_whole(const Kernel& kernel, Element element) {
+  return is_integer(element) && std::ranges::all_of(kernel.weights, is_whole) && largest_sum(kernel, element) < 0x1p31;
+}
+
+// Whole weights are no rounded numbers.
+void separate(const Arguments& arguments, Kernel& kernel) {
+  const double deviation = arguments.real("separable-within");
+  demand_effect(arguments, "separable-within",
+                kernel.column.empty() && kernel.rows > 1 && kernel.cols > 1 &&
+                    !sums_are_whole(kernel, arguments.element()),
+                "kernels of several rows and columns whose sums are floats");
+  find_factors(kernel, deviation == 0 && has_whole_weights(kernel), deviation);
+  if (deviation == 0 || !kernel.column.empty()) return;
+  char most[40];
+  std::snprintf(most, sizeof most, "%.2g", largest_deviation(kernel));
+  throw Error("--separable-within " + arguments.text("separable-within") + ": a weight is " + most +
+              " of the largest away from a column times a row");
+}
+
 // A tap of weight 0 has no bit set: kernels leave it out by that, and −0 is one too.
 std::int32_t stored(double weight, bool whole) {
   return whole         ? static_cast<std::int32_t>(weight)
@@ -79,11 +108,8 @@ Error beyond_f32(const Arguments& arguments, const char* name) {
 void settle(const Arguments& arguments, const Kernel& kernel, Setting& out) {
   const Element element = arguments.element();
   const double scale = arguments.real("scale") * kernel.factor, offset = arguments.real("offset");
-  double weights = 0;
-  for (const double w : kernel.weights) weights += std::fabs(w);
-  const double half = kernel.shift == 0 ? 0 : std::ldexp(1.0, kernel.shift - 1);
-  const double largest = weights * most_magnitude(element) + half;
-  out.taps.whole = is_integer(element) && std::ranges::all_of(kernel.weights, is_whole) && largest < 0x1p31;
+  const double half = half_of(kernel), largest = largest_sum(kernel, element);
+  out.taps.whole = sums_are_whole(kernel, element);
   out.taps.bytes =
       out.taps.whole && element == Element::u8 && !kernel.column.empty() && sums_fit_bytes(kernel);
   Finish& f = out.finish;
@@ -137,7 +163,7 @@ Setting make(const Arguments& arguments) {
   const auto size = static_cast<int>(arguments.integer("size"));
   Kernel kernel = kernel_of(arguments.text("kernel"), size, arguments.real("sigma"), arguments.element());
   round_weights(kernel);
-  find_factors(kernel);
+  separate(arguments, kernel);
   out.taps.above = kernel.rows / 2;
   out.taps.left = kernel.cols / 2;
   if (arguments.text("mode") == "convolution") {

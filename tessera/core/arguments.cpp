@@ -44,6 +44,15 @@ std::int64_t parse_integer(const Parameter& p, const std::string& word) {
   return value;
 }
 
+// What a size comes to that nobody gave.
+std::int64_t default_size(const Parameter& p, std::int64_t size) {
+  if (static_cast<double>(size) < p.minimum || static_cast<double>(size) > p.maximum)
+    throw Error("--" + p.flag() + ", left out, would be " + p.value + " = " + std::to_string(size) +
+                ", out of its range, " + std::to_string(static_cast<std::int64_t>(p.minimum)) + " to " +
+                std::to_string(static_cast<std::int64_t>(p.maximum)));
+  return size;
+}
+
 // Only where it says something else than the default does.
 void check_needs(const Parameter& p, const std::string& word, const Parameter& needed) {
   const bool same = p.kind == Kind::real ? parse_real(p, word) == parse_real(p, p.value) : word == p.value;
@@ -109,7 +118,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     if (!follows_from_dimensions(p) || dims_.contains(p.name)) continue;
     const ToldSize* const told = find_size(p.value);
     const std::int64_t size = told != nullptr ? (*told)(arrays_, dims_, words_) : evaluate(p.value, named);
-    named[p.name] = dims_[p.name] = parse_integer(p, std::to_string(size));
+    named[p.name] = dims_[p.name] = default_size(p, size);
     words_[p.name] = std::to_string(dims_[p.name]);
   }
   for (const Parameter& p : signature.parameters)

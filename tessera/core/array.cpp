@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/array.hpp"
+#include <sys/mman.h>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -9,11 +10,19 @@ namespace {
 
 class HostMemory final : public Memory {
  public:
+  // Large arrays lie on whole pages of 2 MiB where the system has such: a walk along one then asks for a translation of
+  // addresses 512 times more seldom, and the first touch of it faults as much less often.
   void* allocate(std::size_t bytes) override {
-    constexpr std::size_t alignment = 256;
+    constexpr std::size_t least = 256, page = std::size_t{2} << 20, large = 2 * page;
+    const std::size_t alignment = bytes >= large ? page : least;
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    if (void* address = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded)) return address;
-    throw Error("the host cannot give " + std::to_string(bytes) + " bytes of memory");
+    void* const address =
+        rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+    if (address == nullptr) throw Error("the host cannot give " + std::to_string(bytes) + " bytes of memory");
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= large) madvise(address, rounded, MADV_HUGEPAGE);  // only for speed: a refusal changes nothing
+#endif
+    return address;
   }
   void release(void* address) noexcept override { std::free(address); }
 };

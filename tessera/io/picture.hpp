@@ -26,6 +26,9 @@ struct Limits {
   std::int64_t bytes = std::int64_t{1} << 33;  // of the file, and of the pixels
 };
 
+// Throws Error where a limit forbids pixels of extents [height,width,channels].
+void demand_within(const std::string& name, const Limits& limits, Element element, const Extents& extents);
+
 // Whether a file begins as one of these does; false where it cannot be read.
 bool begins_as_picture(const std::string& path);
 // Whether a name ends as one of these does.

@@ -24,9 +24,6 @@ Bytes encode_jpeg(const std::string& name, const ArrayView& pixels, const Style&
 Bytes encode_tiff(const std::string& name, const ArrayView& pixels, const Style& style);
 Bytes encode_pnm(const std::string& name, const ArrayView& pixels);
 
-// Throws Error where a limit forbids such pixels, before memory is taken for them.
-void demand_within(const std::string& name, const Limits& limits, Element element, std::int64_t height,
-                   std::int64_t width, std::int64_t channels);
 // An array for the pixels, or Error where a limit forbids it or the host has no such memory.
 Array pixels_for(const std::string& name, const Limits& limits, Element element, std::int64_t height,
                  std::int64_t width, std::int64_t channels);

@@ -85,8 +85,8 @@ void demand_room(const Reading& r, const std::string& name, const Limits& limits
   const bool colour = (kind & PNG_COLOR_MASK_COLOR) != 0,
              alpha = (kind & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(r.png, r.info, PNG_INFO_tRNS) != 0;
   const std::int64_t height = png_get_image_height(r.png, r.info), width = png_get_image_width(r.png, r.info);
-  demand_within(name, limits, depth == 16 ? Element::u16 : Element::u8, height, width,
-                (colour ? 3 : 1) + (alpha ? 1 : 0));
+  demand_within(name, limits, depth == 16 ? Element::u16 : Element::u8,
+                {height, width, (colour ? 3 : 1) + (alpha ? 1 : 0)});
   const double bits =
       static_cast<double>(height) * static_cast<double>(width) * depth *
       ((kind & PNG_COLOR_MASK_PALETTE) != 0 ? 1 : (colour ? 3 : 1) + (kind & PNG_COLOR_MASK_ALPHA ? 1 : 0));

@@ -58,11 +58,12 @@ constexpr std::int64_t most_side = 0x7fffffff;
 template <class T>
 T stretched(std::int64_t value, std::int64_t most) {
   constexpr std::int64_t full = std::numeric_limits<T>::max();
-  return static_cast<T>((std::min(value, most) * full + most / 2) / most);
+  return static_cast<T>((value * full + most / 2) / most);
 }
 
+// A sample above `most`, the largest that the header allows, is an error, as it is to Netpbm: nobody knows what it means.
 template <class T>
-void read_samples(Text& text, bool as_text, std::int64_t most, T* to, std::size_t count) {
+void read_samples(Text& text, const std::string& name, bool as_text, std::int64_t most, T* to, std::size_t count) {
   if (as_text) {
     for (std::size_t i = 0; i < count; ++i) to[i] = stretched<T>(text.number(0, most), most);
     return;
@@ -72,6 +73,9 @@ void read_samples(Text& text, bool as_text, std::int64_t most, T* to, std::size_
     std::int64_t value = 0;
     for (std::size_t b = 0; b < sizeof(T); ++b)
       value = value << 8 | static_cast<unsigned char>(bytes[i * sizeof(T) + b]);
+    if (value > most)
+      throw Error(name + ": is damaged: sample " + std::to_string(i + 1) + " is " + std::to_string(value) +
+                  ", more than the largest value of " + std::to_string(most) + " that its header names");
     to[i] = stretched<T>(value, most);
   }
 }
@@ -115,8 +119,8 @@ Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Li
   Array& pixels = raw.picture.pixels = pixels_for(name, limits, element, height, width, channels);
   const auto count = static_cast<std::size_t>(pixels.view().count());
   if (floats) read_floats(text, name, pixels);
-  else if (element == Element::u16) read_samples(text, as_text, most, pixels.as<std::uint16_t>(), count);
-  else read_samples(text, as_text, most, pixels.as<std::uint8_t>(), count);
+  else if (element == Element::u16) read_samples(text, name, as_text, most, pixels.as<std::uint16_t>(), count);
+  else read_samples(text, name, as_text, most, pixels.as<std::uint8_t>(), count);
   return raw;
 }
 

@@ -145,6 +145,8 @@ TEST(Picture, WhatAFormatLacksIsSaidBeforehand) {
   EXPECT_NE(cannot_hold("a.pgm", Element::u8, {4, 4, 3}, false).value().find("1 channel"), std::string::npos);
   EXPECT_TRUE(cannot_hold("a.tif", Element::u8, {4, 0, 3}, false));
   EXPECT_TRUE(cannot_hold("a.tif", Element::u8, {4, 4, 5}, false));
+  EXPECT_FALSE(cannot_hold("a.jpg", Element::u8, {1, 65500, 3}, false));
+  EXPECT_NE(cannot_hold("a.jpg", Element::u8, {1, 65501, 3}, false).value().find("at most 65500"), std::string::npos);
   EXPECT_FALSE(named_as_picture("a.npy"));
   EXPECT_TRUE(named_as_picture("a.JFIF"));
   EXPECT_THROW((void)named_as_picture("a.bmp"), Error);
@@ -233,6 +235,15 @@ TEST(Picture, TextSamplesAreStretchedToTheFullRange) {
   EXPECT_EQ(p.pixels.as<std::uint8_t>()[0], 0);
   EXPECT_EQ(p.pixels.as<std::uint8_t>()[1], 128);
   EXPECT_EQ(p.pixels.as<std::uint8_t>()[2], 255);
+}
+
+TEST(Picture, ASampleAboveTheLargestValueIsAnError) {
+  using namespace std::string_literals;
+  const std::string small = "P5 3 1 4\n\0\2\4"s, wide = "P6 1 1 300\n\0\0\1\0\1\x2c"s;
+  EXPECT_EQ(parse(std::as_bytes(std::span(small)), "file").pixels.as<std::uint8_t>()[2], 255);
+  EXPECT_EQ(parse(std::as_bytes(std::span(wide)), "file").pixels.as<std::uint16_t>()[2], 65535);
+  expect_refused("P5 3 1 4\n\0\2\5"s, "file: is damaged: sample 3 is 5, more than the largest value of 4");
+  expect_refused("P6 1 1 300\n\0\0\1\x2d\1\x2c"s, "sample 2 is 301, more than the largest value of 300");
 }
 
 // One to four changes: a byte of any value, an end too early, a piece twice or left out.

@@ -300,7 +300,7 @@ Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const L
   const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, least_memory));
   if (!tiff) throw unreadable(name, "TIFF", stream.message);
   const Header h = read_header(tiff.get(), name);
-  demand_within(name, limits, h.element, h.height, h.width, h.samples);
+  demand_within(name, limits, h.element, {h.height, h.width, h.samples});
   const Cut cut = cut_of(tiff.get(), h, name);
   demand_blocks(tiff.get(), h, cut, name, file.size());
   Raw raw;
