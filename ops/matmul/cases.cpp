@@ -30,7 +30,12 @@ std::vector<Case> cases_of_few_bits() {
   return {
       of(shorter, sized(65, 33, 130), {{"output-element", "f32"}}),
       of(shorter, sized(17, 40, 200, exact), {{"output-element", "f32"}, {"op-b", "transpose"}}),
-      of(bytes, sized(40, 24, 300), {{"output-element", "f16"}, {"op-a", "transpose"}}),
+      of(shorter, sized(40, 24, 300), {{"output-element", "f16"}, {"op-a", "transpose"}}),
+      of({Element::f16}, sized(40, 24, 300), {{"output-element", "bf16"}, {"op-a", "transpose"}}),
+      of(halves, sized(33, 47, 60), {{"output-element", "f16"}, {"alpha", "-2"}, {"beta", "0.5"}},
+         {"C0", "bias", "scale-a"}),
+      of({Element::f16}, sized(33, 47, 60, exact), {{"output-element", "bf16"}, {"beta", "2"}, {"activation", "relu"}},
+         {"C0", "bias"}),
       of(bytes, sized(33, 47, 260), {{"element-b", "e5m2"}, {"output-element", "f32"}}),
       of(bytes, sized(33, 47, 260, exact), {{"element-b", "e4m3"}}),
       of(bytes, sized(24, 40, 500), {{"accumulate", "fast"}}),

@@ -18,9 +18,9 @@ std::vector<Element> outputs_for(Element a) {
   using enum Element;
   switch (a) {
     case bf16:
-      return {bf16, f32};
+      return {bf16, f16, f32};
     case f16:
-      return {f16, f32};
+      return {f16, bf16, f32};
     case e4m3:
     case e5m2:
       return {bf16, f16, f32};

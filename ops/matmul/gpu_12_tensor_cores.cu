@@ -64,8 +64,6 @@ std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
 Reason refuses_half(const Arguments& arguments) {
   const LowProblem p = LowProblem::of(arguments);
   if (p.a.element != p.b.element) return "its factors are of one element";
-  if (p.c_element != p.a.element && p.c_element != Element::f32)
-    return "its result is f32, or of the factors' element";
   if (p.bias != nullptr && p.bias_element != p.c_element) return "its bias is of the result's element";
   return std::nullopt;
 }

@@ -348,7 +348,7 @@ std::string error_of(Element element, const Case& tried) {
 
 TEST(Low, SaysWhichElementsDoNotMeet) {
   EXPECT_EQ(error_of(Element::bf16, sized(2, 2, 2, {{"output-element", "i8"}})),
-            "--output-element i8: the product of bf16 can be bf16 or f32");
+            "--output-element i8: the product of bf16 can be bf16, f16 or f32");
   EXPECT_EQ(error_of(Element::f16, sized(2, 2, 2, {{"element-b", "e5m2"}})),
             "--element-b e5m2 goes with e4m3 or e5m2 alone: A holds f16");
   EXPECT_EQ(error_of(Element::i8, sized(2, 2, 2, {}, {"scale-a"})),

@@ -80,7 +80,7 @@ struct MmaHalf {
     else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
   }
 
-  // C's element is the factors' or f32; C0 and bias have it, too.
+  // C's element is of 16 bits or f32; C0 and bias have it, too.
   static __device__ __forceinline__ float concluded(const Problem& p, std::int64_t i, std::int64_t j,
                                                     float sum) {
     const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
@@ -93,13 +93,15 @@ struct MmaHalf {
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, float value) {
     const std::int64_t at = i * p.c_row + j * p.c_col;
     if (p.c_element == tessera::Element::f32) static_cast<float*>(p.c)[at] = value;
-    else static_cast<Element*>(p.c)[at] = Element(value);
+    else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
+    else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
   }
 
  private:
   static __device__ __forceinline__ float read(const Problem& p, const void* data, std::int64_t at) {
     if (p.c_element == tessera::Element::f32) return static_cast<const float*>(data)[at];
-    return static_cast<float>(static_cast<const Element*>(data)[at]);
+    if (p.c_element == tessera::Element::f16) return static_cast<float>(static_cast<const __half*>(data)[at]);
+    return static_cast<float>(static_cast<const __nv_bfloat16*>(data)[at]);
   }
 };
 

@@ -193,7 +193,7 @@ TEST(Multiply, SaysWhatIsWrong) {
             "B holds bf16, A f32: only 8-bit floats may be mixed");
   std::vector<double> wide(4);
   EXPECT_EQ((complaint<bf16, double>({few, 2, 3}, {few, 3, 2}, {wide.data(), 2, 2})),
-            "C holds f64: the product of bf16 can be bf16 or f32");
+            "C holds f64: the product of bf16 can be bf16, f16 or f32");
   EXPECT_EQ((complaint<bf16, float>({few, 2, 3}, {few, 3, 2}, {out, 2, 2}, {.bias = bias_of_columns(few)})),
             "bias holds bf16, not f32");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.request = {.variant = "blockd"}}),

@@ -126,16 +126,15 @@ template <class C, int sums, class... Layer>
 __device__ __forceinline__ void store_plain(const TensorArgs& args, const TileShared<C>& shared, int consumer,
                                             const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col,
                                             Layer... layer) {
-  using Kind = typename C::Kind;
-  if constexpr (!std::is_same_v<typename C::Sum, float>)
+  if constexpr (!std::is_same_v<typename C::Sum, float>) {
     if (args.out_element == Element::i32)
       return store_boxes<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
-  if constexpr (std::is_same_v<Kind, ptx::Bf16> || Kind::bytes == 1)
+  } else if constexpr (C::Kind::bytes <= 2) {
     if (args.out_element == Element::bf16)
       return store_boxes<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col, layer...);
-  if constexpr (std::is_same_v<Kind, ptx::F16> || Kind::bytes == 1)
     if (args.out_element == Element::f16)
       return store_boxes<C, __half, sums>(args, shared, consumer, sum, row, col, layer...);
+  }
   store_boxes<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
 }
 

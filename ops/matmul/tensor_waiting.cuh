@@ -33,9 +33,7 @@ struct Waiting {
     }
   }
   __device__ __forceinline__ void round(const TensorArgs& args, float factor, const float (&sum)[C::sums]) {
-    if (std::is_same_v<typename C::Kind, ptx::F16> ||
-        (C::Kind::bytes == 1 && args.out_element == Element::f16))
-      round_as<__half>(factor, sum);
+    if (args.out_element == Element::f16) round_as<__half>(factor, sum);
     else round_as<__nv_bfloat16>(factor, sum);
   }
 

@@ -18,31 +18,6 @@ std::optional<std::uint64_t> told(const char* name) {
 
 bool is_fp8(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
 
-// What C may hold.
-std::vector<Element> outputs_of(Element a) {
-  using enum Element;
-  switch (a) {
-    case bf16:
-      return {bf16, f32};
-    case f16:
-      return {f16, f32};
-    case e4m3:
-    case e5m2:
-      return {bf16, f16, f32};
-    case i8:
-      return {i32, f32, i8};
-    default:
-      return {a};
-  }
-}
-
-// Magnitudes whose sums stay exact wherever they are summed, and spread over what C holds.
-int most_of(const Asked& asked) {
-  if (asked.a == Element::i32 || asked.c == Element::i32) return 127;
-  if (asked.c == Element::i8) return 2;
-  return is_fp8(asked.a) ? 3 : 8;
-}
-
 std::int64_t draw_size(Random& random) {
   switch (random() % 6) {
     case 0:
@@ -66,6 +41,29 @@ Lie draw_lie(Random& random, bool aligned) {
 }
 
 }  // namespace
+
+std::vector<Element> outputs_of(Element a) {
+  using enum Element;
+  switch (a) {
+    case bf16:
+      return {bf16, f16, f32};
+    case f16:
+      return {f16, bf16, f32};
+    case e4m3:
+    case e5m2:
+      return {bf16, f16, f32};
+    case i8:
+      return {i32, f32, i8};
+    default:
+      return {a};
+  }
+}
+
+int most_of(const Asked& asked) {
+  if (asked.a == Element::i32 || asked.c == Element::i32) return 127;
+  if (asked.c == Element::i8) return 2;
+  return is_fp8(asked.a) ? 3 : 8;
+}
 
 Rounds::Rounds(double seconds, std::optional<std::uint64_t> most)
     : seed_(told("TESSERA_TEST_SEED")

@@ -34,6 +34,11 @@ struct Tiled {
   int slots;
 };
 
+// What C may hold, the first if nothing is said.
+std::vector<Element> outputs_of(Element a);
+// Magnitudes whose sums stay exact wherever they are summed, and spread over what C holds.
+int most_of(const Asked& asked);
+
 // Elements and what follows the sums of a product by `variant`.
 Asked draw_kind(const Variant& variant, Element element, Random& random);
 // Sizes about every border, for a GPU …
