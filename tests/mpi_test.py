@@ -139,6 +139,45 @@ class Ranks(cli_case.Case):
                         ranks(2, *words, "--activation", "relu"))
         self.fails_once(2, "each rank takes the GPU of its place", ranks(2, "matmul", "s.npy", "r.npy", "--device", "cuda:0"))
 
+    def several(self, count, *words, **environment):
+        return self.shared(count, "matmul", *words, "-o", "several.npy", "--check", "--json", "several.json", **environment).stdout
+
+    def test_each_rank_may_have_several_devices(self):
+        for depth, device, panels in ((4200, "cpu:threads=1", "2 panels of 4096"), (40, "simt:threads=1", "1 panel of 4096")):
+            left, right = self.random.normal(size=(99, depth)).astype(np.float32), self.random.normal(size=(depth, 16)).astype(np.float32)
+            first = self.random.normal(size=(99, 16)).astype(np.float32)
+            for name, array in (("da", left), ("db", right), ("dc", first)):
+                np.save(name + ".npy", array)
+            words = ["da.npy", "db.npy", "--c", "dc.npy", "--beta", "0.5", "--alpha", "-2"]
+            exact = -2 * (left.astype(np.float64) @ right) + 0.5 * first
+            for count in (2, 3):
+                told = self.several(count, *words, "--devices", "cpu:threads=1," + device, "--split", "2:1")
+                self.assertIn(panels, told)
+                self.assertIn("several devices each", told)
+                np.testing.assert_allclose(np.load("several.npy"), exact, rtol=0, atol=2e-3)
+                with open("several.json", encoding="utf-8") as file:
+                    for rank in json.load(file)["distributed"]["ranks"]:
+                        self.assertRegex(rank["device"], rf"^cpu [1-9]\d* % \+ {device.split(':')[0]} [1-9]\d* %$")
+            self.assertIn("cpu 100 %", self.several(2, *words, "--devices", "all"))
+
+    def test_what_devices_of_ranks_do_not_add_to_is_one_panel(self):
+        half = self.random.normal(size=(37, 5000)).astype(np.float16)
+        np.save("dh.npy", half)
+        np.save("dt.npy", half.T.copy())
+        np.save("dbias.npy", self.random.normal(size=37).astype(np.float16))
+        words = ["dh.npy", "dt.npy", "--bias", "dbias.npy", "--activation", "gelu", "--devices", "cpu:threads=1,cpu:threads=1"]
+        self.passes("matmul", *words, "-o", "one.npy")
+        self.assertIn("1 panel of 5000", self.several(2, *words))
+        self.assertEqual(bytes_of("several.npy"), bytes_of("one.npy"))
+
+    def test_a_rank_that_loses_a_device_goes_on(self):
+        words = ["a64.npy", "b64.npy", "--devices", "cpu:threads=1,cpu:threads=1"]
+        told = self.several(2, *words, "--fault", "kill:1@1")
+        for rank in (0, 1):
+            self.assertEqual(told.count(f"rank {rank}: cpu (device 1) was given up"), 1, told)
+        self.assertIn("was given up", self.several(2, *words, "--protect", "--fault", "kill:0@1"))
+        self.fails_once(5, "a failure that was asked for", ranks(2, "matmul", *words, "--fault", "fail:0@1,fail:1@1"))
+
     def test_fewer_rows_than_ranks_and_empty_sums(self):
         np.save("thin.npy", self.random.normal(size=(2, 300)))
         np.save("wide.npy", self.random.normal(size=(300, 1)))
@@ -177,8 +216,9 @@ class Ranks(cli_case.Case):
         self.fails_once(2, "tessera list runs in one process", ranks(2, "list"))
         self.fails_once(2, "runs in one process", ranks(2, "integrate", "x", "0", "1"))
         self.fails_once(2, "compute this as simd does", ranks(2, "matmul", "a64.npy", "b64.npy", "--variant", "naive"))
-        self.fails_once(2, "each rank has one device", ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "cpu,simt"))
-        self.fails_once(2, "each rank has one device", ranks(2, "matmul", "a64.npy", "b64.npy", "--split", "1:2"))
+        for flag, value in (("--timeline", "t.json"), ("--checkpoint", "parts"), ("--repeat", "3")):
+            self.fails_once(2, flag + " is for one process", ranks(2, "matmul", "a64.npy", "b64.npy", flag, value))
+        self.fails_once(2, "2 shares for 1 device", ranks(2, "matmul", "a64.npy", "b64.npy", "--split", "1:2"))
         self.fails_once(2, "not to standard output", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "-"))
         self.fails_once(2, "--nonsense", ranks(2, "matmul", "a64.npy", "b64.npy", "--nonsense"))
 

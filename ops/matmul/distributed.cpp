@@ -138,6 +138,8 @@ Arguments panel(const Arguments& part, const ArrayView& left, const ArrayView& r
   words["op-a"] = words["op-b"] = "none";
   if (!first) words["beta"] = "1";
   if (!first || part.has("C0")) inputs.emplace("C0", result);
+  for (const Parameter* p : part.signature().of(Parameter::Kind::input))
+    if (first && part.has(p->name)) inputs.emplace(p->name, part.array(p->name));
   Arguments out(part.signature(), part.element(), std::move(inputs), words);
   out.set_array("C", result);
   return out;

@@ -45,15 +45,19 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
            const DistributedWords& words, const DistributedOutcome& outcome) {
   const double flops = operation.flops ? operation.flops(arguments) : 0;
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  fmt::print(to, "{}/{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", outcome.plan.variant->ladder,
-             outcome.plan.variant->name, outcome.ranks.size(), plural(outcome.ranks.size()),
-             outcome.grid.rows, outcome.grid.cols, outcome.panels,
+  const std::string by = words.spread ? "several devices each,"
+                                      : outcome.plan.variant->ladder + "/" + outcome.plan.variant->name;
+  fmt::print(to, "{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", by, outcome.ranks.size(),
+             plural(outcome.ranks.size()), outcome.grid.rows, outcome.grid.cols, outcome.panels,
              plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, outcome.connected_by);
   print_ranks(to, outcome);
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
+    for (const std::string& line : split(outcome.ranks[rank].notes, '\n'))
+      if (!line.empty()) fmt::print(to, "rank {}: {}\n", rank, line);
   fmt::print(to, "product {}{}; with reading{} {}{}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
              words.outputs.empty() || !outcome.passed ? "" : " and writing", report::seconds(outcome.seconds),
-             outcome.plan.device.where == Where::cpu
+             words.spread || outcome.plan.device.where == Where::cpu
                  ? ""
                  : "; devices joined before in " + report::seconds(outcome.join_seconds));
   if (outcome.verdict) fmt::print(to, "{}\n", describe(*outcome.verdict));
@@ -80,7 +84,8 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
                      {"wait", r.wait_seconds},
                      {"check", r.check_seconds},
                      {"write", r.write_seconds}}},
-                   {"received_bytes", r.received_bytes}});
+                   {"received_bytes", r.received_bytes},
+                   {"notes", r.notes}});
   return out;
 }
 
@@ -105,10 +110,12 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
 
 }  // namespace
 
-void demand_of_ranks(const DistributedWords& words) {
-  if (words.several_devices)
-    throw Error(
-        "each rank has one device: a list of them, --split, --memory and --timeline are for one process");
+void demand_of_ranks(const DistributedWords& words, const TogetherOptions& together) {
+  const std::pair<const char*, const std::string*> alone[] = {{"--timeline", &together.timeline},
+                                                              {"--checkpoint", &together.checkpoint},
+                                                              {"--repeat", &together.repeat}};
+  for (const auto& [flag, value] : alone)
+    if (!value->empty()) throw Error(std::string(flag) + " is for one process, not for ranks");
   if (!words.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (words.outputs.empty()) return;
   if (words.outputs[0] == "-") throw Error("-o -: ranks write to one file together, not to standard output");
@@ -119,7 +126,8 @@ void demand_of_ranks(const DistributedWords& words) {
 int operate_on_ranks(const Operation& operation, const Arguments& arguments, const DistributedWords& words,
                      const Command& command) {
   dist::Communicator& ranks = *Ranks::here().communicator();
-  DistributedRequest request{words.request, words.check, words.outputs.empty() ? "" : words.outputs[0]};
+  DistributedRequest request{words.request, words.check, words.spread,
+                             words.outputs.empty() ? "" : words.outputs[0]};
   const DistributedOutcome outcome = run_distributed(operation, arguments, ranks, request);
   if (Ranks::here().speaks()) {
     std::FILE* const to = words.json == "-" ? stderr : stdout;

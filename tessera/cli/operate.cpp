@@ -218,7 +218,10 @@ using Places = std::map<std::string, std::string>;
 
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
-  return {request, outputs, options.json, options.study, options.check, is_shared(options)};
+  DistributedWords out{request, outputs, options.json, options.study, options.check};
+  if (is_shared(options))
+    out.spread = spread_of(options.together, computing_devices(options.device), request);
+  return out;
 }
 
 // What one call is, but for its files.
@@ -342,7 +345,8 @@ int operate(const Operation& operation, const Command& command) {
   if (contraction_of(operation.name) == nullptr) ranks.demand_alone("tessera " + operation.name);
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
-  if (ranks.communicator() != nullptr) demand_of_ranks(words_for_ranks(options, {}, options.outputs));
+  if (ranks.communicator() != nullptr)
+    demand_of_ranks({{}, options.outputs, options.json, options.study}, options.together);
   if (takes_pictures(operation)) demand_used(operation, options, command.words);
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);

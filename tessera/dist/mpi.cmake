@@ -4,7 +4,7 @@ target_sources(tessera_objects PRIVATE
   core/contraction.cpp
   dist/communicator.cpp dist/communicator_devices.cpp dist/distributed.cpp dist/distributed_file.cpp dist/distributed_operand.cpp dist/grid.cpp dist/mpi_launcher.cpp
   dist/mpi_library.cpp
-  run/distributed.cpp run/distributed_report.cpp run/distributed_sum.cpp)
+  run/distributed.cpp run/distributed_report.cpp run/distributed_spread.cpp run/distributed_sum.cpp)
 if(TESSERA_HAS_CUDA)
   target_sources(tessera_objects PRIVATE dist/nccl_communicator.cpp)
 endif()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/distributed.hpp"
-#include <unistd.h>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -8,6 +7,7 @@
 #include "tessera/dist/distributed.hpp"
 #include "tessera/dist/distributed_file.hpp"
 #include "tessera/run/distributed_report.hpp"
+#include "tessera/run/distributed_spread.hpp"
 #include "tessera/run/distributed_sum.hpp"
 
 namespace tessera {
@@ -23,7 +23,8 @@ double timed(const std::function<void()>& work) {
 
 // A variant and where it runs, as one process would choose them. GPUs are dealt out later.
 Plan settle(const Operation& operation, const Contraction& contraction, const Arguments& whole,
-            Request request) {
+            Request request, const std::optional<Spread>& spread) {
+  if (spread) return choose_on(spread->devices.at(0), operation, whole, request);
   if (request.device == "auto") request.device = "cpu";
   if (request.device.starts_with("cuda:"))
     throw Error("--device " + request.device +
@@ -45,7 +46,7 @@ Plan settle(const Operation& operation, const Contraction& contraction, const Ar
 
 // One number for what was asked, by which ranks see that it was the same: sizes, words, elements, how inputs
 // lie.
-std::int64_t fingerprint_of(const Arguments& whole, const Contraction& contraction, Where where,
+std::int64_t fingerprint_of(const Arguments& whole, std::int64_t depth, Where where,
                             const DistributedRequest& request) {
   std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
   for (const auto& [name, extent] : whole.dims()) all += name + "=" + std::to_string(extent) + ";";
@@ -53,7 +54,7 @@ std::int64_t fingerprint_of(const Arguments& whole, const Contraction& contracti
   for (const Parameter* p : whole.signature().of(Parameter::Kind::input))
     if (whole.has(p->name)) all += p->name + (whole.array(p->name).row_major() ? ",rows;" : ",columns;");
   // Caches of unlike processors ask for panels unlike in depth.
-  all += std::to_string(contraction.depth(whole, where)) + std::string(name_of(where));
+  all += std::to_string(depth) + std::string(name_of(where)) + (request.spread ? " and others" : "");
   return static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1);
 }
 
@@ -62,13 +63,6 @@ void demand_same(dist::Communicator& ranks, std::int64_t fingerprint) {
   throw dist::SharedError(
       Error::Kind::user,
       "ranks were asked for unlike things: words, sizes and kind of processor must be the same for all");
-}
-
-// Processors of a host are shared by its ranks, unless the launcher has given each its own.
-int threads_for(const Device& device, const Request& request, int ranks_on_host) {
-  if (request.device.find("threads=") != std::string::npos) return device.threads;
-  const bool bound = device.threads < sysconf(_SC_NPROCESSORS_ONLN);
-  return bound ? device.threads : std::max(1, device.threads / ranks_on_host);
 }
 
 // A device of this rank's own, and what joins it to those of its row and its column of the grid. Where it
@@ -116,8 +110,12 @@ class Rank {
       : operation_(operation), contraction_(contraction), whole_(whole), ranks_(ranks), request_(request) {}
 
   DistributedOutcome run() {
-    dist::agree(ranks_, [&] { outcome_.plan = settle(operation_, contraction_, whole_, request_.request); });
-    demand_same(ranks_, fingerprint_of(whole_, contraction_, where(), request_));
+    dist::agree(ranks_, [&] {
+      outcome_.plan = settle(operation_, contraction_, whole_, request_.request, request_.spread);
+      outcome_.depth =
+          request_.spread ? spread_depth(contraction_, whole_, *request_.spread) : contraction_.depth(whole_, where());
+    });
+    demand_same(ranks_, fingerprint_of(whole_, outcome_.depth, where(), request_));
     const dist::HostPlace here = ranks_.on_host();
     dist::agree(ranks_, [&] { deal_device(here); });
     place();
@@ -134,14 +132,22 @@ class Rank {
 
  private:
   bool idle() const { return grid_ == nullptr; }
-  Where where() const { return outcome_.plan.device.where; }
+  // Where panels lie: of several devices in the host's memory.
+  Where where() const { return request_.spread ? Where::cpu : outcome_.plan.device.where; }
 
   // The GPU of this rank's place on the host; processors are shared by all ranks there.
   void deal_device(const dist::HostPlace& here) {
     Device& device = outcome_.plan.device;
+    if (request_.spread) {
+      spread_ = *request_.spread;
+      spread_.devices = devices_of_rank(spread_.devices, request_.request.device, here);
+      report_.threads = 0;
+      for (const Device& one : spread_.devices) report_.threads += one.where == Where::cuda ? 1 : one.threads;
+      return;
+    }
     const auto& devices = backend_of(device).devices();
     if (where() == Where::cuda) device = devices[static_cast<std::size_t>(here.rank) % devices.size()];
-    else device.threads = threads_for(device, request_.request, here.ranks);
+    else device.threads = threads_of_rank(device, request_.request.device, here.ranks);
     report_.threads = device.threads;
     report_.device = device.label();
   }
@@ -155,7 +161,6 @@ class Rank {
     const dist::Grid grid = dist::best_grid(size, ranks_.size());
     outcome_.grid = grid;
     outcome_.predicted_bytes = dist::received_bytes(size, grid);
-    outcome_.depth = contraction_.depth(whole_, where());
     outcome_.panels = dist::Panels(extent, outcome_.depth, 1).count();
     report_.host = ranks_.host();
     const int rank = ranks_.rank();
@@ -205,6 +210,12 @@ class Rank {
         right_ = operand(contraction_.right, true, *col_);
         left_->read();
         right_->read();
+        if (request_.spread) {
+          auto sum = std::make_unique<SpreadSum>(operation_, contraction_, *part_, spread_);
+          shared_ = sum.get();
+          sum_ = std::move(sum);
+          return;
+        }
         if (device_ == nullptr) {
           sum_ = contraction_.start(*part_, report_.threads);
           return;
@@ -224,6 +235,10 @@ class Rank {
           dist::add_panels(*grid_, panels_along(true), panels_along(false), *left_, *right_, *sum_,
                            [&](const std::exception_ptr& e) { failure = e; });
       if (variant_ != nullptr) outcome_.plan = variant_->plan();
+      if (shared_ != nullptr) {
+        report_.device = shared_->devices();
+        for (const std::string& note : shared_->notes()) report_.notes += note + "\n";
+      }
       report_.compute_seconds = times.compute_seconds;
       report_.transfer_seconds = times.transfer_seconds;
       report_.wait_seconds = times.wait_seconds;
@@ -263,6 +278,8 @@ class Rank {
   std::optional<dist::Operand> left_, right_;
   std::unique_ptr<PanelSum> sum_;
   const VariantSum* variant_ = nullptr;  // the sum, where a device makes it
+  Spread spread_;                        // this rank's, where it has several
+  const SpreadSum* shared_ = nullptr;    // the sum, where several make it
   RankReport report_;
   std::optional<Verdict> verdict_;
   DistributedOutcome outcome_;

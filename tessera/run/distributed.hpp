@@ -9,6 +9,7 @@
 #include "tessera/dist/communicator.hpp"
 #include "tessera/dist/grid.hpp"
 #include "tessera/run/run.hpp"
+#include "tessera/run/spread.hpp"
 
 namespace tessera {
 
@@ -20,6 +21,7 @@ struct RankReport {
   double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, check_seconds = 0,
          write_seconds = 0;
   double received_bytes = 0;
+  std::string notes = {};  // lines: of devices that were given up
 };
 
 struct DistributedOutcome {
@@ -39,7 +41,8 @@ struct DistributedOutcome {
 struct DistributedRequest {
   Request request = {};
   bool check = false;
-  std::string output = {};  // a .npy file; empty: the result stays where it is, and is gone
+  std::optional<Spread> spread = {};  // several devices a rank: the list that each host's ranks share
+  std::string output = {};            // a .npy file; empty: the result stays where it is, and is gone
 };
 
 // All ranks call it with the same arguments, whose inputs may be mapped files: each rank touches its share. A

@@ -19,7 +19,7 @@ struct Numbers {
   double largest_ratio, norm;
   std::int64_t wrong;
   std::size_t shown;
-  std::size_t host_size, device_size;
+  std::size_t host_size, device_size, notes_size;
 };
 
 struct Wrong {
@@ -64,6 +64,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   numbers.received_bytes = r.received_bytes;
   numbers.host_size = r.host.size();
   numbers.device_size = r.device.size();
+  numbers.notes_size = r.notes.size();
   if (verdict) {
     numbers.checked = true;
     numbers.passed = verdict->passed;
@@ -75,7 +76,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   }
   std::string out;
   put(out, numbers);
-  out += r.host + r.device;
+  out += r.host + r.device + r.notes;
   if (!verdict) return out;
   for (const Mismatch& m : verdict->first)
     put(out,
@@ -91,7 +92,8 @@ void add_report(const std::string& bytes, DistributedOutcome& outcome) {
                     {n.rows[0], n.rows[1]},
                     {n.cols[0], n.cols[1]},
                     n.threads};
-  at += n.host_size + n.device_size;
+  report.notes = bytes.substr(at + n.host_size + n.device_size, n.notes_size);
+  at += n.host_size + n.device_size + n.notes_size;
   double* const to[] = {&report.read_seconds, &report.compute_seconds, &report.transfer_seconds,
                         &report.wait_seconds, &report.check_seconds,   &report.write_seconds};
   for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = n.seconds[i];

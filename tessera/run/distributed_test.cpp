@@ -3,6 +3,7 @@
 // blocks, ranks that fail alone.
 #include "tessera/run/distributed.hpp"
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include "tessera/dist/communicator_threads.hpp"
 #include "tessera/io/npy.hpp"
+#include "tessera/run/distributed_spread.hpp"
 
 namespace tessera {
 namespace {
@@ -194,6 +196,55 @@ TEST_F(SharedProduct, KernelsGiveTheSameForAnyNumberOfRanks) {
     if (first.empty()) first = content(file());
     EXPECT_EQ(content(file()), first) << ranks;
   }
+}
+
+TEST(DevicesOfARank, GpusAreDealtOutAndProcessorsShared) {
+  const auto gpu = [](int index) {
+    Device out;
+    out.where = Where::cuda;
+    out.index = index;
+    return out;
+  };
+  Device cpu;
+  cpu.threads = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const std::vector<Device> list{gpu(0), gpu(1), cpu, gpu(2)};
+  const auto of = [&](int rank, int ranks, const std::string& words = "all") {
+    std::string out;
+    for (const Device& device : devices_of_rank(list, words, {rank, ranks})) out += device.label() + " ";
+    return out;
+  };
+  EXPECT_EQ(of(0, 1), "cuda:0 cuda:1 cuda:2 cpu ");
+  EXPECT_EQ(of(0, 2), "cuda:0 cuda:2 cpu ");
+  EXPECT_EQ(of(1, 2), "cuda:1 cpu ");
+  for (const int rank : {0, 1, 2}) EXPECT_EQ(of(rank, 5), "cuda:" + std::to_string(rank) + " cpu ");
+  EXPECT_EQ(of(3, 5), "cuda:0 cpu ");
+  EXPECT_EQ(of(4, 5), "cuda:1 cpu ");
+  EXPECT_EQ(devices_of_rank(list, "all", {0, cpu.threads}).back().threads, 1);
+  EXPECT_EQ(devices_of_rank(list, "cpu:threads=8", {0, 2}).back().threads, cpu.threads);
+}
+
+// In this process: what fails in one panel has no part in the next.
+TEST_F(SharedProduct, ADeviceThatFailsIsLeftOutOfLaterPanels) {
+  const Array a = filled(64, 9000), b = filled(9000, 48);
+  std::atomic<int> calls = 0;
+  Spread spread{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
+                .split = parse_split("1:1")};
+  spread.before_tile = [&](std::size_t device, std::size_t) {
+    if (device == 1 && calls++ == 0) throw Error("it broke");
+  };
+  const auto errors = run_ranks(
+      1, {.check = true, .spread = spread},
+      [&](int, DistributedOutcome& outcome) {
+        EXPECT_TRUE(outcome.passed);
+        EXPECT_EQ(outcome.panels, 3);
+        EXPECT_NE(outcome.ranks.at(0).notes.find("cpu (device 1) was given up"), std::string::npos);
+        EXPECT_NE(outcome.ranks.at(0).notes.find("it broke"), std::string::npos);
+      },
+      [&](int) {
+        return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
+      });
+  EXPECT_EQ(errors[0], "");
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/distributed_spread.hpp"
+#include <unistd.h>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace tessera {
+
+int threads_of_rank(const Device& device, const std::string& words, int ranks_on_host) {
+  if (words.find("threads=") != std::string::npos) return device.threads;
+  const bool bound = device.threads < sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? device.threads : std::max(1, device.threads / ranks_on_host);
+}
+
+std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
+                                    const dist::HostPlace& here) {
+  std::vector<Device> gpus, out;
+  std::ranges::copy_if(list, std::back_inserter(gpus),
+                       [](const Device& d) { return d.where == Where::cuda; });
+  const auto ranks = static_cast<std::size_t>(here.ranks), rank = static_cast<std::size_t>(here.rank);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    if (i % ranks == rank || (gpus.size() <= rank && i == rank % gpus.size())) out.push_back(gpus[i]);
+  for (Device device : list) {
+    if (device.where == Where::cuda) continue;
+    device.threads = threads_of_rank(device, words, here.ranks);
+    out.push_back(std::move(device));
+  }
+  return out;
+}
+
+std::int64_t spread_depth(const Contraction& contraction, const Arguments& whole, const Spread& spread) {
+  constexpr std::int64_t deep = 4096;
+  return contraction.no_panels(whole) || spread.in_workers()
+             ? std::max<std::int64_t>(1, contraction.extent(whole))
+             : deep;
+}
+
+SpreadSum::SpreadSum(const Operation& operation, const Contraction& contraction, const Arguments& part,
+                     const Spread& spread)
+    : operation_(operation),
+      contraction_(contraction),
+      part_(part),
+      spread_(spread),
+      latest_(part.array(contraction.result)),
+      flops_(spread.devices.size()),
+      places_(spread.devices.size()) {
+  for (const Device& device : spread_.devices) labels_.push_back(device.label());
+  std::iota(places_.begin(), places_.end(), std::size_t{0});
+}
+
+void SpreadSum::add(const ArrayView& left, const ArrayView& right) {
+  const ArrayView& result = part_.array(contraction_.result);
+  ArrayView to = result;
+  if (begun_ && latest_.data == result.data) {
+    if (spare_.view().data == nullptr) spare_ = Array(result.element, result.extents);
+    to = spare_.view();
+  }
+  Arguments panel = contraction_.panel(part_, left, right, to, !begun_);
+  if (begun_) panel.set_array(contraction_.begins_as, latest_);
+  else if (part_.has(contraction_.begins_as))
+    panel.set_array(contraction_.begins_as, part_.array(contraction_.begins_as));
+  note(run_together(operation_, panel, spread_));
+  latest_ = to;
+  begun_ = true;
+}
+
+void SpreadSum::note(const Together& together) {
+  std::vector<std::size_t> lost;
+  for (std::size_t d = 0; d < together.shares.size(); ++d) {
+    const Share& share = together.shares[d];
+    const std::size_t place = places_[d];
+    flops_[place] += share.flops;
+    const std::string name = labels_[place] + " (device " + std::to_string(place) + ")";
+    if (share.wrong > 0)
+      notes_.push_back(name + ": " + std::to_string(share.wrong) + " parts found wrong, and computed again");
+    if (share.lost.empty()) continue;
+    notes_.push_back(name + " was given up, and its parts were done by the others: " + share.lost);
+    lost.push_back(d);
+  }
+  leave_out(lost);
+}
+
+// From the next panel on.
+void SpreadSum::leave_out(const std::vector<std::size_t>& lost) {
+  for (auto d = lost.rbegin(); d != lost.rend(); ++d) {
+    const auto at = static_cast<std::ptrdiff_t>(*d);
+    spread_.devices.erase(spread_.devices.begin() + at);
+    places_.erase(places_.begin() + at);
+    if (spread_.split.how == Split::How::shares)
+      spread_.split.shares.erase(spread_.split.shares.begin() + at);
+  }
+}
+
+void SpreadSum::finish() {
+  const ArrayView& result = part_.array(contraction_.result);
+  if (latest_.data != result.data) std::memcpy(result.data, latest_.data, result.bytes());
+  spare_ = {};
+}
+
+std::string SpreadSum::devices() const {
+  const double all = std::accumulate(flops_.begin(), flops_.end(), 0.0);
+  std::string out;
+  for (std::size_t d = 0; d < flops_.size(); ++d) {
+    out += (d == 0 ? "" : " + ") + labels_[d];
+    if (all > 0) out += " " + std::to_string(std::lround(100 * flops_[d] / all)) + " %";
+  }
+  return out;
+}
+
+}  // namespace tessera

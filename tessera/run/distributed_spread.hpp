@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's part of a contraction by several devices: each panel is one call that they share, as devices share
+// a call of one process.
+#pragma once
+#include <string>
+#include <vector>
+#include "tessera/core/contraction.hpp"
+#include "tessera/dist/communicator.hpp"
+#include "tessera/run/spread.hpp"
+
+namespace tessera {
+
+// Threads of processors, which the ranks of a host share unless `words` name a number, or the launcher has
+// given each rank its own.
+int threads_of_rank(const Device& device, const std::string& words, int ranks_on_host);
+
+// What a rank has of a list that all ranks of its host were given: GPUs are dealt out in turn (where ranks
+// are more, several have the same one), processors all ranks have.
+std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
+                                    const dist::HostPlace& here);
+
+// How deep their panels are: each is read, copied to devices and added as a whole, so they are deeper than
+// those of one device. Sums that devices do not add to are one panel, and so is all that processes of their
+// own compute, which start for each.
+std::int64_t spread_depth(const Contraction& contraction, const Arguments& whole, const Spread& spread);
+
+class SpreadSum : public PanelSum {
+ public:
+  // `part`: in host memory, as are its inputs and its result.
+  SpreadSum(const Operation& operation, const Contraction& contraction, const Arguments& part,
+            const Spread& spread);
+
+  void add(const ArrayView& left, const ArrayView& right) override;
+  void finish() override;
+
+  std::string devices() const;                                      // "cuda:0 81 % + cpu 19 %", by work
+  const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong
+
+ private:
+  void note(const Together& together);
+  void leave_out(const std::vector<std::size_t>& lost);
+
+  const Operation& operation_;
+  const Contraction& contraction_;
+  const Arguments& part_;
+  Spread spread_;
+  Array spare_;  // sums go to and fro: no call reads where it writes, so that parts can be computed again
+  ArrayView latest_;
+  // Of all devices, also those that were lost; where those that are left stand among them.
+  std::vector<std::string> labels_;
+  std::vector<double> flops_;
+  std::vector<std::size_t> places_;
+  std::vector<std::string> notes_;
+  bool begun_ = false;
+};
+
+}  // namespace tessera
