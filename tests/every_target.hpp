@@ -17,13 +17,13 @@ class EveryTarget : public testing::Test {
   explicit EveryTarget(const std::string& operation) : operation_(find_operation(operation)) {}
   void TearDown() override { only(0); }
 
-  // Elements of 8 bits; the bits must agree.
-  void check(const Case& chosen) const {
-    const std::vector<char> wanted = computed("naive", chosen);
+  // The bits must agree.
+  void check(const Case& chosen, Element element = Element::u8) const {
+    const std::vector<char> wanted = computed("naive", chosen, element);
     only(0);
     for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
       only(left & -left);
-      const std::vector<char> got = computed("simd", chosen);
+      const std::vector<char> got = computed("simd", chosen, element);
       ASSERT_EQ(got.size(), wanted.size());
       ASSERT_EQ(std::memcmp(got.data(), wanted.data(), got.size()), 0)
           << hwy::TargetName(left & -left) << " " << to_string(chosen);
@@ -38,8 +38,8 @@ class EveryTarget : public testing::Test {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
 
-  std::vector<char> computed(const std::string& variant, const Case& chosen) const {
-    Inputs inputs(*operation_, Element::u8, chosen, 1);
+  std::vector<char> computed(const std::string& variant, const Case& chosen, Element element) const {
+    Inputs inputs(*operation_, element, chosen, 1);
     inputs.poison();
     run(*operation_, inputs.arguments(), {.device = "cpu", .variant = variant, .cached = false});
     EXPECT_TRUE(inputs.padding_intact());

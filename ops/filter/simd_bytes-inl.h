@@ -8,6 +8,7 @@
 #endif
 
 #include <hwy/highway.h>
+#include <algorithm>
 #include <cstring>
 #include <vector>
 #include "ops/filter/filter.hpp"
@@ -38,6 +39,12 @@ struct ByteTaps {
   }
 };
 
+// Bytes from an address to the next one that a vector of `bytes` begins at.
+inline std::int64_t before_vector(const void* address, std::int64_t bytes) {
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes));
+  return off == 0 ? 0 : bytes - off;
+}
+
 #if HWY_TARGET != HWY_SCALAR
 
 // A load's bytes of even and of odd places, each a number of 16 bits: no lane moves, neither here nor on the
@@ -59,9 +66,13 @@ class ByteSums {
     odd_ = hn::Add(odd_, hn::Mul(odd(from), weight));
   }
 
+  // `Past`: to memory past the caches, where a vector's place begins.
+  template <bool Past>
   HWY_INLINE void store(bool absolute, V offset, std::uint8_t* to) const {
     const auto high = hn::ShiftLeft<8>(byte(odd_, absolute, offset));
-    hn::StoreU(hn::BitCast(Bytes(), hn::Or(byte(even_, absolute, offset), high)), Bytes(), to);
+    const auto bytes = hn::BitCast(Bytes(), hn::Or(byte(even_, absolute, offset), high));
+    if constexpr (Past) hn::Stream(bytes, Bytes(), to);
+    else hn::StoreU(bytes, Bytes(), to);
   }
 
  private:
@@ -85,7 +96,7 @@ inline constexpr std::int64_t byte_step() {
 }
 
 // `ones` and `others`: how many there are.
-template <class Ones, class Others>
+template <bool Past, class Ones, class Others>
 HWY_INLINE void filter_blocks(const Finish& f, const ByteTaps& taps, Ones ones, Others others,
                               std::int64_t begin, std::int64_t end, std::uint8_t* HWY_RESTRICT to) {
   const ByteSums::D d;
@@ -105,33 +116,41 @@ HWY_INLINE void filter_blocks(const Finish& f, const ByteTaps& taps, Ones ones, 
       first.add(other[t].from + x, weight);
       second.add(other[t].from + x + lanes, weight);
     }
-    first.store(absolute, offset, to + x - begin);
-    second.store(absolute, offset, to + x + lanes - begin);
+    first.store<Past>(absolute, offset, to + x - begin);
+    second.store<Past>(absolute, offset, to + x + lanes - begin);
   }
 }
 
 // Numbers of taps that the compiler knows leave their places in registers.
-inline void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std::int64_t end,
-                         std::uint8_t* HWY_RESTRICT to) {
+template <bool Past>
+void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std::int64_t end,
+                  std::uint8_t* HWY_RESTRICT to) {
   const auto four = [] { return std::size_t{4}; };
   const auto eight = [] { return std::size_t{8}; };
   const auto one = [] { return std::size_t{1}; };
   const std::size_t ones = taps.ones.size(), others = taps.others.size();
-  if (ones == 4 && others == 1) filter_blocks(f, taps, four, one, begin, end, to);
-  else if (ones == 8 && others == 1) filter_blocks(f, taps, eight, one, begin, end, to);
+  if (ones == 4 && others == 1) filter_blocks<Past>(f, taps, four, one, begin, end, to);
+  else if (ones == 8 && others == 1) filter_blocks<Past>(f, taps, eight, one, begin, end, to);
   else
-    filter_blocks(
+    filter_blocks<Past>(
         f, taps, [=] { return ones; }, [=] { return others; }, begin, end, to);
 }
 
-// A row of results: whole vectors go where they belong, the rest by way of `last`, byte_step() bytes.
-inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t count, std::uint8_t* last,
-                            std::uint8_t* HWY_RESTRICT to) {
-  const std::int64_t whole = count - count % byte_step();
-  filter_bytes(f, taps, 0, whole, to);
-  if (whole == count) return;
-  filter_bytes(f, taps, whole, count, last);
-  std::memcpy(to + whole, last, static_cast<std::size_t>(count - whole));
+// A row of results: whole vectors go where they belong, the others by way of `part`, byte_step() bytes. Past the caches
+// they go while others are summed, and only to places that begin a vector.
+inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t count, bool past_caches,
+                            std::uint8_t* part, std::uint8_t* HWY_RESTRICT to) {
+  const auto by_part = [&](std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    filter_bytes<false>(f, taps, begin, end, part);
+    std::memcpy(to + begin, part, static_cast<std::size_t>(end - begin));
+  };
+  const std::int64_t first = past_caches ? std::min(before_vector(to, byte_step() / 2), count) : 0,
+                     last = count - (count - first) % byte_step();
+  by_part(0, first);
+  if (past_caches) filter_bytes<true>(f, taps, first, last, to + first);
+  else filter_bytes<false>(f, taps, first, last, to + first);
+  by_part(last, count);
 }
 
 #endif

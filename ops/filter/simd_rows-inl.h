@@ -75,11 +75,16 @@ void sum_taps(const std::vector<Tap<A>>& taps, std::int64_t begin, std::int64_t 
   });
 }
 
+template <class D, class V>
+HWY_INLINE V finished_vector(D d, const Finish& f, V sum) {
+  const auto value = f.absolute ? hn::Abs(sum) : sum;
+  return f.scaled ? add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset)) : value;
+}
+
 // Floats to whole numbers of a narrower type, or as they are.
 template <class To, class D, class V>
 HWY_INLINE void store_float(D d, const Finish& f, V sum, To* to) {
-  auto value = f.absolute ? hn::Abs(sum) : sum;
-  if (f.scaled) value = add_products(d, value, hn::Set(d, f.scale), hn::Set(d, f.offset));
+  auto value = finished_vector(d, f, sum);
   if constexpr (std::is_same_v<To, float>) {
     hn::StoreU(value, d, to);
   } else {
@@ -132,6 +137,30 @@ HWY_INLINE void store_vector(D d, const Finish& f, V sum, To* to) {
   else store_narrow(d, f, sum, to);
 }
 
+// A row of floats past the caches, while others are summed: vectors to the places that begin one, the rest by way of
+// `sums`.
+inline void stream_row(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t count,
+                       float* HWY_RESTRICT sums, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t first = std::min(before_vector(to, lanes * size) / size, count),
+                     last = count - (count - first) % (4 * lanes);
+  const auto by_sums = [&](std::int64_t begin, std::int64_t end) {
+    sum_taps(taps, begin, end, sums);
+    for (std::int64_t x = begin; x < end; ++x) to[x] = finished<float>(f, sums[x]);
+  };
+  const auto put = [&](auto sum, float* at) { hn::Stream(finished_vector(d, f, sum), d, at); };
+  by_sums(0, first);
+  sum_blocks(taps, first, last, [&](std::int64_t at, auto s0, auto s1, auto s2, auto s3) {
+    put(s0, to + at);
+    put(s1, to + at + lanes);
+    put(s2, to + at + 2 * lanes);
+    put(s3, to + at + 3 * lanes);
+  });
+  by_sums(last, count);
+}
+
 // A row of results: fours of vectors go where they belong, the rest by way of `sums`.
 template <class To, class A>
 void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t count, A* HWY_RESTRICT sums,
@@ -159,8 +188,7 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
 inline void stream_bytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to) {
   const hn::ScalableTag<std::uint8_t> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % static_cast<std::uintptr_t>(lanes));
-  std::int64_t at = std::min(off == 0 ? 0 : lanes - off, count);
+  std::int64_t at = std::min(before_vector(to, lanes), count);
   std::memcpy(to, from, static_cast<std::size_t>(at));
   for (; at + lanes <= count; at += lanes) hn::Stream(hn::LoadU(d, from + at), d, to + at);
   std::memcpy(to + at, from + at, static_cast<std::size_t>(count - at));
@@ -264,7 +292,7 @@ class Strip {
         n * p_.filtered.stride[0] + y * p_.filtered.stride[1] + first_ * p_.filtered.stride[2];
     const auto put = [&](auto* data) {
       using To = std::remove_pointer_t<decltype(data)>;
-      if (!past_caches_) return filter(data + at);
+      if (!past_caches_ || goes_by_itself<To>) return filter(data + at);
       row_.resize(static_cast<std::size_t>(out_) * sizeof(To));
       filter(reinterpret_cast<To*>(row_.data()));
       stream_bytes(row_.data(), static_cast<std::int64_t>(row_.size()), reinterpret_cast<std::uint8_t*>(data + at));
@@ -287,11 +315,20 @@ class Strip {
     }
   }
 
+  // Whether rows of such results go past the caches while they are summed; others are kept for that.
+  template <class To>
+  static constexpr bool goes_by_itself = bytes || (std::is_same_v<A, float> && std::is_same_v<To, float>);
+
   // What the taps make of a row.
   template <class To>
   void filter(To* to) {
-    if constexpr (bytes) filter_byte_row(p_.finish, taps_, out_, line_.data(), to);
-    else filter_row(p_.finish, taps_, out_, sums_.data(), to);
+    if constexpr (bytes) {
+      filter_byte_row(p_.finish, taps_, out_, past_caches_, line_.data(), to);
+    } else {
+      if constexpr (goes_by_itself<To>)
+        if (past_caches_) return stream_row(p_.finish, taps_, out_, sums_.data(), to);
+      filter_row(p_.finish, taps_, out_, sums_.data(), to);
+    }
   }
 
   const Problem<T>& p_;

@@ -11,9 +11,11 @@ class EveryTarget : public tessera::EveryTarget {
  protected:
   EveryTarget() : tessera::EveryTarget("filter") {}
 
-  void check(std::int64_t height, std::int64_t width, std::int64_t channels, Arguments::Words words) const {
+  void check(std::int64_t height, std::int64_t width, std::int64_t channels, Arguments::Words words,
+             Element element = Element::u8) const {
     tessera::EveryTarget::check({.dims = {{"images", 1}, {"height", height}, {"width", width}, {"channels", channels}},
-                                 .words = std::move(words)});
+                                 .words = std::move(words)},
+                                element);
   }
 };
 
@@ -40,6 +42,13 @@ TEST_F(EveryTarget, MagnitudesAndOffsets) {
 TEST_F(EveryTarget, SeveralStrips) {
   for (const std::int64_t channels : {1, 3, 20000})
     check(3, channels < 9 ? 20000 : 3, channels, {{"kernel", "laplacian4"}, {"roi_x", "1"}});
+}
+
+// Results that go past the caches, of rows that begin anywhere in a vector.
+TEST_F(EveryTarget, LargeResults) {
+  constexpr std::int64_t large = std::int64_t{16} << 20;
+  check(large / 8209 + 1, 8209, 1, {{"kernel", "laplacian4"}});
+  check(large / 4 / 2051 + 1, 2051, 1, {{"kernel", "-1 0.5; 0.5 0.25"}, {"abs", "yes"}, {"scale", "0.7"}}, Element::f32);
 }
 
 }  // namespace
