@@ -23,7 +23,7 @@ Queue::Queue(std::vector<double> work, std::vector<double> speeds, Dealing deali
   const double usual = known > 0 ? sum / static_cast<double>(known) : 1;
   for (const double speed : speeds) {
     Worker worker;
-    worker.speed = speed > 0 && std::isfinite(speed) ? speed : usual;
+    worker.speed = worker.guess = speed > 0 && std::isfinite(speed) ? speed : usual;
     devices_.push_back(std::move(worker));
   }
   devices_[0].band.resize(work_.size());
@@ -42,7 +42,7 @@ Queue::Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> band
   for (auto& band : bands) {
     for (const std::size_t tile : band) ++times.at(tile);
     Worker worker;
-    worker.speed = 1;
+    worker.speed = worker.guess = 1;
     worker.band = std::move(band);
     devices_.push_back(std::move(worker));
   }
@@ -69,9 +69,10 @@ void Queue::deal(double now) {
   for (const std::size_t d : order) {
     const double ends = finish(devices_[d], now);
     if (speeds > 0 && ends >= end) break;
-    speeds += devices_[d].speed;
-    held += devices_[d].speed * ends;
-    end = (work + held) / speeds;
+    const double speed = pace(devices_[d], now);
+    speeds += speed;
+    held += speed * (ends - now);
+    end = now + (work + held) / speeds;
   }
   double before = 0, upto = 0;
   auto next = tiles.begin();
@@ -79,7 +80,7 @@ void Queue::deal(double now) {
   for (Worker& worker : devices_) {
     if (worker.lost) continue;
     last = &worker;
-    upto += std::max(0.0, end - finish(worker, now)) * worker.speed;
+    upto += std::max(0.0, end - finish(worker, now)) * pace(worker, now);
     for (; next != tiles.end() && before + work_[*next] / 2 <= upto; ++next) {
       worker.band.push_back(*next);
       before += work_[*next];
@@ -88,36 +89,56 @@ void Queue::deal(double now) {
   if (last != nullptr) last->band.insert(last->band.end(), next, tiles.end());
 }
 
-// The first tile of a device may find its caches cold.
+// The first tile of a device may find its caches cold, and a few may be unlucky.
 void Queue::settle(double now) {
   constexpr std::size_t enough = 2;
+  constexpr double part = 0.25;
+  if (delivered_work_ < part * std::accumulate(work_.begin(), work_.end(), 0.0)) return;
   for (const Worker& worker : devices_)
     if (!worker.lost && worker.delivered < enough) return;
   deal(now);
   settled_ = true;
 }
 
+// What was wrong by a factor for some is presumed to be wrong by it for those that have shown nothing yet: like
+// devices, one of which begins a little later, stay alike.
+void Queue::correct_guesses() {
+  double logarithms = 0, known = 0;
+  for (const Worker& worker : devices_)
+    if (worker.delivered > 0) logarithms += std::log(worker.speed / worker.guess), ++known;
+  for (Worker& worker : devices_)
+    if (worker.delivered == 0 && known > 0) worker.speed = worker.guess * std::exp(logarithms / known);
+}
+
+// A device that holds a tile longer than its speed says is that slow at least: it may have been guessed wrong, or
+// have stopped.
+double Queue::pace(const Worker& worker, double now) const {
+  if (worker.held.empty() || !(now > worker.since)) return worker.speed;
+  return std::min(worker.speed, work_[worker.held.front()] / (now - worker.since));
+}
+
+// The tile that it is at may be done at any moment, once it takes longer than expected.
 double Queue::finish(const Worker& worker, double now) const {
   if (worker.held.empty()) return now;
-  double work = 0;
-  for (const std::size_t tile : worker.held) work += work_[tile];
-  // What it holds longer than expected may be done at any moment.
-  return std::max(now, worker.since + work / worker.speed);
+  double behind = 0;
+  for (std::size_t i = 1; i < worker.held.size(); ++i) behind += work_[worker.held[i]];
+  return std::max(now, worker.since + work_[worker.held.front()] / worker.speed) + behind / pace(worker, now);
 }
 
 // Whether, if each of the tiles that are left went to whoever finishes it first, none would come here.
 bool Queue::leaves_to_others(std::size_t device, double now) const {
-  std::vector<double> ends;
-  for (const Worker& worker : devices_) ends.push_back(finish(worker, now));
+  std::vector<double> ends, paces;
+  for (const Worker& worker : devices_) {
+    ends.push_back(finish(worker, now));
+    paces.push_back(pace(worker, now));
+  }
   for (const Worker& owner : devices_)
     for (const std::size_t tile : owner.band) {
       std::size_t best = device;
       for (std::size_t d = 0; d < devices_.size(); ++d)
-        if (!devices_[d].lost &&
-            ends[d] + work_[tile] / devices_[d].speed < ends[best] + work_[tile] / devices_[best].speed)
-          best = d;
+        if (!devices_[d].lost && ends[d] + work_[tile] / paces[d] < ends[best] + work_[tile] / paces[best]) best = d;
       if (best == device) return false;
-      ends[best] += work_[tile] / devices_[best].speed;
+      ends[best] += work_[tile] / paces[best];
     }
   return true;
 }
@@ -130,7 +151,7 @@ std::optional<std::size_t> Queue::steal(double now) {
     double work = 0;
     for (const std::size_t tile : worker.band) work += work_[tile];
     // Nobody will do what a lost one had before it.
-    const double ends = worker.lost ? INFINITY : finish(worker, now) + work / worker.speed;
+    const double ends = worker.lost ? INFINITY : finish(worker, now) + work / pace(worker, now);
     if (ends > latest) latest = ends, victim = &worker;
   }
   if (victim == nullptr) return std::nullopt;
@@ -164,6 +185,7 @@ bool Queue::commit(std::size_t device, std::size_t tile, double now) {
   worker.held.erase(held);
   owners_[tile] = device;
   --left_;
+  delivered_work_ += work_[tile];
   const double seconds = now - worker.since;
   worker.since = now;
   // Recent tiles count more: a device that is throttled is seen within a few.
@@ -171,7 +193,7 @@ bool Queue::commit(std::size_t device, std::size_t tile, double now) {
   const double shown = work_[tile] / seconds;
   if (seconds > 0 && shown > 0 && std::isfinite(shown))
     worker.speed = worker.delivered > 0 ? 1 / ((1 - weight) / worker.speed + weight / shown) : shown;
-  ++worker.delivered;
+  if (++worker.delivered == 1) correct_guesses();
   if (settles_ && !settled_) settle(now);
   return true;
 }

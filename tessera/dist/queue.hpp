@@ -8,7 +8,7 @@
 // At the end a slow device leaves the last tiles to a fast one that finishes them sooner, though it is busy.
 //
 // Or the bands are settled: beforehand, by shares that somebody named; or once each device has shown its
-// speed. Then each works off its own, and takes from another's only if that one is lost.
+// speed, and a quarter is done. Then each works off its own, and takes from another's only if that one is lost.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,7 @@ class Queue {
   enum class Dealing { dynamic, measured };
 
   // `work` of each tile, in any unit; `speeds` in that unit for a second, as far as known: they set the
-  // bands, and count until a device has shown its own. `in_flight`: tiles that a device has at a time, more
+  // bands, and their ratios count until a device has shown its own. `in_flight`: tiles that a device has at a time, more
   // than one where the next one's copies hide behind the first.
   Queue(std::vector<double> work, std::vector<double> speeds, Dealing dealing = Dealing::dynamic,
         std::size_t in_flight = 2);
@@ -47,7 +47,7 @@ class Queue {
 
  private:
   struct Worker {
-    double speed = 0;
+    double speed = 0, guess = 0;
     bool lost = false;
     std::size_t delivered = 0;
     double since = 0;  // the moment from which what it holds takes time
@@ -56,6 +56,8 @@ class Queue {
 
   void deal(double now);
   void settle(double now);
+  void correct_guesses();
+  double pace(const Worker& worker, double now) const;
   double finish(const Worker& worker, double now) const;  // of all that it holds
   bool leaves_to_others(std::size_t device, double now) const;
   std::optional<std::size_t> steal(double now);
@@ -63,6 +65,7 @@ class Queue {
   std::vector<double> work_;
   std::vector<Worker> devices_;
   std::vector<std::optional<std::size_t>> owners_;
+  double delivered_work_ = 0;
   std::size_t untaken_ = 0, left_ = 0, in_flight_ = 2;
   bool settles_ = false, settled_ = false;
 };

@@ -142,6 +142,27 @@ TEST(Queue, NeedsNoGuessOfASpeed) {
   EXPECT_NEAR(queue.speed(0) / queue.speed(1), 3, 1e-9);
 }
 
+TEST(Queue, ADeviceThatBeginsLateIsPresumedToBeLikeTheOthers) {
+  // Both are ten times as fast as anybody guessed; the first has shown it when the second comes.
+  Queue queue(std::vector<double>(9, 1), std::vector<double>{1, 1}, Queue::Dealing::dynamic, 1);
+  ASSERT_TRUE(queue.commit(0, *queue.take(0, 0), 0.1));
+  ASSERT_TRUE(queue.take(0, 0.1).has_value());
+  EXPECT_TRUE(queue.take(1, 0.11).has_value());
+}
+
+TEST(Queue, ADeviceThatHasStoppedIsNotCountedOn) {
+  // The first shows a speed of 1, then holds a tile for ever. The second is slow, but nobody else is there.
+  Queue queue(std::vector<double>(6, 1), std::vector<double>{1, 0.01}, Queue::Dealing::dynamic, 1);
+  ASSERT_TRUE(queue.commit(0, *queue.take(0, 0), 1));
+  ASSERT_TRUE(queue.take(0, 1).has_value());
+  EXPECT_FALSE(queue.take(1, 1.5).has_value());
+  for (double now = 1000; now < 1400; now += 100) {
+    const auto tile = queue.take(1, now);
+    ASSERT_TRUE(tile.has_value()) << now;
+    EXPECT_TRUE(queue.commit(1, *tile, now + 100));
+  }
+}
+
 TEST(Queue, LeavesTheLastTileToWhoFinishesItFirst) {
   // Nine tiles at speeds of 1 and 10: the slow one would need ten times as long for the last.
   Queue queue(std::vector<double>(9, 1), std::vector<double>{1, 10});

@@ -2,6 +2,7 @@
 #include "tessera/dist/tiles.hpp"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include "tessera/dist/split.hpp"
 
 namespace tessera::dist {
@@ -13,14 +14,47 @@ Tile corner(const Division& division, Interval rows, std::int64_t down, std::int
           {0, division.depth}};
 }
 
-// Devices work in blocks of their own: a tile of less than a block costs as much as a whole one.
+std::int64_t rounded_up(std::int64_t amount, std::int64_t unit) { return (amount + unit - 1) / unit * unit; }
+
+// Nobody said in which units devices work: long tiles are cut where blocks of kernels usually end.
 std::int64_t rounded(std::int64_t side, std::int64_t granule) {
   constexpr std::int64_t block = 128;
   const std::int64_t unit = side > block ? std::max(block / granule * granule, granule) : granule;
-  return std::max(granule, (side + unit - 1) / unit * unit);
+  return std::max(granule, rounded_up(side, unit));
+}
+
+// Where cuts may lie and cost nothing.
+std::int64_t cut_of(std::int64_t granule, std::int64_t unit) { return std::lcm(granule, unit); }
+
+// Of a tile with about that many elements, whole units.
+Unit sides_within_units(double elements, const Unit& cut, std::int64_t cols) {
+  Unit out;
+  out.cols = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(elements)) / cut.cols) * cut.cols;
+  const double across = static_cast<double>(std::min(out.cols, cols));
+  out.rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(elements / across) / cut.rows) * cut.rows;
+  return out;
 }
 
 }  // namespace
+
+Unit common_unit(const std::vector<Unit>& units) {
+  constexpr std::int64_t most = 2048;
+  Unit out;
+  for (const Unit& unit : units) {
+    if (const std::int64_t rows = std::lcm(out.rows, unit.rows); rows <= most) out.rows = rows;
+    if (const std::int64_t cols = std::lcm(out.cols, unit.cols); cols <= most) out.cols = cols;
+  }
+  return out;
+}
+
+double work_of(const Division& division, const Tile& tile, const Unit& unit) {
+  const double flops = division.flops(tile);
+  if (tile.empty() || !unit.known()) return flops;
+  const auto whole = [](const Interval& side, std::int64_t of) {
+    return static_cast<double>(rounded_up(side.size(), of)) / static_cast<double>(side.size());
+  };
+  return flops * whole(tile.rows, unit.rows) * whole(tile.cols, unit.cols);
+}
 
 std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile) {
   std::int64_t out = 0;
@@ -37,14 +71,20 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
   const double most = division.flops(division.whole()) / tiling.least_flops;
   const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
   const std::int64_t granule = std::max(division.row_granule, division.col_granule);
-  auto side = rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
-  // A narrow result has longer tiles instead.
-  std::int64_t down = side;
-  if (side >= division.cols)
-    down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
+  const Unit cut{cut_of(division.row_granule, tiling.unit.rows), cut_of(division.col_granule, tiling.unit.cols)};
+  std::int64_t side = 0, down = 0;
+  if (tiling.unit.known()) {
+    const Unit sides = sides_within_units(elements / count, cut, division.cols);
+    side = sides.cols, down = sides.rows;
+  } else {
+    side = down = rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
+    // A narrow result has longer tiles instead.
+    if (side >= division.cols)
+      down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
+  }
   while (tiling.memory_bytes > 0 &&
          bytes_of(division, arguments, corner(division, rows, down, side)) > tiling.memory_bytes) {
-    if (side == granule && down == granule)
+    if (side <= granule && down <= granule)
       throw Error(std::to_string(tiling.memory_bytes) + " bytes do not hold the " +
                   std::to_string(bytes_of(division, arguments, corner(division, rows, down, side))) +
                   " that the smallest part reads and writes");
@@ -52,9 +92,9 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
     down = std::max(side, down / 2);
   }
   std::vector<Tile> out;
-  const auto across = even_parts({0, division.cols}, side, division.col_granule);
+  const auto across = even_parts({0, division.cols}, side, side >= cut.cols ? cut.cols : division.col_granule);
   bool back = false;
-  for (const Interval& part : even_parts(rows, down, division.row_granule)) {
+  for (const Interval& part : even_parts(rows, down, down >= cut.rows ? cut.rows : division.row_granule)) {
     for (std::size_t j = 0; j < across.size(); ++j)
       out.push_back({part, across[back ? across.size() - 1 - j : j], {0, division.depth}});
     back = !back;

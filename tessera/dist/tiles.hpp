@@ -7,10 +7,22 @@
 
 namespace tessera::dist {
 
+// So many rows and columns of a result cost a device as much as any part of them. 1: it takes what it computes.
+struct Unit {
+  std::int64_t rows = 1, cols = 1;
+
+  bool known() const { return rows > 1 || cols > 1; }
+  auto operator<=>(const Unit&) const = default;
+};
+
+// Whole units of all of them, where such a tile is not out of proportion.
+Unit common_unit(const std::vector<Unit>& units);
+
 struct Tiling {
   std::int64_t wanted = 64;       // tiles of the whole result
   double least_flops = 1e6;       // of a tile, where the result is not smaller
   std::int64_t memory_bytes = 0;  // what a tile may read and write; 0: any amount
+  Unit unit = {};                 // cuts lie between these, where memory holds one
 };
 
 // In the order in which they are dealt out, back and forth. Throws Error where the memory holds none.
@@ -18,5 +30,8 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
                            const Tiling& tiling);
 
 std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile);
+
+// What a tile costs: its work, had all of its last units been asked for. (They are counted from its own corner.)
+double work_of(const Division& division, const Tile& tile, const Unit& unit);
 
 }  // namespace tessera::dist

@@ -4,6 +4,7 @@
 #include "tessera/dist/split.hpp"
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/hand_on_lanes.hpp"
+#include "tessera/run/paid_unit.hpp"
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
 #include "tessera/run/usable_memory.hpp"
@@ -16,11 +17,11 @@ using Clock = std::chrono::steady_clock;
 // What a device's memory must hold of them, where copies hide behind computing: two, and gaps between their inputs.
 constexpr std::int64_t tiles_at_a_time = 3;
 
-dist::Tiling tiling_of(const Division& division, const Spread& spread) {
+dist::Tiling tiling_of(const Division& division, const Spread& spread, const dist::Unit& unit) {
   // Where it is settled who does what, only the lost share of a device that fails depends on their number.
   const bool settled = spread.split.how == Split::How::shares;
   const std::int64_t least = settled ? 16 : 64, for_each_device = settled ? 8 : 24;
-  dist::Tiling out{.least_flops = division.least_flops};
+  dist::Tiling out{.least_flops = division.least_flops, .unit = unit};
   out.wanted = std::max(least, for_each_device * static_cast<std::int64_t>(spread.devices.size()));
   for (const Device& device : spread.devices) {
     if (backend_of(device).shares_host_memory()) continue;
@@ -72,7 +73,10 @@ void Crew::choose_tiles() {
     tiles_ = {division_->whole()};
     return;
   }
-  const dist::Tiling tiling = tiling_of(*division_, *spread_);
+  std::vector<dist::Unit> units;
+  for (const Share& share : out_.shares) units.push_back(paid_unit(share.plan, *host_, *division_));
+  unit_ = dist::common_unit(units);
+  const dist::Tiling tiling = tiling_of(*division_, *spread_, unit_);
   const std::size_t devices = spread_->devices.size();
   if (spread_->split.how != Split::How::shares) {
     tiles_ = dist::tiles_of(*division_, *host_, {0, division_->rows}, tiling);
@@ -101,7 +105,7 @@ void Crew::open_checkpoint() {
 std::vector<double> Crew::work_of_tiles() const {
   std::vector<double> out;
   for (const Tile& tile : tiles_)
-    out.push_back(std::max(1.0, division_->flops(tile)));  // something is written
+    out.push_back(std::max(1.0, dist::work_of(*division_, tile, unit_)));  // something is written
   return out;
 }
 

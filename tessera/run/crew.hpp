@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include "tessera/dist/queue.hpp"
+#include "tessera/dist/tiles.hpp"
 #include "tessera/run/checkpoint.hpp"
 #include "tessera/run/hand.hpp"
 #include "tessera/run/spread.hpp"
@@ -54,6 +55,7 @@ class Crew {
   const Division* division_;
   const Spread* spread_;
   Together out_;
+  dist::Unit unit_;                  // what tiles are made of
   std::vector<Tile> tiles_;          // those to do
   std::vector<std::size_t> number_;  // of each in the checkpoint
   std::optional<Checkpoint> checkpoint_;
