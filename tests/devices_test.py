@@ -62,6 +62,12 @@ class Devices(cli_case.Case):
         self.assertTrue(all(event["dur"] > 0 and event["name"].startswith("compute") for event in computed))
         self.assertEqual({event["args"]["name"] for event in events if event["name"] == "process_name"}, {"cpu:threads=1"})
 
+    def test_parts_are_whole_blocks_of_the_kernel(self):
+        self.product("--devices", "simt:threads=1,simt:threads=1", "--variant", "vectorized", "--split", "dynamic", "--json", "blocks.json", "--check")
+        with open("blocks.json", encoding="utf-8") as file:
+            parts = json.load(file)["parts"]
+        self.assertEqual(sum(part["parts"] for part in parts), 3 * 2)  # of 128 × 128
+
     def test_a_call_can_be_repeated(self):
         told, _ = self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "plan", "--repeat", "3", "--json", "runs.json", "--check")
         self.assertIn("the median of 3 runs", told)
@@ -104,6 +110,10 @@ class Devices(cli_case.Case):
         # Unchecked parts come as they are: the check of the whole finds the bit.
         done = cli_case.run("matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--split", "1:1", "--fault", "flip:0@1", "--check")
         self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("not promised to be those of one device", done.stdout)
+        # Below what checksums see, nobody knows.
+        told, _ = self.product("--devices", UNLIKE, "--split", "1:1", "--protect", "--fault", "flip:0@1:0")
+        self.assertIn("not promised to be those of one device", told)
         self.fails(5, "ended by a signal", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:0@1,kill:1@1")
         self.fails(2, "numbered from 0 to 1", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "kill:2@1")
         self.fails(2, "it takes a GPU", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "poison:1@1")

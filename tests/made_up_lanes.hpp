@@ -141,7 +141,10 @@ class MadeUpLanes final : public Lanes {
   }
   void compute(std::function<void(void*)> enqueue) override {
     if (++given_ == traits_.fails_at_step) throw Error(Error::Kind::internal, "this device is broken");
-    put(Lane::compute, [enqueue = std::move(enqueue)] { enqueue(nullptr); });
+    put(Lane::compute, [enqueue = std::move(enqueue), before = before_step_, step = given_.load()] {
+      if (before) before(step);
+      enqueue(nullptr);
+    });
   }
   void synchronize() override {
     for (const Lane lane : {Lane::in, Lane::peer, Lane::compute, Lane::out}) mark(lane)->wait();
@@ -153,6 +156,9 @@ class MadeUpLanes final : public Lanes {
   double seconds(const Mark& mark) override {
     return std::chrono::duration<double>(static_cast<const LaneMark&>(mark).state->when - start_).count();
   }
+
+  // Called in each later step's turn, before it.
+  void before_steps(std::function<void(std::size_t step)> call) { before_step_ = std::move(call); }
 
   std::size_t bytes_in() const { return bytes_in_; }
   std::size_t bytes_out() const { return bytes_out_; }
@@ -173,6 +179,7 @@ class MadeUpLanes final : public Lanes {
 
   Device device_;
   Traits traits_;
+  std::function<void(std::size_t)> before_step_;
   std::mutex mutex_;
   std::map<void*, std::size_t> sizes_;
   std::size_t held_ = 0, most_held_ = 0;

@@ -147,7 +147,7 @@ class SplitSweep {
       Json part{{"device", label}, {"share", one.run.flops > 0 ? share.flops / one.run.flops : 0}};
       part["seconds"] = share.tiles > 0 ? Json(share.end_seconds) : Json(nullptr);
       part["gflops"] = share.busy_seconds > 0 ? Json(share.flops / share.busy_seconds * 1e-9) : Json(nullptr);
-      part["variant"] = share.plan.variant->name;
+      part["variant"] = share.plan.variant == nullptr ? Json(nullptr) : Json(share.plan.variant->name);
       for (const dist::Deed deed : {dist::Deed::copy_in, dist::Deed::copy_peer, dist::Deed::compute, dist::Deed::copy_out})
         part[dist::name_of(deed)] = one.run.timeline.busy(d, deed);
       parts.push_back(std::move(part));

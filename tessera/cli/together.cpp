@@ -38,6 +38,7 @@ nlohmann::ordered_json json_of(const Share& share, const Together& together) {
           {"busy", share.busy_seconds},
           {"end", share.end_seconds},
           {"wrong", share.wrong},
+          {"left_out", share.left_out.empty() ? Json(nullptr) : Json(share.left_out)},
           {"lost", share.lost.empty() ? Json(nullptr) : Json(share.lost)}};
 }
 
@@ -202,6 +203,8 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
     if (!share.lost.empty())
       fmt::print(to, "{} (device {}) was given up, and its parts were done by the others: {}\n",
                  lab::label_of(share.plan.device), d, share.lost);
+    if (!share.left_out.empty())
+      fmt::print(to, "{} (device {}) was left out: {}\n", lab::label_of(share.plan.device), d, share.left_out);
   }
   print_checks(to, together);
   if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
@@ -214,7 +217,7 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   print_shares(to, operation, together);
   fmt::print(to, "{}\n",
              together.same_bits ? "bits: those of one such device alone"
-                                : "bits: within the bound, not those of one device alone");
+                                : "bits: not promised to be those of one device alone");
   if (together.verdict) {
     const std::string text = describe(*together.verdict);
     fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/lanes.hpp"
 #include <map>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -12,7 +13,9 @@ std::map<Where, std::unique_ptr<LaneMaker>>& enlisted() {
 
 }  // namespace
 
-void enlist_lanes(Where where, std::unique_ptr<LaneMaker> maker) { enlisted()[where] = std::move(maker); }
+std::unique_ptr<LaneMaker> enlist_lanes(Where where, std::unique_ptr<LaneMaker> maker) {
+  return std::exchange(enlisted()[where], std::move(maker));
+}
 
 LaneMaker* find_lanes(Where where) {
   const auto found = enlisted().find(where);

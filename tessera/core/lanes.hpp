@@ -76,7 +76,7 @@ class LaneMaker {
   virtual std::shared_ptr<void> pin(void* data, std::size_t bytes) = 0;
 };
 
-void enlist_lanes(Where where, std::unique_ptr<LaneMaker> maker);
+std::unique_ptr<LaneMaker> enlist_lanes(Where where, std::unique_ptr<LaneMaker> maker);  // returns the one before
 LaneMaker* find_lanes(Where where);  // the last enlisted; null: its devices only do one thing after another
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include "tessera/core/device.hpp"
+#include "tessera/cuda/ask.hpp"
 #include "tessera/cuda/buffer.hpp"
 #include "tessera/cuda/ceilings.hpp"
 #include "tessera/cuda/device.hpp"
@@ -87,13 +88,13 @@ class CudaBackend : public Backend {
     return *memories_.at(static_cast<std::size_t>(device.index));
   }
 
+  // A GPU that a failed kernel has taken from this process may still serve another: all that it has is known.
   std::int64_t free_memory(const Device& device) override {
-    const OnDevice on_device(device.index);
-    std::size_t free = 0, total = 0;
-    // A GPU that a failed kernel has taken from this process may still serve another: all that it has is known.
-    if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<std::int64_t>(free);
-    (void)cudaGetLastError();  // asked and answered: it must not reach the next check
-    return device.memory_bytes;
+    return ask_device(device.index, device.memory_bytes, [] {
+      std::size_t free = 0, total = 0;
+      check(cudaMemGetInfo(&free, &total));
+      return static_cast<std::int64_t>(free);
+    });
   }
 
   void* make_stream(const Device& device) override {

@@ -91,24 +91,40 @@ TEST(LanesOnGpu, AGpuThatReportsAnErrorAmidAPlanIsNamed) {
     expect_the_second_lost_and_the_first_usable(inputs, devices);
 }
 
+// GPUs the second of which is poisoned by its step of that number.
+class FailingMaker final : public LaneMaker {
+ public:
+  FailingMaker(std::unique_ptr<LaneMaker> maker, std::size_t step) : maker_(std::move(maker)), step_(step) {}
+  std::unique_ptr<Lanes> open(const Device& device) override {
+    return std::make_unique<FailingLanes>(maker_->open(device), device.index == 1 ? step_ : 0, true);
+  }
+  std::shared_ptr<void> pin(void* data, std::size_t bytes) override { return maker_->pin(data, bytes); }
+
+ private:
+  std::unique_ptr<LaneMaker> maker_;
+  std::size_t step_;
+};
+
 // No GPU may be of use in this process from then on: one that sees another's memory may go with it. What is left then
-// goes on in a process of its own.
-TEST(LanesOnGpu, AGpuThatATrapHasPoisonedIsNamed) {
+// goes on in a process of its own. (The last of these tests: there is no way back.)
+TEST(LanesOnGpu, AGpuThatATrapHasPoisonedIsNamedAndTheOtherGoesOn) {
   Backend* const backend = find_backend(Where::cuda);
   if (backend->devices().size() < 2) GTEST_SKIP() << "there are not two GPUs; " << backend->unusable();
-  Inputs inputs(product(), Element::f32, {{{"m", 1500}, {"n", 1400}, {"k", 5000}}}, 3);
   const std::vector<Device> devices{backend->devices()[0], backend->devices()[1]};
+  Inputs inputs(product(), Element::f32, {{{"m", 1500}, {"n", 1400}, {"k", 5000}}}, 3);
   const std::size_t steps = plan_with(inputs, devices, 0, false);
-  try {
-    (void)plan_with(inputs, devices, steps - 1, true);
-    FAIL() << "nothing failed";
-  } catch (const LostDevice& lost) {
-    EXPECT_EQ(lost.device, 1u);
-  }
+  enlist_lanes(Where::cuda, std::make_unique<FailingMaker>(enlist_lanes(Where::cuda, nullptr), steps - 1));
   inputs.poison();
-  (void)run_together(product(), inputs.arguments(),
-                     {.devices = {devices[0]}, .request = {.cached = false}, .protect = true});
+  const Request request{.cached = false};
+  const Together together = run_together(product(), inputs.arguments(), {.devices = devices, .request = request});
   EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+  EXPECT_EQ(together.shares[0].lost, "");
+  EXPECT_NE(together.shares[1].lost, "");
+  // Both serve new processes.
+  Inputs others(product(), Element::f64, {{{"m", 1500}, {"n", 1400}, {"k", 500}}}, 3);
+  const Together safe = run_together(product(), others.arguments(), {.devices = devices, .request = request, .protect = true});
+  EXPECT_TRUE(verify(product(), others.arguments()).passed);
+  for (const Share& share : safe.shares) EXPECT_EQ(share.lost, "");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include "tessera/core/error.hpp"
@@ -78,6 +79,14 @@ Process::~Process() {
   (void)close(channel_);
 }
 
+void Process::stop() noexcept {
+  if (process_ <= 0) return;
+  (void)kill(process_, SIGKILL);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+}
+
 std::string Process::end() {
   if (process_ <= 0) return "its process has ended";
   // One that ends by itself, as its closed channel says, shall tell its own reason.
@@ -126,6 +135,11 @@ bool send_message(int channel, const std::string& message) {
     if (sent >= 0) return true;
     if (errno != EINTR) return false;
   }
+}
+
+bool message_waits(int channel, double seconds) {
+  pollfd waiting{channel, POLLIN, 0};
+  return poll(&waiting, 1, static_cast<int>(std::ceil(seconds * 1e3))) > 0;
 }
 
 bool receive_message(int channel, std::string& message) {

@@ -21,6 +21,8 @@ class Process {
   std::string receive(
       double seconds);  // … and where no answer comes within so long, after which it is killed
 
+  void stop() noexcept;  // at once; on return it does nothing any more
+
   int id() const { return process_; }
 
  private:
@@ -33,5 +35,7 @@ class Process {
 inline constexpr int channel_file = 3, first_file = 4;
 bool send_message(int channel, const std::string& message);
 bool receive_message(int channel, std::string& message);
+// Whether one has come within so many seconds, or the channel is closed.
+bool message_waits(int channel, double seconds);
 
 }  // namespace tessera::dist

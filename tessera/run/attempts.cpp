@@ -2,6 +2,8 @@
 #include "tessera/run/attempts.hpp"
 #include <algorithm>
 #include "tessera/run/crew.hpp"
+#include "tessera/run/place.hpp"
+#include "tessera/run/presumed_speed.hpp"
 
 namespace tessera {
 namespace {
@@ -32,10 +34,39 @@ std::string text_of(const std::exception_ptr& cause) {
   }
 }
 
+// By a part that takes no time to speak of, the second time.
+double speed_of(const Operation& operation, const Division& division, const Device& device, const Request& request) {
+  constexpr std::int64_t side = 512;
+  const Tile tile{{0, std::min(side, division.rows)}, {0, std::min(side, division.cols)}, {0, division.depth}};
+  Arguments part = division.part(tile);
+  const Array scratch(part.array(operation.output).element, part.array(operation.output).extents);
+  part.set_array(operation.output, scratch.view());
+  const Plan plan = choose_on(device, operation, part, request);
+  Placed placed(plan, part);
+  placed.upload();
+  double seconds = 0;
+  for (int i = 0; i < 2; ++i) seconds = placed.launch_and_measure();
+  return division.flops(tile) / std::max(seconds, 1e-9);
+}
+
+std::string percent(double part) {
+  const auto tenths = static_cast<int>(part * 1000 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
 }  // namespace
 
 Attempts::Attempts(const Operation& operation, const Arguments& host, const Spread& spread)
-    : operation_(&operation), host_(&host), spread_(&spread), division_(division_of(operation, host)) {}
+    : operation_(&operation), host_(&host), spread_(&spread), division_(division_of(operation, host)), on_plan_(spread) {
+  const auto has_lanes = [](const Device& device) { return find_lanes(device.where) != nullptr; };
+  const bool all = spread.split.how == Split::How::shares || std::ranges::none_of(spread.devices, has_lanes);
+  on_plan_.devices.clear();
+  for (std::size_t d = 0; d < spread.devices.size(); ++d) {
+    if (!all && !has_lanes(spread.devices[d])) continue;
+    at_work_.push_back(d);
+    on_plan_.devices.push_back(spread.devices[d]);
+  }
+}
 
 Together Attempts::work() {
   Together out = once();
@@ -44,19 +75,54 @@ Together Attempts::work() {
 }
 
 Together Attempts::once() {
-  if (lost_.empty() && !unplanned_ && !Overlapped::refuses(*operation_, *host_, division_, *spread_)) try {
-      if (!overlapped_) overlapped_.emplace(*operation_, *host_, division_, *spread_);
-      return overlapped_->run();
+  if (lost_.empty() && !unplanned_ && !Overlapped::refuses(*operation_, *host_, division_, on_plan_)) try {
+      if (!overlapped_) choose_planned();
+      if (overlapped_) return planned();
     } catch (const LostDevice& lost) {
       overlapped_.reset();
       if (spread_->devices.size() == 1) std::rethrow_exception(lost.cause);
-      lost_[lost.device] = text_of(lost.cause);
+      lost_[at_work_[lost.device]] = text_of(lost.cause);
     } catch (const Error& error) {
       if (error.kind() != Error::Kind::user) throw;
       unplanned_ = true;  // memory for no plan may do for a tile; what else is wrong will be said again
     }
   pin();
   return lost_.empty() ? Crew(*operation_, *host_, division_, *spread_).work() : with_those_left();
+}
+
+// GPUs do more by a plan than from a queue: those that can follow none are worth one only if they do some of the work.
+void Attempts::choose_planned() {
+  constexpr double least = 0.02, far_below = least / 20;
+  overlapped_.emplace(*operation_, *host_, division_, on_plan_);
+  for (std::size_t d = 0; d < spread_->devices.size(); ++d) {
+    if (std::ranges::find(at_work_, d) != at_work_.end()) continue;
+    const double others = overlapped_->flops_per_second();
+    // The executor's trial would take longer than the call.
+    if (presumed_speed(spread_->devices[d]) < far_below * others) {
+      left_out_[d] = "it would add less than " + percent(far_below) + " to what the others do";
+      continue;
+    }
+    const double part = speed_of(*operation_, division_, spread_->devices[d], spread_->request) / others;
+    if (!(part < least)) {
+      overlapped_.reset();
+      left_out_.clear();
+      unplanned_ = true;
+      return;
+    }
+    left_out_[d] = "it would add " + percent(part) + " to what the others do";
+  }
+}
+
+Together Attempts::planned() {
+  Together out = overlapped_->run();
+  for (dist::Span& span : out.timeline.spans) span.device = at_work_[span.device];
+  for (const auto& [d, why] : left_out_) {
+    Share share;
+    share.plan.device = spread_->devices[d];
+    share.left_out = why;
+    out.shares.insert(out.shares.begin() + static_cast<std::ptrdiff_t>(d), std::move(share));
+  }
+  return out;
 }
 
 // A GPU that a kernel's fault has left unusable may take all others of the process with it: processes of their own

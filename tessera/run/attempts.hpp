@@ -18,6 +18,8 @@ class Attempts {
 
  private:
   Together once();
+  Together planned();
+  void choose_planned();
   Together with_those_left() const;
   Together work_of(Spread rest) const;
   void pin();
@@ -26,7 +28,10 @@ class Attempts {
   const Arguments* host_;
   const Spread* spread_;
   Division division_;
-  std::map<std::size_t, std::string> lost_;  // devices, and why
+  std::map<std::size_t, std::string> lost_;      // devices, and why
+  std::map<std::size_t, std::string> left_out_;  // likewise
+  std::vector<std::size_t> at_work_;             // those that follow the plan
+  Spread on_plan_;                               // with these alone
   bool unplanned_ = false;
   std::optional<Overlapped> overlapped_;
   std::optional<Pinned> pinned_;

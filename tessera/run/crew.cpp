@@ -61,12 +61,18 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
             (text_of(share.plan) == text_of(first) && division.same_bits(share.plan.device.where)));
   });
   choose_tiles();
+  out_.same_bits = out_.same_bits && (division.same_everywhere || takes_all_tiles(first));
   if (!spread.checkpoint.empty()) open_checkpoint();
   make_hands();
   make_queue();
 }
 
 Crew::~Crew() = default;
+
+// A part that the whole's variant refuses is computed by another, in another order.
+bool Crew::takes_all_tiles(const Plan& plan) const {
+  return std::ranges::none_of(tiles_, [&](const Tile& tile) { return refuses(plan, division_->part(tile)).has_value(); });
+}
 
 void Crew::choose_tiles() {
   if (spread_->whole) {
@@ -140,7 +146,7 @@ void Crew::make_hands() {
       if (fault.device == d) faults.push_back(fault);
     if (shared_)
       hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults, spread_->limit_seconds,
-                                                spread_->protect));
+                                                spread_->protect, on_lanes(plan)));
     else try {
         hands_.push_back(hand_here(plan));
       } catch (const Error&) {
@@ -150,16 +156,22 @@ void Crew::make_hands() {
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
 }
 
+std::optional<Worker::OnLanes> Crew::on_lanes(const Plan& plan) const {
+  if (find_lanes(plan.device.where) == nullptr || spread_->whole || tiles_.empty() ||
+      HandOnLanes::refuses(*operation_, *host_, *division_, plan))
+    return std::nullopt;
+  return Worker::OnLanes{usable_memory(plan.device, spread_->devices, spread_->memory_bytes),
+                         *std::ranges::max_element(tiles_, {}, [&](const Tile& tile) {
+                           return dist::bytes_of(*division_, *host_, tile);
+                         })};
+}
+
 std::unique_ptr<Hand> Crew::hand_here(const Plan& plan) const {
-  LaneMaker* const lanes = find_lanes(plan.device.where);
-  if (lanes == nullptr || spread_->whole || tiles_.empty() || HandOnLanes::refuses(*operation_, *host_, *division_, plan))
-    return std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request);
-  const std::int64_t memory = usable_memory(plan.device, spread_->devices, spread_->memory_bytes);
-  const Tile& largest = *std::ranges::max_element(tiles_, {}, [&](const Tile& tile) {
-    return dist::bytes_of(*division_, *host_, tile);
-  });
+  const auto lanes = on_lanes(plan);
+  if (!lanes) return std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request);
   return std::make_unique<HandOnLanes>(*operation_, *host_, *division_, plan, spread_->request,
-                                       lanes->open(plan.device), memory, largest);
+                                       find_lanes(plan.device.where)->open(plan.device), lanes->memory_bytes,
+                                       lanes->largest);
 }
 
 double Crew::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -277,9 +289,9 @@ void Crew::deliver(std::size_t d, std::size_t tile, const std::vector<dist::Span
 void Crew::take_back(std::size_t d, std::size_t tile) {
   constexpr std::size_t most = 3;
   queue_->give_back(d, tile);
-  if (++out_.shares[d].wrong == most)
-    lose(d, std::make_exception_ptr(
-                Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
+  if (++out_.shares[d].wrong < most) return;
+  hands_[d]->settle();  // it may be writing another
+  lose(d, std::make_exception_ptr(Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
 }
 
 void Crew::lose(std::size_t d, std::exception_ptr failure) {

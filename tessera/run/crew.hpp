@@ -27,9 +27,11 @@ class Crew {
 
  private:
   void choose_tiles();
+  bool takes_all_tiles(const Plan& plan) const;
   void open_checkpoint();
   void make_queue();
   void make_hands();
+  std::optional<Worker::OnLanes> on_lanes(const Plan& plan) const;  // nothing: it does one thing after another
   std::unique_ptr<Hand> hand_here(const Plan& plan) const;
   std::vector<double> work_of_tiles() const;
   double now() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/hand.hpp"
 #include <chrono>
+#include "tessera/run/place.hpp"
 
 namespace tessera {
 

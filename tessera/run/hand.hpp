@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What computes the tiles of one device: this process, or another (worker.hpp).
 #pragma once
-#include <functional>
+#include <utility>
 #include <vector>
 #include "tessera/core/division.hpp"
 #include "tessera/dist/timeline.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/run/finding.hpp"
-#include "tessera/run/place.hpp"
+#include "tessera/run/computed_part.hpp"
 
 namespace tessera {
 
@@ -23,8 +23,13 @@ class Hand {
   virtual std::size_t most_under_way() const { return 1; }
   // After a failure: waits until nothing writes into the result any more.
   virtual void settle() noexcept {}
-  // Of the part computed last; null: nobody looked at it.
+  // Of the part finished last; null: nobody looked at it.
   virtual const Finding* finding() const { return nullptr; }
+  // Each part is shown before it leaves the device.
+  void look_with(LookAtPart look) { look_ = std::move(look); }
+
+ protected:
+  LookAtPart look_;
 
  private:
   // For those that do one tile after another.
@@ -40,16 +45,11 @@ class HandHere final : public Hand {
       : operation_(&operation), division_(&division), plan_(std::move(plan)), request_(std::move(request)) {}
   std::vector<dist::Span> compute(const Tile& tile) override;  // begun and finished
 
-  // Called when a part has been computed, in so many seconds, and not yet left the device.
-  using Look = std::function<void(const Tile&, Placed&, double seconds)>;
-  void look_with(Look look) { look_ = std::move(look); }
-
  private:
   const Operation* operation_;
   const Division* division_;
   Plan plan_;
   Request request_;
-  Look look_;
 };
 
 }  // namespace tessera

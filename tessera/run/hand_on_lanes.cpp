@@ -60,6 +60,39 @@ void HandOnLanes::load(const Tile& tile) {
   lanes_->synchronize();
 }
 
+// Whoever looks has a stream of its own: the next tile is being computed meanwhile.
+class HandOnLanes::Part final : public ComputedPart {
+ public:
+  Part(HandOnLanes& hand, Turn& turn)
+      : hand_(&hand), turn_(&turn), backend_(&backend_of(turn.plan.device)), run_{.device = &turn.plan.device} {
+    run_.stream = backend_->make_stream(turn.plan.device);
+  }
+  ~Part() override { backend_->release_stream(turn_->plan.device, run_.stream); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  const Plan& plan() const override { return turn_->plan; }
+  const Arguments& arguments() const override { return turn_->step->arguments; }
+  Run& run() override { return run_; }
+  void compute_again() override {
+    hand_->enqueue_compute(*turn_);
+    turn_->computed->wait();
+  }
+
+ private:
+  HandOnLanes* hand_;
+  Turn* turn_;
+  Backend* backend_;
+  Run run_;
+};
+
+void HandOnLanes::show(Turn& turn) {
+  turn.computed->wait();
+  const double seconds = lanes_->seconds(*turn.computed) - lanes_->seconds(*turn.computing);
+  Part part(*this, turn);
+  look_(turn.tile, part, seconds);
+}
+
 bool HandOnLanes::reached(const std::string& name) {
   const auto known = reached_.find(name);
   if (known != reached_.end()) return known->second;
@@ -116,12 +149,12 @@ void HandOnLanes::enqueue_compute(Turn& turn) {
     enqueue(turn.plan, turn.step->arguments, stream, {}, turn.step->in_place);
   });
   turn.computed = lanes_->mark(Lane::compute);
-  lanes_->after(Lane::out, *turn.computed);
 }
 
 void HandOnLanes::begin(const Tile& tile) {
   Turn& turn = turns_[begun_ % turns];
   turn.begun = Clock::now();
+  turn.tile = tile;
   lay_out_writes(turn, tile);
   bring_in(turn, tile);
   enqueue_compute(turn);
@@ -130,6 +163,9 @@ void HandOnLanes::begin(const Tile& tile) {
 
 std::vector<dist::Span> HandOnLanes::finish() {
   Turn& turn = turns_[finished_ % turns];
+  if (look_) show(turn);
+  // Not before: what waits in that lane for the next tile would hold this one back, too.
+  lanes_->after(Lane::out, *turn.computed);
   turn.leaving = lanes_->mark(Lane::out);
   for (std::size_t i = 0; i < turn.writes.size(); ++i) {
     const Slice& slice = turn.writes[i];

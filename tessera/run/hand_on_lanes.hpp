@@ -38,6 +38,7 @@ class HandOnLanes final : public Hand {
   // A tile under way, and the room for what it writes.
   struct Turn {
     Clock::time_point begun;
+    Tile tile;
     std::optional<LaneMemory> memory;
     std::vector<Slice> writes;
     std::vector<dist::Place> places;  // of these, in that memory
@@ -47,6 +48,8 @@ class HandOnLanes final : public Hand {
   };
 
   std::vector<dist::Span> compute(const Tile& tile) override;
+  class Part;
+  void show(Turn& turn);
   void lay_out_writes(Turn& turn, const Tile& tile);
   void load(const Tile& tile);
   ArrayView read_view(const Slice& slice, bool& fresh);

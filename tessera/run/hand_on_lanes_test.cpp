@@ -2,7 +2,10 @@
 // Tiles from a queue on made-up devices that copy and compute at a time, each piece of work late by chance.
 #include "tessera/run/hand_on_lanes.hpp"
 #include <gtest/gtest.h>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/spread.hpp"
@@ -84,6 +87,25 @@ TEST(HandOnLanes, EachPieceOfTheInputsIsCopiedOnceWhereAllFit) {
     computed += span.deed == dist::Deed::compute;
   }
   EXPECT_EQ(computed, tiles.size());
+}
+
+TEST(HandOnLanes, ATileLeavesWhileTheNextIsComputed) {
+  std::promise<void> open;
+  const std::shared_future<void> gate = open.get_future().share();
+  std::atomic<bool> waited_in_vain{false};
+  // The first step loads code, before any tile: the third is the second tile's.
+  const auto hold = [&](std::size_t step) {
+    if (step == 3 && gate.wait_for(std::chrono::seconds(10)) != std::future_status::ready) waited_in_vain = true;
+  };
+  OneHand one(sizes(200, 170, 130), std::int64_t{1} << 30, 20);
+  one.lanes->before_steps(hold);
+  const auto tiles = one.tiles(20);
+  one.hand->begin(tiles[0]);
+  one.hand->begin(tiles[1]);
+  (void)one.hand->finish();
+  open.set_value();
+  (void)one.hand->finish();
+  EXPECT_FALSE(waited_in_vain);
 }
 
 TEST(HandOnLanes, WhereMemoryIsShortWhatWasUsedLongestAgoMakesRoom) {

@@ -202,6 +202,12 @@ void Overlapped::make_engine() {
   }
 }
 
+double Overlapped::flops_per_second() const {
+  double out = 0;
+  for (const dist::Device& device : devices_) out += device.flops_per_second;
+  return out;
+}
+
 Together Overlapped::run() {
   const Engine::Run done = engine_->run();
   Together out;

@@ -28,6 +28,7 @@ class Overlapped {
   Together run();  // throws LostDevice
 
   const dist::Plan& plan() const { return plan_; }
+  double flops_per_second() const;  // of all together, as the trial found them
 
  private:
   void open_lanes(const Open& open);

@@ -3,6 +3,7 @@
 #include "tessera/run/overlapped.hpp"
 #include <gtest/gtest.h>
 #include "tessera/run/inputs.hpp"
+#include "tessera/run/spread.hpp"
 #include "tests/made_up_lanes.hpp"
 
 namespace tessera {
@@ -90,6 +91,29 @@ TEST(Overlapped, NamesTheDeviceThatFails) {
   } catch (const LostDevice& lost) {
     EXPECT_EQ(lost.device, 0u);
   }
+}
+
+TEST(Overlapped, LeavesOutWhoWouldAddNextToNothing) {
+  const made_up::OnLanes lanes;
+  Inputs inputs(product(), Element::f32, sizes(400, 300, 200), 3);
+  const Device fast = find_device("cpu:threads=1"), slow = find_device("simt:threads=1");
+  for (const auto& devices : {std::vector{fast, slow, fast}, {slow, fast}})
+    for (const char* split : {"plan", "auto"}) {
+      inputs.poison();
+      const Spread spread{.devices = devices, .request = {.cached = false}, .split = parse_split(split)};
+      const Together together = run_together(product(), inputs.arguments(), spread, true);
+      EXPECT_TRUE(together.verdict->passed);
+      EXPECT_TRUE(together.overlap.has_value());
+      for (std::size_t d = 0; d < devices.size(); ++d) {
+        EXPECT_EQ(together.shares[d].plan.device.where, devices[d].where);
+        EXPECT_EQ(together.shares[d].left_out.empty(), devices[d].where == Where::cpu);
+        EXPECT_EQ(together.shares[d].tiles == 0, devices[d].where == Where::simt);
+      }
+      for (const dist::Span& span : together.timeline.spans) EXPECT_EQ(devices[span.device].where, Where::cpu);
+    }
+  // Whoever asks for a queue, or names shares, means all of them.
+  const Spread spread{.devices = {fast, slow}, .request = {.cached = false}, .split = parse_split("dynamic")};
+  EXPECT_EQ(run_together(product(), inputs.arguments(), spread).shares[1].left_out, "");
 }
 
 TEST(Overlapped, LeavesToTheQueueWhatItCannotDo) {

@@ -68,6 +68,7 @@ struct Share {
   double end_seconds = 0;   // when its last tile was done, since the beginning
   std::size_t wrong = 0;    // tiles that were still wrong when they were handed over, and computed again
   std::string lost;         // why it was given up; its tiles were done by the others
+  std::string left_out = {};  // why it was given nothing to do
   // Protected: how many tiles checksums settled where they were computed, how long these took there and how
   // long the computing, how long the host's check of the others, and what the checksums found.
   std::size_t settled = 0, host_checks = 0;

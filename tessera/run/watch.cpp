@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/watch.hpp"
 #include <algorithm>
+#include "tessera/run/place.hpp"
 
 namespace tessera {
 namespace {
@@ -23,10 +24,10 @@ Watch::Watch(const Operation& operation, const Arguments& whole, const Division&
   if (const auto* make = find_checksums(operation.name, device.where)) checksums_ = (*make)(whole, device);
 }
 
-Finding Watch::look(const Tile& tile, Placed& placed) {
+Finding Watch::look(const Tile& tile, ComputedPart& part) {
   Finding out;
   if (checksums_ == nullptr) return out;
-  const ChecksumVerdict first = checksums(tile, placed, out);
+  const ChecksumVerdict first = checksums(tile, part, out);
   out.settled = first.fits();
   if (first.rows.empty() && first.cols.empty()) return out;
   out.rows = std::ssize(first.rows);
@@ -34,14 +35,14 @@ Finding Watch::look(const Tile& tile, Placed& placed) {
   if (is_one_element(first)) out.element = {tile.rows.first + first.rows[0], tile.cols.first + first.cols[0]};
   checksums_->forget();
   ChecksumVerdict now = first;
-  if (is_one_element(first) && mend_element(tile, first, placed)) {
+  if (is_one_element(first) && mend_element(tile, first, part.plan())) {
     out.mended = Finding::Mended::element;
-    now = checksums(tile, placed, out);
+    now = checksums(tile, part, out);
   }
   if (!now.fits()) {
-    (void)placed.launch_and_measure();
+    part.compute_again();
     out.mended = Finding::Mended::part;
-    now = checksums(tile, placed, out);
+    now = checksums(tile, part, out);
   }
   // Equal bits again: either the device errs each time, or roundings of this data are larger than most. And
   // of what cannot be told another check decides anyway.
@@ -51,15 +52,14 @@ Finding Watch::look(const Tile& tile, Placed& placed) {
   return out;
 }
 
-ChecksumVerdict Watch::checksums(const Tile& tile, Placed& placed, Finding& finding) {
-  ChecksumVerdict out = checksums_->look(tile, placed.arguments(), placed.run());
+ChecksumVerdict Watch::checksums(const Tile& tile, ComputedPart& part, Finding& finding) {
+  ChecksumVerdict out = checksums_->look(tile, part.arguments(), part.run());
   finding.check_seconds += out.seconds;
   return out;
 }
 
 // Where a tile has the bits that it has within the whole, so has a small one.
-bool Watch::mend_element(const Tile& tile, const ChecksumVerdict& verdict, const Placed& placed) const {
-  const Plan& plan = placed.plan();
+bool Watch::mend_element(const Tile& tile, const ChecksumVerdict& verdict, const Plan& plan) const {
   if (plan.variant->yardstick || !division_->same_bits(plan.device.where)) return false;
   const Tile small{piece_around(tile.rows.first + verdict.rows[0], tile.rows, division_->row_granule),
                    piece_around(tile.cols.first + verdict.cols[0], tile.cols, division_->col_granule),

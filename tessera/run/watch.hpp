@@ -5,7 +5,7 @@
 #include <memory>
 #include "tessera/core/checksums.hpp"
 #include "tessera/run/finding.hpp"
-#include "tessera/run/place.hpp"
+#include "tessera/run/computed_part.hpp"
 
 namespace tessera {
 
@@ -14,12 +14,12 @@ class Watch {
   // `whole`: the call's arguments in host memory. They and `division` must stay.
   Watch(const Operation& operation, const Arguments& whole, const Division& division, const Device& device);
 
-  // The tile's part has been computed in `placed`. Throws what computing again throws.
-  Finding look(const Tile& tile, Placed& placed);
+  // Throws what computing again throws.
+  Finding look(const Tile& tile, ComputedPart& part);
 
  private:
-  ChecksumVerdict checksums(const Tile& tile, Placed& placed, Finding& finding);
-  bool mend_element(const Tile& tile, const ChecksumVerdict& verdict, const Placed& placed) const;
+  ChecksumVerdict checksums(const Tile& tile, ComputedPart& part, Finding& finding);
+  bool mend_element(const Tile& tile, const ChecksumVerdict& verdict, const Plan& plan) const;
 
   const Division* division_;
   std::unique_ptr<Checksums> checksums_;  // null: none

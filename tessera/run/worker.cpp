@@ -96,29 +96,46 @@ void SharedCall::fetch(const std::vector<Slice>& written) const {
 }
 
 Worker::Worker(const SharedCall& call, const Division& division, const Plan& plan,
-               const std::vector<Fault>& faults, double limit_seconds, bool watched)
+               const std::vector<Fault>& faults, double limit_seconds, bool watched,
+               const std::optional<OnLanes>& lanes)
     : call_(&call),
       division_(&division),
       limit_seconds_(limit_seconds),
+      most_(lanes ? 2 : 1),
       process_(worker_program(), call.files()) {
   Json setup = call.description();
   setup["plan"] = plan_json(plan, faults);
   setup["watched"] = watched;
+  if (lanes) setup["lanes"] = {{"memory", lanes->memory_bytes}, {"largest", tile_json(lanes->largest)}};
   process_.send(setup.dump());
 }
 
-std::vector<dist::Span> Worker::compute(const Tile& tile) {
+void Worker::begin(const Tile& tile) {
   process_.send(tile_json(tile).dump());
+  under_way_.push_back({tile, std::chrono::steady_clock::now()});
+}
+
+// Its clock is this process's: that of the machine.
+std::vector<dist::Span> Worker::finish() {
+  const Begun begun = under_way_.front();
+  under_way_.pop_front();
   const Json answer = Json::parse(process_.receive(limit_seconds_));
   if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
   finding_.reset();
   if (answer.contains("finding")) finding_ = finding_of(answer["finding"]);
-  call_->fetch(division_->writes(tile));
+  call_->fetch(division_->writes(begun.tile));
+  const double late =
+      answer.at("begun").get<double>() - std::chrono::duration<double>(begun.at.time_since_epoch()).count();
   std::vector<dist::Span> out;
   for (const Json& span : answer.at("spans"))
     out.push_back(
-        {0, static_cast<dist::Deed>(span[0].get<int>()), 0, span[1].get<double>(), span[2].get<double>()});
+        {0, static_cast<dist::Deed>(span[0].get<int>()), 0, late + span[1].get<double>(), late + span[2].get<double>()});
   return out;
+}
+
+std::vector<dist::Span> Worker::compute(const Tile& tile) {
+  begin(tile);
+  return finish();
 }
 
 std::string worker_program() {

@@ -4,6 +4,8 @@
 // Operands and result lie in memory that all of them map: what does not is copied there, once for all
 // workers.
 #pragma once
+#include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <nlohmann/json_fwd.hpp>
@@ -42,16 +44,34 @@ class SharedCall {
 
 class Worker final : public Hand {
  public:
-  // `watched`: each part is looked at before it leaves the device.
+  // How a device that can copies behind computing: the most to take of its memory, and the largest of the tiles.
+  struct OnLanes {
+    std::int64_t memory_bytes = 0;
+    Tile largest;
+  };
+
+  // `watched`: each part is looked at before it leaves the device. Without `lanes` it does one thing after another.
   Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
-         double limit_seconds, bool watched);
-  std::vector<dist::Span> compute(const Tile& tile) override;
+         double limit_seconds, bool watched, const std::optional<OnLanes>& lanes = {});
+  void begin(const Tile& tile) override;
+  std::vector<dist::Span> finish() override;
+  std::size_t most_under_way() const override { return most_; }
+  void settle() noexcept override { process_.stop(); }
   const Finding* finding() const override { return finding_ ? &*finding_ : nullptr; }
 
  private:
+  struct Begun {
+    Tile tile;
+    std::chrono::steady_clock::time_point at;
+  };
+
+  std::vector<dist::Span> compute(const Tile& tile) override;
+
   const SharedCall* call_;
   const Division* division_;
   double limit_seconds_;
+  std::size_t most_;
+  std::deque<Begun> under_way_;
   dist::Process process_;
   std::optional<Finding> finding_;
 };

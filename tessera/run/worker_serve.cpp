@@ -3,12 +3,14 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <chrono>
+#include <deque>
 #include <thread>
 #include "tessera/core/load.hpp"
 #include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/run/damage.hpp"
 #include "tessera/run/finding_json.hpp"
+#include "tessera/run/hand_on_lanes.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/watch.hpp"
 #include "tessera/run/worker.hpp"
@@ -17,6 +19,11 @@ namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+Tile tile_of(const Json& words) {
+  return {{words.at(0), words.at(1)}, {words.at(2), words.at(3)}, {words.at(4), words.at(5)}};
+}
 
 class Service {
  public:
@@ -28,27 +35,42 @@ class Service {
     division_ = (*find_division(operation_->name))(*arguments_);
     const Json& plan = setup.at("plan");
     device_ = find_device(plan.at("device").get<std::string>());
-    hand_.emplace(*operation_, division_, plan_of(plan), Request{.cached = false});
+    hand_ = hand_of(setup, plan_of(plan));
     for (const Json& fault : plan.at("faults"))
       faults_.push_back({.kind = *kind_named(fault.at("kind").get<std::string>()),
                          .tile = fault.at("tile"),
                          .seconds = fault.at("seconds"),
                          .number = fault.at("number")});
     if (setup.at("watched").get<bool>()) watch_.emplace(*operation_, *arguments_, division_, device_);
-    hand_->look_with([this](const Tile& tile, Placed& placed, double seconds) { look(tile, placed, seconds); });
+    hand_->look_with([this](const Tile& tile, ComputedPart& part, double seconds) { look(tile, part, seconds); });
   }
 
-  Json compute(const Json& words) {
-    const Tile tile{{words.at(0), words.at(1)}, {words.at(2), words.at(3)}, {words.at(4), words.at(5)}};
-    ++tiles_;
+  bool idle() const { return under_way_.empty(); }
+  bool has_room() const { return under_way_.size() < hand_->most_under_way(); }
+
+  void begin(const Json& words) {
+    const Tile tile = tile_of(words);
+    under_way_.push_back({++tiles_, Clock::now()});
     for (const Fault& fault : faults_)
       if (fault.tile == tiles_) begin(fault, tile);
+    hand_->begin(tile);
+  }
+
+  Json finish() {
+    const Begun& begun = under_way_.front();
     Json spans = Json::array();
-    for (const dist::Span& span : hand_->compute(tile))
+    for (const dist::Span& span : hand_->finish())
       spans.push_back({static_cast<int>(span.deed), span.first, span.last});
-    Json out{{"spans", spans}};
+    Json out{{"spans", spans}, {"begun", std::chrono::duration<double>(begun.at.time_since_epoch()).count()}};
     if (watch_) out["finding"] = to_json(finding_);
+    under_way_.pop_front();
     return out;
+  }
+
+  // Nothing of what was begun is finished.
+  void give_up() noexcept {
+    hand_->settle();
+    under_way_.clear();
   }
 
  private:
@@ -85,6 +107,16 @@ class Service {
     return out;
   }
 
+  std::unique_ptr<Hand> hand_of(const Json& setup, Plan plan) const {
+    const Request request{.cached = false};
+    LaneMaker* const lanes = setup.contains("lanes") ? find_lanes(device_.where) : nullptr;
+    if (lanes == nullptr) return std::make_unique<HandHere>(*operation_, division_, std::move(plan), request);
+    const Json& about = setup.at("lanes");
+    return std::make_unique<HandOnLanes>(*operation_, *arguments_, division_, std::move(plan), request,
+                                         lanes->open(device_), about.at("memory").get<std::int64_t>(),
+                                         tile_of(about.at("largest")));
+  }
+
   // All ones: no number. What is left of a tile that was begun must not pass for one.
   void smash(const Tile& tile) const {
     for (const Slice& slice : division_.writes(tile)) {
@@ -94,13 +126,13 @@ class Service {
   }
 
   // What is to be found wrong is made wrong where it was computed.
-  void look(const Tile& tile, Placed& placed, double seconds) {
+  void look(const Tile& tile, ComputedPart& part, double seconds) {
     for (const Fault& fault : faults_)
-      if (fault.tile == tiles_)
+      if (fault.tile == under_way_.front().number)
         for (const Slice& slice : division_.writes(tile))
-          damage(fault, placed.arguments().array(slice.array), backend_of(device_), placed.run());
+          damage(fault, part.arguments().array(slice.array), backend_of(device_), part.run());
     if (!watch_) return;
-    finding_ = watch_->look(tile, placed);
+    finding_ = watch_->look(tile, part);
     finding_.product_seconds = seconds;
   }
 
@@ -116,16 +148,23 @@ class Service {
     if (fault.kind == Kind::delay) std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
   }
 
+  // A tile that has been begun: the first, second, … of all.
+  struct Begun {
+    std::size_t number;
+    Clock::time_point at;
+  };
+
   const Operation* operation_ = nullptr;
   std::vector<std::shared_ptr<void>> mapped_;
   std::optional<Arguments> arguments_;
   Division division_;
   Device device_;
-  std::optional<HandHere> hand_;
+  std::unique_ptr<Hand> hand_;
   std::vector<Fault> faults_;
   std::optional<Watch> watch_;
-  Finding finding_;  // of the part computed last
+  Finding finding_;  // of the part finished last
   std::size_t tiles_ = 0;
+  std::deque<Begun> under_way_;
 };
 
 }  // namespace
@@ -140,12 +179,21 @@ void serve_worker(int channel) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  while (dist::receive_message(channel, message)) {
+  // The caller sends the next tile when it has the answer to one: it is waited for, so that it arrives behind computing.
+  constexpr double soon = 1e-3;
+  for (;;) {
     Json answer;
     try {
-      if (!failure.empty()) throw Error(failure);
-      answer = service->compute(Json::parse(message));
+      if (service && !service->idle() && !(service->has_room() && dist::message_waits(channel, soon))) {
+        answer = service->finish();
+      } else {
+        if (!dist::receive_message(channel, message)) return;
+        if (!service) throw Error(failure);
+        service->begin(Json::parse(message));
+        continue;
+      }
     } catch (const std::exception& error) {
+      if (service) service->give_up();
       answer = {{"error", error.what()}};
     }
     if (!dist::send_message(channel, answer.dump(-1, ' ', false, Json::error_handler_t::replace))) return;
