@@ -46,7 +46,7 @@ int spawn(const std::string& program, int channel, const std::vector<int>& files
   posix_spawn_file_actions_destroy(&actions);
   for (const int file : moved)
     if (file >= 0) (void)close(file);
-  if (reason != 0) throw failure("cannot start " + program, reason);
+  if (reason != 0) throw Error(Error::Kind::no_device, "cannot start " + program + ": " + std::strerror(reason));
   return process;
 }
 

@@ -43,14 +43,16 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
   for (const double share : shares)
     if (!(share >= 0) || !std::isfinite(share))
       throw Error("a share of " + std::to_string(share) + " is none");
-  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  if (!(sum > 0)) throw Error("a split needs a share that is not 0");
+  const double largest = shares.empty() ? 0 : *std::ranges::max_element(shares);
+  if (!(largest > 0)) throw Error("a split needs a share that is not 0");
+  // Of the largest, lest their sum be no number.
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0, [&](double all, double share) { return all + share / largest; });
   const std::int64_t all = granules_of(extent, granule);
   std::vector<std::int64_t> counts;
   std::int64_t given = 0;
   double upto = 0;
   for (const double share : shares) {
-    upto += share;
+    upto += share / largest;
     const auto ends = std::clamp(std::llround(upto / sum * static_cast<double>(all)),
                                  static_cast<long long>(given), static_cast<long long>(all));
     counts.push_back(ends - given);

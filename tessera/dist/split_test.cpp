@@ -23,6 +23,8 @@ TEST(SplitByShares, GivesNothingForAShareOfNothing) {
 }
 
 TEST(SplitByShares, RefusesWhatIsNoShare) {
+  EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{1e308, 1e308}), (Parts{{0, 32}, {32, 64}}));
+  EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{1e-320, 3e-320}), (Parts{{0, 16}, {16, 64}}));
   EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{0, 0}), Error);
   EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{1, -1}), Error);
   EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{1, NAN}), Error);
