@@ -169,6 +169,21 @@ class Devices(cli_case.Case):
         self.assertIn("2 parts were there already", told)
         self.assertEqual(alone, resumed)
 
+    def test_a_checkpoint_that_is_none_is_told(self):
+        words = ("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1", "--checkpoint")
+        self.fails(2, "no file that keeps", *words, "/dev/full")
+        os.mkfifo("pipe")
+        self.fails(2, "no file that keeps", *words, "pipe")
+        self.fails(5, "asked for", *words, "named", "--fault", "fail:0@2")
+        with open("named", "rb") as file:
+            head, rest = file.read().split(b"\n", 1)
+        for change in (lambda tiles: tiles[:-1], lambda tiles: tiles + tiles[:1], lambda tiles: [[0, 5000, 0, 5000]], lambda tiles: [[1]], lambda tiles: [["a", 1, 2, 3]]):
+            about = json.loads(head)
+            about["tiles"] = change(about["tiles"])
+            with open("named", "wb") as file:
+                file.write(json.dumps(about).encode() + b"\n" + rest)
+            self.fails(2, "--checkpoint named", *words, "named")
+
     def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
         words = (cli_case.PROGRAM, "matmul", "left.npy", "right.npy", "-o", "late.npy", "--devices", "simt:threads=1", "--variant", "shared_tiles",

@@ -3,6 +3,7 @@
 // bytes: a tile that the disk has not kept as it was is computed again.
 #include "tessera/run/checkpoint.hpp"
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -76,6 +77,40 @@ Json tiles_json(const std::vector<Tile>& tiles) {
   return out;
 }
 
+bool overlap(const Tile& a, const Tile& b) {
+  const auto meet = [](const Interval& one, const Interval& other) { return one.first < other.last && other.first < one.last; };
+  return meet(a.rows, b.rows) && meet(a.cols, b.cols);
+}
+
+// Whether each element of the result is in one of them.
+bool cover(const std::vector<Tile>& tiles, const Division& division) {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const Tile& tile = tiles[i];
+    if (tile.empty() || tile.rows.first < 0 || tile.cols.first < 0 || tile.rows.last > division.rows || tile.cols.last > division.cols)
+      return false;
+    elements += tile.rows.size() * tile.cols.size();
+    for (std::size_t j = 0; j < i; ++j)
+      if (overlap(tile, tiles[j])) return false;
+  }
+  return elements == division.rows * division.cols;
+}
+
+std::vector<Tile> tiles_named(const std::string& path, const Json& named, const Division& division) try {
+  std::vector<Tile> out;
+  for (const Json& tile : named) out.push_back({{tile.at(0), tile.at(1)}, {tile.at(2), tile.at(3)}, {0, division.depth}});
+  if (!cover(out, division)) throw unusable(path, "its parts are not those of this result");
+  return out;
+} catch (const Json::exception&) {
+  throw unusable(path, "it is no checkpoint");
+}
+
+// A pipe or a device would be read without end.
+bool is_plain_file(int file) {
+  struct stat about {};
+  return fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(std::string path, const Operation& operation, const Arguments& host,
@@ -83,6 +118,7 @@ Checkpoint::Checkpoint(std::string path, const Operation& operation, const Argum
     : path_(std::move(path)), host_(&host), division_(&division) {
   file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) throw failed(path_);
+  if (!is_plain_file(file_)) throw unusable(path_, "it is no file that keeps what is written");
   const Json now = identity(operation, host);
   std::string line = first_line(path_, file_);
   if (!line.empty()) {
@@ -90,12 +126,11 @@ Checkpoint::Checkpoint(std::string path, const Operation& operation, const Argum
     if (then.is_discarded() || !then.is_object() || !then.contains("tiles") || !then.contains("how"))
       throw unusable(path_, "it is no checkpoint");
     same_bits_ = then["how"] == how;
-    tiles.clear();
-    for (const Json& tile : then["tiles"])
-      tiles.push_back({{tile.at(0), tile.at(1)}, {tile.at(2), tile.at(3)}, {0, division.depth}});
+    const Json named = then["tiles"];
     then.erase("tiles");
     then.erase("how");
     if (then != now) throw unusable(path_, "it is of another call, or of other inputs");
+    tiles = tiles_named(path_, named, division);
   } else {
     if (lseek(file_, 0, SEEK_END) != 0) throw unusable(path_, "it is no checkpoint");
     Json about = now;
