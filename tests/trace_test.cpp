@@ -127,6 +127,26 @@ TEST(Trace, LanesOfAWarpAreNotInStep) {
   EXPECT_TRUE(found(4)) << "lane 16 met others than those that it reads from";
 }
 
+// A warp's table is full when its lanes meet: what it holds is read, and told, by one of them.
+struct FullWhereLanesMeet {
+  struct Shared {
+    int cell[64];
+  };
+  SIMT void operator()(Thread t, Shared& shared, const Cells& p) const {
+    shared.cell[t.rank()] = t.rank();
+    int sum = shared.cell[63 - t.rank()];
+    for (int i = 0; i < 2 * static_cast<int>(simt::WarpLog::rows); ++i) sum += t.shuffle(i, 0);
+    p.out[global_rank(t)] = sum;
+  }
+};
+
+TEST(Trace, WhatIsToldWhereLanesMeetIsNoneOfTheirOwnAccesses) {
+  const Traced<FullWhereLanesMeet> traced({.grid = {2}, .block = {64}});
+  const auto kinds = traced.kinds();
+  EXPECT_TRUE(std::ranges::find(kinds, Kind::race) != kinds.end());
+  for (const simt::SiteCounts& counts : traced.tracer.sites) EXPECT_EQ(counts.site.width(), sizeof(int));
+}
+
 constexpr int unwritten_line = __LINE__ + 7;
 struct ReadsUnwritten {
   struct Shared {

@@ -216,7 +216,8 @@ void Block::wake_full() {
 void Block::sync(ThreadState& thread, Here here) {
   note_progress();
   if (trace_) {
-    if (trace_->leaves_out(here)) return;
+    BlockTrace::pause();
+    if (trace_->leaves_out(here)) return trace_->resume(thread.rank, thread.fiber->stack);
     stop_tracing(thread, BlockTrace::Stop::at_barrier);
   }
   if (!at_barrier_.empty()) same_place_ = same_place_ && same(here, at_barrier_.slots[0]->wait.here);
@@ -248,6 +249,8 @@ std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
 
 std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
   note_progress();
+  // What follows is not the kernel's: the linker may have taken a function of it from a traced unit.
+  BlockTrace::pause();
   Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
   thread.wait = wait_for;
   check_lanes(thread, warp);
@@ -263,6 +266,7 @@ std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
   give_results(lanes, named, wait_for.what);
   for (ThreadState& lane : lanes)
     if ((named >> lane.rank % 32 & 1) != 0 && &lane != &thread) ready_.push(&lane);
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
   return thread.result;
 }
 
