@@ -2,6 +2,7 @@
 #include "plan.hpp"
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include "tessera/core/numbers.hpp"
 
 namespace tessera::lightfield {
@@ -45,8 +46,11 @@ void set_slopes(Plan& plan, const std::vector<double>& slopes) {
     throw Error(std::to_string(slopes.size()) + " slopes are more than " + std::to_string(most_slopes) +
                 " in one call");
   for (std::size_t i = 0; i < slopes.size(); ++i) {
-    if (!(std::fabs(slopes[i]) <= steepest))
-      throw Error("a slope of " + std::to_string(slopes[i]) + " pixels per view is beyond ±1024");
+    if (!(std::fabs(slopes[i]) <= steepest)) {
+      char text[40];
+      std::snprintf(text, sizeof text, "%.9g", slopes[i]);
+      throw Error(std::string("a slope of ") + text + " pixels per view is beyond ±1024");
+    }
     plan.slope[i] = static_cast<std::int32_t>(in_places(slopes[i]));
     plan.least_slope = i == 0 ? plan.slope[i] : std::min(plan.least_slope, plan.slope[i]);
     plan.most_slope = i == 0 ? plan.slope[i] : std::max(plan.most_slope, plan.slope[i]);

@@ -307,7 +307,7 @@ TEST(Refocus, WhatCannotBeIsTold) {
   };
   says("refocus", {{"slope", "nan"}}, "--slope needs a finite number, not 'nan'");
   says("refocus", {{"slopes", "1,nan"}}, "'nan' is no finite number");
-  says("refocus", {{"slope", "1e4"}}, "beyond ±1024");
+  says("refocus", {{"slope", "1e4"}}, "a slope of 10000 pixels per view is beyond ±1024");
   says("refocus", {{"slope", "1"}, {"slopes", "1,2"}}, "give one of them");
   says("refocus", {{"slopes", "0:1:300"}}, "more than 256");
   says("refocus", {{"aperture", "disc"}, {"radius", "0.25"}}, "no view has a weight");
