@@ -123,5 +123,19 @@ TEST(PaidUnit, IsWhatABlockWrites) {
   EXPECT_EQ(unit("cpu:threads=1", "simd"), (Unit{1, 1}));
 }
 
+TEST(FullLaunches, AreAsManyAsKeepAllMultiprocessorsAtWork) {
+  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(512, 512, 8), 3);
+  const auto launches = [&](const char* device, const char* variant, int processors) {
+    tessera::Plan plan = choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(), {.variant = variant, .cached = false});
+    plan.device.processors = processors;
+    return full_launches(plan, inputs.arguments());
+  };
+  EXPECT_EQ(launches("simt", "shared_tiles", 16), 512 * 512 / (16 * 512));  // a thread for each element
+  EXPECT_EQ(launches("simt", "vectorized", 4), 2);                          // 16 blocks of 256
+  EXPECT_EQ(launches("simt", "vectorized", 132), 1);
+  EXPECT_EQ(launches("simt", "one_block", 132), 1);
+  EXPECT_FALSE(launches("cpu", "simd", 8).has_value());
+}
+
 }  // namespace
 }  // namespace tessera::dist

@@ -17,14 +17,18 @@ using Clock = std::chrono::steady_clock;
 // What a device's memory must hold of them, where copies hide behind computing: two, and gaps between their inputs.
 constexpr std::int64_t tiles_at_a_time = 3;
 
-dist::Tiling tiling_of(const Division& division, const Spread& spread, const dist::Unit& unit) {
+dist::Tiling tiling_of(const Division& division, const Arguments& host, const Spread& spread,
+                       const std::vector<Share>& shares, const dist::Unit& unit) {
   // Where it is settled who does what, only the lost share of a device that fails depends on their number.
   const bool settled = spread.split.how == Split::How::shares;
   const std::int64_t least = settled ? 16 : 64, for_each_device = settled ? 8 : 24;
   dist::Tiling out{.least_flops = division.least_flops, .unit = unit};
   out.wanted = std::max(least, for_each_device * static_cast<std::int64_t>(spread.devices.size()));
-  for (const Device& device : spread.devices) {
+  for (const Share& share : shares) {
+    const Device& device = share.plan.device;
     if (backend_of(device).shares_host_memory()) continue;
+    if (const auto launches = full_launches(share.plan, host))
+      out.wanted = std::min(out.wanted, std::max(*launches, static_cast<std::int64_t>(shares.size())));
     const std::int64_t memory = usable_memory(device, spread.devices, spread.memory_bytes) / tiles_at_a_time;
     out.memory_bytes = out.memory_bytes == 0 ? memory : std::min(out.memory_bytes, memory);
   }
@@ -82,7 +86,7 @@ void Crew::choose_tiles() {
   std::vector<dist::Unit> units;
   for (const Share& share : out_.shares) units.push_back(paid_unit(share.plan, *host_, *division_));
   unit_ = dist::common_unit(units);
-  const dist::Tiling tiling = tiling_of(*division_, *spread_, unit_);
+  const dist::Tiling tiling = tiling_of(*division_, *host_, *spread_, out_.shares, unit_);
   const std::size_t devices = spread_->devices.size();
   if (spread_->split.how != Split::How::shares) {
     tiles_ = dist::tiles_of(*division_, *host_, {0, division_->rows}, tiling);

@@ -47,4 +47,14 @@ dist::Unit paid_unit(const Plan& plan, const Arguments& arguments, const Divisio
   return {out.rows * ((threads + across - 1) / across), out.cols * across};
 }
 
+// So many threads hide each other's waiting, also where a kernel's registers leave room for few.
+std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments) {
+  constexpr std::int64_t threads_of_a_multiprocessor = 512;
+  if (!plan.choice->footprint) return std::nullopt;
+  const auto footprint = plan.choice->footprint(arguments, plan.tuning);
+  if (!footprint) return std::nullopt;
+  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.processors);
+  return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
+}
+
 }  // namespace tessera
