@@ -129,6 +129,10 @@ std::vector<Case> cases() {
       made(1, 18, 288, 1,
            {{"kernel", "1 2 3 4 5 4 3 2 1; 2 4 6 8 10 8 6 4 2; 1 2 3 4 5 4 3 2 1"}, {"border", "wrap"}}),
       made(1, 40, 33, 1, {{"kernel", "1 0; 2 0; 0 0; 3 0; 1 0"}, {"offset", "-5"}}),
+      // Weights that are a product but for their rounding, and but for what the call passes over.
+      made(1, 23, 196, 1, {{"kernel", "0.1 0.2 0.1; 0.3 0.6 0.3; 0.7 1.4 0.7"}, {"border", "replicate"}}),
+      made(1, 37, 148, 3,
+           {{"kernel", "0.01 0.06 0.01; 0.06 0.42 0.06; 0.02 0.11 0.01"}, {"separable-within", "0.02"}}),
   };
   Case special = made(1, 14, 37, 1, {{"kernel", "laplacian8"}});
   special.distribution = Distribution::special;

@@ -56,7 +56,7 @@ Case random_case(Random& random) {
               {"channels", 1 + random.below(4)}};
   out.words = {{"kernel", pick({"laplacian4", "laplacian8", "laplacian_ksize3", "gaussian", "box", "sobel_x",
                                 "sobel_y", "scharr_x", "sharpen", "1 -2 0.5", "3; -1; 4", "0.3 0.1; -0.2 1",
-                                "1 2 3; 4 5 6; 7 8 10", "0 0 0; 0 -7 0; 0 0 0"})},
+                                "0.1 0.2; 0.3 0.6", "1 2 3; 4 5 6; 7 8 10", "0 0 0; 0 -7 0; 0 0 0"})},
                {"size", text(1 + 2 * random.below(8))},
                {"mode", pick({"correlation", "convolution"})},
                {"border", pick({"constant", "replicate", "reflect", "reflect_101", "wrap"})},
