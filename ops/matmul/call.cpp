@@ -37,10 +37,19 @@ ArrayView vector_of(const char* name, const void* data, Element element, std::in
   if (step < 0) throw Error(std::string(name) + " has the negative step " + std::to_string(step));
   auto* const there = const_cast<void*>(data);
   if (batch == nullptr || step == 0) return {there, element, {count}, {1}};
+  check_reach(name, *batch, step, element);
   return {there, element, {*batch, count}, {step, 1}};
 }
 
 }  // namespace
+
+void check_reach(const char* name, std::int64_t count, std::int64_t step, Element element) {
+  const auto bytes = static_cast<std::int64_t>(size_of(element));
+  std::int64_t reach = 0;
+  if (__builtin_mul_overflow(count, step, &reach) || __builtin_mul_overflow(reach, bytes, &reach))
+    throw Error(std::string(name) + " reaches beyond any memory: " + std::to_string(count) + " times " + std::to_string(step) +
+                " elements");
+}
 
 const Operation& the_product() {
   const Operation* operation = find_operation("matmul");
@@ -63,6 +72,7 @@ ArrayView view_of(const char* name, const detail::AnyMatrix& x) {
   if (step < line)
     throw Error(what + " has the leading dimension " + std::to_string(step) + ", but " +
                 (by_rows ? "rows" : "columns") + " of " + std::to_string(line));
+  if (line != 0) check_reach(name, by_rows ? x.rows : x.cols, step, x.element);
   if (x.data == nullptr && x.rows != 0 && x.cols != 0) throw Error(what + " has no data");
   check_alignment(name, x.data, x.element);
   Extents strides = by_rows ? Extents{step, 1} : Extents{1, step};

@@ -10,6 +10,9 @@ const Operation& the_product();
 
 std::string exactly(double value);  // as text that gives the same bits
 
+// Throws where `count` lines or matrices, `step` elements from one to the next, reach further than addresses go.
+void check_reach(const char* name, std::int64_t count, std::int64_t step, Element element);
+
 // As it lies in memory. Throws where extents, leading dimension, data or its alignment cannot be.
 ArrayView view_of(const char* name, const detail::AnyMatrix& matrix);
 

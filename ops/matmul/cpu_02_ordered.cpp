@@ -12,6 +12,7 @@ namespace {
 
 template <class T>
 void ordered(const Problem<T>& p) {
+  if (p.m() == 0 || p.n() == 0) return;
   std::vector<T> sums(static_cast<std::size_t>(p.n()));
   for (std::int64_t i = 0; i < p.m(); ++i) {
     sums.assign(sums.size(), T{0});

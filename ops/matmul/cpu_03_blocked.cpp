@@ -44,6 +44,7 @@ void compute_strip(const Problem<T>& p, std::int64_t depth_limit, Strip<T>& stri
 
 template <class T>
 void blocked(const Problem<T>& p, const Tuning& tuning) {
+  if (p.m() == 0 || p.n() == 0) return;
   const std::int64_t depth = tuning["depth"], width = std::min<std::int64_t>(tuning["width"], p.n());
   Strip<T> strip;
   strip.block.resize(static_cast<std::size_t>(depth * width));

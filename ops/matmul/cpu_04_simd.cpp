@@ -93,6 +93,7 @@ auto product_of(const Problem<T>& p) {
 
 template <class T>
 void run_product(const Product<T>& product, int threads) {
+  if (product.m == 0 || product.n == 0) return;
   constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
   const double work =
       static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k + 1);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include "intakes.hpp"
 #include "mma_run.hpp"
+#include "sections.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -27,9 +28,7 @@ bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t
   return c_col != 1 && c_row == 1;
 }
 
-void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto p = Problem<double>::of(arguments);
-  if (p.m() == 0 || p.n() == 0) return;
+void run_section(const Problem<double>& p, const Tuning& tuning, Run& run) {
   const MmaJob job{.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
                    .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
                    .k = p.k(),
@@ -38,9 +37,7 @@ void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
   run_mma(p, job, run);
 }
 
-void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const LowProblem p = LowProblem::of(arguments);
-  if (p.m == 0 || p.n == 0) return;
+void run_section(const LowProblem& p, const Tuning& tuning, Run& run) {
   const MmaJob job{.a = {p.a.data, p.m, p.a.row, p.a.col},
                    .b = {p.b.data, p.n, p.b.col, p.b.row},
                    .k = p.k,
@@ -50,28 +47,45 @@ void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
   else run_mma_f16(p, job, run);
 }
 
+void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const auto whole = Problem<double>::of(arguments);
+  if (whole.m() == 0 || whole.n() == 0) return;
+  for (const Problem<double>& p : sections_of(whole)) run_section(p, tuning, run);
+}
+
 const MmaElement& element_of(const Arguments& arguments) {
   return arguments.element() == Element::f64 ? mma_f64 : mma_half;
 }
 
-std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
-  if (m == 0 || n == 0) return 0;
+// Counters, and parts of sums of tiles.
+std::size_t tile_bytes(const Arguments& arguments) {
+  const auto counted = [&](const char* name) { return std::min(arguments.dim(name), most_counted); };
   return static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t) +
-         static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), m, n));
+         static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), counted("m"), counted("n")));
+}
+
+std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
+  if (arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
+  const bool halves = arguments.element() != Element::f64;
+  return tile_bytes(arguments) + (halves ? section_bytes(LowProblem::of(arguments)) : 0);
+}
+
+void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const LowProblem whole = LowProblem::of(arguments);
+  if (whole.m == 0 || whole.n == 0) return;
+  void* const sums = static_cast<char*>(run.workspace) + tile_bytes(arguments);
+  for (const SectionStep& step : sections_of(whole, sums))
+    if (step.sums == nullptr) run_section(step.p, tuning, run);
+    else conclude_on_gpu(step, run.stream);
 }
 
 Reason refuses_half(const Arguments& arguments) {
   const LowProblem p = LowProblem::of(arguments);
   if (p.a.element != p.b.element) return "its factors are of one element";
-  if (p.bias != nullptr && p.bias_element != p.c_element) return "its bias is of the result's element";
   return std::nullopt;
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  for (const char* name : {"m", "n", "k"})
-    if (arguments.dim(name) > most) return "it counts rows, columns and k up to 2^30";
   const int capability = device.compute_capability;
   if (arguments.element() != Element::f64) {
     if (const Reason reason = refuses_half(arguments)) return reason;

@@ -7,6 +7,7 @@
 // operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor cores
 // cut short, are promoted every 128 products. What limits it now: power.
 #include "intakes.hpp"
+#include "sections.hpp"
 #include "tensor_rung.cuh"
 
 namespace tessera::matmul {
@@ -46,14 +47,35 @@ void launch_part(const LowProblem& p, TensorPart& part, Run& here) {
   }
 }
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const LowProblem p = with_rows(LowProblem::of(arguments));
-  if (p.m == 0 || p.n == 0) return;
+void run_section(const LowProblem& p, const Tuning& tuning, Run& here) {
   TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   const bool promotes = (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
   run_parts(job, promotes ? TileShapes(promoted_shapes) : TileShapes(tile_shapes), turns(p.a.element), here,
             [&](TensorPart& part) { launch_part(p, part, here); });
+}
+
+void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const LowProblem whole = with_rows(LowProblem::of(arguments));
+  if (whole.m == 0 || whole.n == 0) return;
+  void* const sums =
+      section_bytes(whole) == 0 ? nullptr : static_cast<char*>(here.workspace) + tensor_workspace(arguments, tuning);
+  for (const SectionStep& step : sections_of(whole, sums))
+    if (step.sums == nullptr) run_section(step.p, tuning, here);
+    else conclude_on_gpu(step, here.stream);
+}
+
+std::size_t workspace(const Arguments& arguments, const Tuning& tuning) {
+  return tensor_workspace(arguments, tuning) + section_bytes(LowProblem::of(arguments));
+}
+
+Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  const LowProblem p = LowProblem::of(arguments);
+  if (std::max({p.m, p.n, p.k}) <= most_counted) return tensor_refuses(arguments, tuning, device);
+  // Other rungs do not cut: of the reasons that they have, size is none here.
+  if (p.a.element == Element::f32 && !p.tf32) return "its f32 factors lose 13 bits: --compute tf32 allows that";
+  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1) return "C's rows, or its columns, are not contiguous";
+  return cannot_cut(p);
 }
 
 Choice with(const Tuning& fixed) {
@@ -65,8 +87,8 @@ Choice with(const Tuning& fixed) {
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
   for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.run[element] = run;
-  out.refuses = tensor_refuses;
-  out.workspace_bytes = tensor_workspace;
+  out.refuses = refuses;
+  out.workspace_bytes = workspace;
   return out;
 }
 

@@ -2,6 +2,7 @@
 // The calls for programs: products of every element with all that follows the sum, in either order, right
 // against the reference; the same bits where the work is put in place; and what is told of wrong words.
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -199,6 +200,44 @@ TEST(Multiply, SaysWhatIsWrong) {
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}, {.request = {.variant = "blockd"}}),
             "no variant of matmul is called 'blockd'; did you mean 'blocked'?");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2}), "none");
+  // Addresses that would begin again at 0.
+  constexpr std::int64_t far = std::int64_t{1} << 61;
+  EXPECT_EQ(complaint<float>({in, 2, 3, far}, {in, 3, 2}, {out, 2, 2}),
+            "A reaches beyond any memory: 2 times 2305843009213693952 elements");
+  EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 2, far}),
+            "C reaches beyond any memory: 2 times 2305843009213693952 elements");
+}
+
+// What is never read need be no number, and where nothing lies need be no memory.
+TEST(Multiply, WhatIsNotReadDoesNotShow) {
+  const std::vector<float> nan(40, NAN);
+  const float* const none = nullptr;
+  for (const char* variant : {"naive", "ordered", "blocked", "simd"}) {
+    Options o{.request = {.device = "cpu", .variant = variant}};
+    const auto c_of = [&](ConstMatrixView<float> a, ConstMatrixView<float> b, float before) {
+      std::vector<float> c(6, before);
+      multiply<float>(a, b, {c.data(), 2, 3}, o);
+      EXPECT_EQ(std::ranges::count(c, c[0]), std::isnan(c[0]) ? 0 : 6) << variant;
+      return c[0];
+    };
+    const std::vector<float> ones(40, 1);
+    EXPECT_EQ(c_of({ones.data(), 2, 5}, {ones.data(), 5, 3}, NAN), 5) << variant;
+    EXPECT_EQ(c_of({none, 2, 0}, {none, 0, 3}, NAN), 0) << variant;
+    o.c0 = {nan.data()};
+    EXPECT_EQ(c_of({ones.data(), 2, 5}, {ones.data(), 5, 3}, 4), 5) << variant << ", β = 0";
+    o.c0 = {};
+    o.alpha = 0;
+    EXPECT_EQ(c_of({nan.data(), 2, 5}, {nan.data(), 5, 3}, NAN), 0) << variant;
+    o.beta = 3;
+    EXPECT_EQ(c_of({nan.data(), 2, 5}, {nan.data(), 5, 3}, 2), 6) << variant;
+    o.alpha = 1;
+    EXPECT_EQ(c_of({none, 2, 0}, {none, 0, 3}, 2), 6) << variant;
+    EXPECT_TRUE(std::isnan(c_of({nan.data(), 2, 5}, {ones.data(), 5, 3}, 2))) << variant;
+    // However many rows of nothing.
+    constexpr std::int64_t many = std::int64_t{1} << 60;
+    multiply<float>({none, many, 0}, {none, 0, 0}, {nullptr, many, 0}, o);
+    multiply<float>({none, 0, 0}, {none, 0, many}, {nullptr, 0, many}, o);
+  }
 }
 
 TEST(Enqueue, SaysWhatIsWrong) {

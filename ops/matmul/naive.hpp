@@ -12,6 +12,7 @@ namespace tessera::matmul {
 
 template <class T>
 void naive(const Problem<T>& p) {
+  if (p.m() == 0 || p.n() == 0) return;
   for (std::int64_t i = 0; i < p.m(); ++i)
     for (std::int64_t j = 0; j < p.n(); ++j) {
       T sum = 0;
@@ -22,6 +23,7 @@ void naive(const Problem<T>& p) {
 
 // Factors of few bits: sums in f32, those of i8 in i32; then all that follows the sum.
 inline void naive_low(const LowProblem& p) {
+  if (p.m == 0 || p.n == 0) return;
   const Epilogue epilogue(p);
   with_factors(p, [&](const auto& a, const auto& b) {
     using A = std::remove_cvref_t<decltype(*a.data)>;

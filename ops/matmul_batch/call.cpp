@@ -38,11 +38,11 @@ ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
   if (batch.count == 0) first.data = reinterpret_cast<const void*>(std::uintptr_t{256});  // nobody reads it
   ArrayView view = matmul::view_of(name, first);
   const std::size_t lines = first.order == Order::rows ? 0 : 1;
-  std::int64_t reach = 0;
-  if (__builtin_mul_overflow(view.extents[lines], view.strides[lines], &reach))
-    throw wrong(name, "more rows than any memory");
+  const bool empty = view.extents[0] == 0 || view.extents[1] == 0;
+  const std::int64_t step = batch.step != 0 ? batch.step : empty ? 0 : view.extents[lines] * view.strides[lines];
+  if (!empty) matmul::check_reach(name, batch.count, step, first.element);
   view.extents.insert(view.extents.begin(), batch.count);
-  view.strides.insert(view.strides.begin(), batch.step == 0 ? reach : batch.step);
+  view.strides.insert(view.strides.begin(), step);
   if (batch.count == 0) view.data = nullptr;
   return view;
 }

@@ -2,8 +2,10 @@
 // Every kernel of the ladders for tensor cores and for strict f32 once or a few times, always the same cases at the smallest
 // sizes that show it: two tiles each way and a bit, a few stages. So they can all go through the sanitizer's tools, which
 // slow kernels down a hundredfold.
+#include <deque>
 #include "on_device.hpp"
 #include "ops/matmul/tile_parts.hpp"
+#include "ops/matmul_batch/group_kernel.hpp"
 
 namespace tessera::products {
 namespace {
@@ -42,6 +44,7 @@ class EachKernel : public OnDevice {
     out.lies_b.by_columns = (layout & 2) == 0;
     out.lies_a.ahead = out.lies_b.ahead = odd ? 1 : 0;
     out.lies_c.ahead = out.lies_c.more = odd ? 3 : 0;
+    out.lies_c.by_columns = way == Way::everything && count_ % 2 == 0;  // then its transpose is computed
     out.tf32 = kind.tf32;
     follow(out, way);
     return out;
@@ -106,6 +109,32 @@ class EachKernel : public OnDevice {
     asked.most = most_of(asked);
     asked.k = matmul::least_waiting_depth<1> * 128 / static_cast<std::int64_t>(size_of(kind.a));
     expect_right(variant, choice, tuning_of(choice, Way::boxes), asked);
+  }
+
+  // A group of one kind, whose entries differ in size and in what follows their sums.
+  void expect_group_right(const matmul_batch::GroupKernel& kernel, const Kind& kind, int layout) {
+    std::deque<Product> products;
+    std::vector<Arguments> entries;
+    Random random(static_cast<std::uint64_t>(++tried_));
+    for (const Way way : all_ways) {
+      Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0, 0}, way, layout);
+      asked.c = outputs_of(kind.a).front();
+      asked.most = most_of(asked);
+      if (asked.c == Element::i32) {  // what follows differs by what C holds
+        asked.scale_a = asked.scale_b = asked.scale_a_for_all = false;
+      }
+      asked.m += 70 * static_cast<int>(way);
+      entries.push_back(products.emplace_back(run_, operation_called("matmul"), asked, random).arguments());
+      products.back().poison();
+    }
+    const Reason reason = kernel.refuses(entries, device_);
+    ASSERT_FALSE(reason.has_value()) << *reason;
+    const Workspace workspace(run_, kernel.workspace_bytes(entries));
+    workspace.lend(run_);
+    kernel.run(entries, run_);
+    backend_->synchronize(run_);
+    EXPECT_EQ(workspace.harm(), "");
+    for (Product& product : products) EXPECT_EQ(product.wrong(), "") << to_string(product.asked());
   }
 
   int tried_ = 0;
@@ -186,6 +215,16 @@ TEST_F(EachKernel, OfBatchesIsRightOnAGpu) {
         expect_right(*cluster, choice, choice.defaults(), asked, "matmul_batch");
       }
   std::cout << tried_ << " batches\n";
+}
+
+TEST_F(EachKernel, OfGroupsIsRightOnAGpu) {
+  using enum Element;
+  if (wanted("matmul_batch", "cluster") == nullptr) GTEST_SKIP() << "no kernels for this GPU's tensor cores";
+  const matmul_batch::GroupKernel* const kernel = matmul_batch::group_kernel();
+  ASSERT_NE(kernel, nullptr);
+  for (const Kind& kind : {Kind{bf16, bf16}, {f16, f16}, {e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2}, {i8, i8}, {f32, f32, false, true}})
+    for (int layout = 0; layout < 4; layout += size_of(kind.a) == 2 ? 1 : 3) expect_group_right(*kernel, kind, layout);
+  std::cout << tried_ << " groups\n";
 }
 
 }  // namespace
