@@ -121,13 +121,20 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
   const bool single = asked.element == Element::f32;
   quadrature::Box box = asked.box;
   if (asked.rule == "auto") box.features = quadrature::features_of(asked.formula, asked.variables, box);
-  box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box);
-  Answer out = quadrature::by_name(asked.rule,
-                                   single ? quadrature::many_single_values_of(asked.formula, asked.variables)
-                                          : quadrature::many_values_of(asked.formula, asked.variables),
-                                   box, tolerance, asked.limits, asked.points, threads, asked.seed,
-                                   by_regions, engine);
+  // What the text shows is looked for within a share of the time: else nothing is claimed.
+  constexpr double share = 0.3;
+  const quadrature::Deadline until(share * asked.limits.seconds);
+  box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box, until);
+  const bool hurried = until.passed();
+  quadrature::Limits limits = asked.limits;
+  limits.seconds = std::fmax(limits.seconds - until.spent(), (1 - share) / 2 * limits.seconds);
+  Answer out =
+      quadrature::by_name(asked.rule,
+                          single ? quadrature::many_single_values_of(asked.formula, asked.variables)
+                                 : quadrature::many_values_of(asked.formula, asked.variables),
+                          box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
   out.names = asked.variables;
+  if (hurried && out.converged()) out.reason = quadrature::Reason::time;
   if (single && std::isfinite(out.value) && out.evaluations > 0)
     out.rounding += quadrature::scattered_error(
         quadrature::many_single_errors_of(asked.formula, asked.variables), asked.box);

@@ -81,6 +81,7 @@ class RegionRun {
   void start();
   bool grow();
   int rounds() const;
+  bool takes_too_long() const;
   void round(long long regions);
   quadrature::Answer told() const;
 
@@ -92,7 +93,9 @@ class RegionRun {
   const Estimate& estimate_;
   RegionFrame frame_{};
   RegionState state_{};
-  void* own_ = nullptr;  // memory beyond the run's workspace
+  double pace_ = 0;           // seconds for each evaluation so far
+  long long last_round_ = 0;  // evaluations of the last rounds
+  void* own_ = nullptr;       // memory beyond the run's workspace
 };
 
 template <class Estimate>
@@ -166,7 +169,9 @@ bool RegionRun<Estimate>::grow() {
 // As many as surely take little time together.
 template <class Estimate>
 int RegionRun<Estimate>::rounds() const {
-  const double little = run_.device->where == Where::cuda ? 1e9 : 1e5;  // evaluations
+  constexpr double share = 0.1;
+  const double at_once = run_.device->where == Where::cuda ? 1e9 : 1e5;  // evaluations
+  const double little = pace_ > 0 ? std::fmin(at_once, share * cube_.seconds_left() / pace_) : at_once;
   double next = 2.0 * static_cast<double>(state_.regions) * frame_.points;
   int out = 1;
   while (out < 8 && next < little) {
@@ -174,6 +179,15 @@ int RegionRun<Estimate>::rounds() const {
     next *= 2;
   }
   return out;
+}
+
+// A round that has begun cannot be stopped: at most all regions are halved, seldom more than before by far.
+template <class Estimate>
+bool RegionRun<Estimate>::takes_too_long() const {
+  constexpr double more = 4;
+  const double all = 2.0 * static_cast<double>(state_.regions) * frame_.points;
+  const double next = last_round_ > 0 ? std::fmin(all, more * static_cast<double>(last_round_)) : all;
+  return pace_ * next > cube_.seconds_left();
 }
 
 template <class Estimate>
@@ -198,11 +212,17 @@ quadrature::Answer RegionRun<Estimate>::run() {
   }
   start();
   frame_.may_grow = 1;
+  double left = cube_.seconds_left();
   estimate_(frame_, state_.regions);
-  while (state_.status == region_running && cube_.seconds_left() > 0) {
+  pace_ = (left - cube_.seconds_left()) / static_cast<double>(state_.regions * frame_.points);
+  while (state_.status == region_running && cube_.seconds_left() > 0 && !takes_too_long()) {
     long long regions = state_.regions;
+    const long long before = state_.evaluations;
+    left = cube_.seconds_left();
     for (int k = rounds(); k > 0; --k, regions = std::min(2 * regions, frame_.capacity)) round(regions);
     backend_.copy(run_, &state_, frame_.state, sizeof state_);
+    last_round_ = state_.evaluations - before;
+    if (last_round_ > 0) pace_ = (left - cube_.seconds_left()) / static_cast<double>(last_round_);
     if (state_.status != region_full || frame_.may_grow == 0) continue;
     if (!grow()) frame_.may_grow = 0;
     state_.status = region_running;

@@ -94,13 +94,18 @@ Answer Chooser::run() {
            tolerance_);
     if (converged && !answer_.converged()) say("rounding inside the formula leaves fewer digits");
   }
-  if (crowded_ && answer_.converged()) {
-    answer_.reason = Reason::doubtful;
-    answer_.truncation = infinity;
-  }
+  if (crowded_) judge_crowded();
   answer_.evaluations = sampler_.evaluations();
   answer_.why = why_;
   return answer_;
+}
+
+// Between the needles that were looked at lie others: whatever the rules saw, they are none the wiser.
+void Chooser::judge_crowded() {
+  if (answer_.reason == Reason::diverges) answer_.reason = Reason::may_diverge;
+  else if (answer_.converged()) answer_.reason = Reason::doubtful;
+  else if (answer_.reason == Reason::singular) answer_.reason = Reason::unresolved;
+  answer_.truncation = infinity;
 }
 
 double Chooser::largest() const {

@@ -23,6 +23,7 @@ class Chooser {
  private:
   // True: `answer_` is final.
   bool look_around();
+  void judge_crowded();
   bool attempt();
   bool by_double_exponential();
   bool by_bisection(const Answer& first);

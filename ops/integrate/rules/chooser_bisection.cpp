@@ -127,7 +127,10 @@ bool Chooser::without_claim(const Answer& first, const Answer& second, const Stu
   if (stuck.share > 0.2 && mend_stuck(stuck.x)) return answer_.without_limit();
   const bool capped = sampler_.exhausted(), doubt = first.converged() || second.converged();
   Answer better = first.error() < second.error() ? first : second;
-  better.truncation = std::fmax(better.truncation, std::fabs(first.value - second.value));
+  // What two rules differ by that know no better is not yet what the better one is off by.
+  constexpr double wary = 2;
+  better.truncation =
+      std::fmax(better.truncation, (doubt ? 1 : wary) * std::fabs(first.value - second.value));
   if (!doubt && (second.reason == Reason::evaluations || second.reason == Reason::unresolved))
     better = last_resort(better);
   // Both may have overlooked what was seen at first: how much of it there is, nobody knows.

@@ -122,7 +122,15 @@ Answer Chooser::before_tails(const Range& rest) {
   };
   Limits limits = limits_;
   limits.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler_.evaluations());
-  return Chooser(inner, rest, {tolerance_.relative / 4, tolerance_.absolute / 4}, limits, points_).run();
+  Answer out =
+      Chooser(inner, rest, {tolerance_.relative / 4, tolerance_.absolute / 4}, limits, points_).run();
+  // Once the time is over there are no values left.
+  if (sampler_.exhausted()) {
+    out.reason = sampler_.cap();
+    out.where = nothing;
+    out.truncation = infinity;
+  }
+  return out;
 }
 
 bool Chooser::by_tail() {

@@ -34,7 +34,8 @@ struct Part {
 
 class Crossings {
  public:
-  Crossings(const formula::Tree& tree, const std::vector<std::string>& variables, const Box& box);
+  Crossings(const formula::Tree& tree, const std::vector<std::string>& variables, const Box& box,
+            const Deadline& until);
 
   std::vector<HiddenRegion> run();
 
@@ -58,12 +59,13 @@ class Crossings {
     HiddenRegion region;
   };
   std::vector<Point> directions(const std::vector<Point>& slope) const;
-  std::optional<Found> standing(const Point& x);
+  std::optional<Found> standing(Point x);
   double ridge_reach(const std::vector<Point>& slope, std::size_t axis);
   double length(std::size_t axis) const { return box_.axes[axis].upper - box_.axes[axis].lower; }
 
   const std::vector<Node>& nodes_;
   const Box& box_;
+  const Deadline& until_;
   ManyValues f_;
   std::size_t d_, sets_ = 0;
   std::vector<std::size_t> axis_of_;  // of each name
@@ -75,9 +77,11 @@ class Crossings {
   std::vector<Found> found_;
 };
 
-Crossings::Crossings(const formula::Tree& tree, const std::vector<std::string>& variables, const Box& box)
+Crossings::Crossings(const formula::Tree& tree, const std::vector<std::string>& variables, const Box& box,
+                     const Deadline& until)
     : nodes_(tree.nodes()),
       box_(box),
+      until_(until),
       f_(many_values_of(tree, variables)),
       d_(variables.size()),
       values_(tree.nodes().size()) {
@@ -283,21 +287,20 @@ double volume_of(const std::vector<Point>& sides) {
 }
 
 // Where f stands out at x in each direction in which one part of the set changes alone.
-std::optional<Crossings::Found> Crossings::standing(const Point& x) {
+std::optional<Crossings::Found> Crossings::standing(Point x) {
   constexpr double beside = 6, around = 2;
   std::vector<Point> slope;
   if (!slopes(x, slope)) return std::nullopt;
   std::vector<Point> sides = directions(slope);
   if (sides.empty()) return std::nullopt;
   Found out{infinity, {}};
-  out.region.inside = out.region.outside = x;
   out.region.reach.assign(d_, 0);
   for (std::size_t k = 0; k < sides.size(); ++k) {
     const double size =
         std::sqrt(std::inner_product(sides[k].begin(), sides[k].end(), sides[k].begin(), 0.0));
     for (double& part : sides[k]) part /= size;
     double by = 0;
-    const double width = standing_width(f_, box_, x, sides[k], by);
+    const double width = standing_beside(f_, box_, x, sides[k], by);
     if (width == 0) return std::nullopt;
     out.mass = std::fmin(out.mass, by);
     for (double& part : sides[k]) part *= 2 * width;
@@ -308,6 +311,7 @@ std::optional<Crossings::Found> Crossings::standing(const Point& x) {
     }
     out.region.normals.push_back(std::move(normal));
   }
+  out.region.inside = out.region.outside = x;
   out.region.share = std::fmin(1, volume_of(sides));
   out.mass *= out.region.share;
   const auto moved = [&](double by) {
@@ -340,29 +344,27 @@ double Crossings::ridge_reach(const std::vector<Point>& slope, std::size_t axis)
   return infinity;
 }
 
+// A ridge is looked at in several places: points that are drawn together at one of them know nothing of it
+// elsewhere.
 void Crossings::look_at_set() {
   constexpr int starts = 4, linear = 3;
-  std::optional<Found> heaviest;
   for (int i = 0; i < starts; ++i) {
     int steps = 0;
     const auto x = common_zero(scattered(i), steps);
-    if (x)
-      if (const auto found = standing(*x); found && (!heaviest || found->mass > heaviest->mass))
-        heaviest = found;
+    auto found = x ? standing(*x) : std::nullopt;
+    const bool known = found && std::any_of(found_.begin(), found_.end(), [&](const Found& other) {
+                         return other.region.holds(found->region.inside.data());
+                       });
+    if (found && !known) found_.push_back(std::move(*found));
     // From everywhere a linear system leads to the same point.
     if (set_.size() == d_ && steps <= linear) break;
   }
-  if (!heaviest) return;
-  const bool known = std::any_of(found_.begin(), found_.end(), [&](const Found& other) {
-    return other.region.holds(heaviest->region.inside.data());
-  });
-  if (!known) found_.push_back(std::move(*heaviest));
 }
 
 // All sets of so many parts.
 void Crossings::choose(std::size_t from, std::size_t size) {
   if (set_.size() == size) {
-    if (sets_++ < most_sets) look_at_set();
+    if (sets_++ < most_sets && !until_.passed()) look_at_set();
     return;
   }
   for (std::size_t part = from; part < parts_.size() && sets_ < most_sets; ++part) {
@@ -386,11 +388,11 @@ std::vector<HiddenRegion> Crossings::run() {
 }  // namespace
 
 std::vector<HiddenRegion> crossings(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                    const Box& box) {
+                                    const Box& box, const Deadline& until) {
   if (variables.size() < 2 || variables.size() > most_axes || tree.nodes().size() > most_nodes) return {};
   for (const Range& range : box.axes)
     if (!range.finite() || !(range.lower < range.upper)) return {};
-  return Crossings(tree, variables, box).run();
+  return Crossings(tree, variables, box, until).run();
 }
 
 }  // namespace tessera::quadrature

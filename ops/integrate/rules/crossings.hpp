@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 #include <vector>
+#include "ops/integrate/rules/deadline.hpp"
 #include "ops/integrate/rules/domain.hpp"
 #include "tessera/formula/tree.hpp"
 
@@ -13,6 +14,6 @@ namespace tessera::quadrature {
 // The needles and ridges on which f stands out from what surrounds it, the heaviest first. Boxes between
 // finite limits alone; parts that are not linear are 0 at more places than are found.
 std::vector<HiddenRegion> crossings(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                    const Box& box);
+                                    const Box& box, const Deadline& until = Deadline(infinity));
 
 }  // namespace tessera::quadrature

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/cubature.hpp"
 #include <fmt/format.h>
+#include <memory>
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/cancelling.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
@@ -21,7 +22,7 @@ class Choice {
          const ByRegions& regions, int depth = 0)
       : f_(f),
         box_(box),
-        told_regions_(f, box),
+        told_regions_(std::make_unique<MetRegions>(f_, box_)),
         tolerance_(tolerance),
         limits_(limits),
         threads_(threads),
@@ -40,7 +41,7 @@ class Choice {
     if (answer.reason == Reason::evaluations || answer.reason == Reason::time ||
         answer.reason == Reason::memory)
       cap_ = answer.reason;
-    told_regions_.doubt(answer, tolerance_, elsewhere ? &seen_.whole : nullptr);
+    told_regions_->doubt(answer, tolerance_, elsewhere ? &seen_.whole : nullptr);
     // Where an axis is cut, points come as near as numbers lie there.
     charge_ends(answer, cuts_, product_reach, tolerance_.of(answer.value), seen_.axes.size());
     if (std::isfinite(answer.error())) told_.push_back({answer.value, answer.error()});
@@ -59,19 +60,19 @@ class Choice {
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut);
   Answer by_regions();
-  std::vector<Axis> other_axes() const;
   Answer by_chance();
   bool settles(Answer answer);
-  Answer with_few();
+  Answer with_few(Reason cap);
   double typical() const;
+  void watch_far_peaks();
   const Standing* to_cut_out() const;
   Answer around(const Standing& peak);
   const Answer& check(double absolute = 0);
   Answer finished(Answer answer) const;
 
   const ManyValues& f_;
-  const Box& box_;
-  MetRegions told_regions_;  // of the box
+  Box box_;
+  std::unique_ptr<MetRegions> told_regions_;  // of the box
   Tolerance tolerance_;
   Limits limits_;
   int threads_;
@@ -105,8 +106,8 @@ Cube Choice::cube(double share, const std::vector<Axis>& axes) {
   const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   limits.evaluations = static_cast<std::int64_t>(share * static_cast<double>(limits_.evaluations - spent_));
   limits.seconds = std::fmax(0, share * (limits_.seconds - gone));
-  told_regions_.forget();
-  return {told_regions_.values(), axes, limits};
+  told_regions_->forget();
+  return {told_regions_->values(), axes, limits};
 }
 
 // Quasi-random points know nothing of the others': what these missed, they may have met.
@@ -140,29 +141,13 @@ Answer Choice::by_regions() {
   return out;
 }
 
-// Plain ones; but where the formula has parts or peaks of which only it knows, these, less drawn together.
-std::vector<Axis> Choice::other_axes() const {
-  std::vector<Axis> out;
-  for (const Axis& axis : seen_.axes) {
-    out.push_back(Axis::of(axis.range));
-    if (box_.features.empty()) continue;
-    std::vector<Axis> parts;
-    for (const Axis& part : axis.parts.empty() ? std::vector<Axis>{axis} : axis.parts)
-      parts.push_back(part.range.finite() && part.width > 0
-                          ? Axis::around(part.range, part.centre, 2 * part.width)
-                          : part);
-    out.back() = Axis::of_parts(axis.range, std::move(parts));
-  }
-  return out;
-}
-
 // Two runs of VEGAS that learn from different points and, where axes are drawn together, in different
 // variables.
 Answer Choice::by_chance() {
   Cube points = cube(0.6);
   Answer out = counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
   if (!out.converged()) return out;
-  Cube others = cube(0.95, other_axes());
+  Cube others = cube(0.95, less_drawn_together(seen_.axes, !box_.features.empty() || !seen_.far.empty()));
   const Tolerance coarse{.relative = std::fmax(tolerance_.relative, 1e-3), .absolute = tolerance_.absolute};
   const Answer other = counted(vegas(others, coarse, {.seed = 12, .threads = threads_}));
   out.evaluations += other.evaluations;
@@ -192,20 +177,22 @@ Answer Choice::finished(Answer answer) const {
   const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   if (answer.reason == Reason::unresolved && cap_ != Reason::converged) answer.reason = cap_;
   if (answer.reason == Reason::unresolved && gone >= limits_.seconds) answer.reason = Reason::time;
+  if (seen_.hurried && answer.converged())
+    answer.reason = gone > limits_.seconds / 10 ? Reason::time : Reason::evaluations;
   answer.evaluations = spent_;
   answer.why = why_;
   return answer;
 }
 
 // So few that nothing can be looked at before: one rule, and what it tells.
-Answer Choice::with_few() {
+Answer Choice::with_few(Reason cap) {
   for (const Range& range : box_.axes) seen_.axes.push_back(Axis::of(range));
   Cube points = cube(1);
   Answer out = points.dimensions() <= most_cubature_dimensions
                    ? counted(genz_malik(points, tolerance_, threads_))
                    : counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
-  if (out.converged() || out.reason == Reason::doubtful) out.reason = Reason::evaluations;
-  say("too few evaluations are allowed to look at f first");
+  if (out.converged() || out.reason == Reason::doubtful) out.reason = cap;
+  say("too little is allowed to look at f first");
   return finished(out);
 }
 
@@ -273,14 +260,22 @@ Answer Choice::around(const Standing& peak) {
   return out;
 }
 
+// A rule must have met each of them.
+void Choice::watch_far_peaks() {
+  for (const FarPeak& peak : seen_.far) box_.hidden.push_back(region_of(peak, box_));
+  if (!seen_.far.empty()) told_regions_ = std::make_unique<MetRegions>(f_, box_);
+}
+
 Answer Choice::run() {
   const int d = box_.dimensions();
   constexpr std::int64_t fewest = 20'000;  // the first look alone may take half of them
-  if (limits_.evaluations < fewest) return with_few();
-  if (d <= most_sobol_dimensions) seen_ = explore(f_, box_, spent_);
+  if (limits_.evaluations < fewest) return with_few(Reason::evaluations);
+  if (limits_.seconds < fewest * seconds_each(f_, box_)) return with_few(Reason::time);
+  if (d <= most_sobol_dimensions) seen_ = explore(f_, box_, limits_, spent_);
   else
     for (const Range& range : box_.axes) seen_.axes.push_back(Axis::of(range));
   if (!seen_.words.empty()) say(seen_.words);
+  watch_far_peaks();
   Answer out;
   if (!seen_.gap.empty()) {
     out.reason = Reason::non_finite;

@@ -3,6 +3,7 @@
 // Installed: for programs.
 #pragma once
 #include "domain.hpp"
+#include "far_peaks.hpp"
 #include "standing.hpp"
 
 namespace tessera::quadrature {
@@ -20,8 +21,10 @@ struct Explored {
   std::vector<Standing> standing;  // peaks on what surrounds them
   double typical = 0;              // |f| that half of the scattered points exceed
   bool drawn = false;              // all axes are drawn together
+  bool hurried = false;            // too few evaluations were left to look for these:
+  std::vector<FarPeak> far;        // where there are several on axes without end, many widths apart
 };
-Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations);
+Explored explore(const ManyValues& f, const Box& box, const Limits& limits, std::int64_t& evaluations);
 
 // Throws Error for a box without axes or with more than 32, for limits that are no numbers, and for
 // tolerances below 0. An axis whose limits are exchanged counts negatively.

@@ -71,6 +71,21 @@ void Axis::map(double u, double& x, double& slope) const {
   }
 }
 
+std::vector<Axis> less_drawn_together(const std::vector<Axis>& axes, bool parted) {
+  std::vector<Axis> out;
+  for (const Axis& axis : axes) {
+    out.push_back(Axis::of(axis.range));
+    if (!parted) continue;
+    std::vector<Axis> parts;
+    for (const Axis& part : axis.parts.empty() ? std::vector<Axis>{axis} : axis.parts)
+      parts.push_back(part.range.finite() && part.width > 0
+                          ? Axis::around(part.range, part.centre, 2 * part.width)
+                          : part);
+    out.back() = Axis::of_parts(axis.range, std::move(parts));
+  }
+  return out;
+}
+
 Cube::Cube(ManyValues f, std::vector<Axis> axes, const Limits& limits)
     : f_(std::move(f)), axes_(std::move(axes)), limits_(limits), start_(std::chrono::steady_clock::now()) {}
 

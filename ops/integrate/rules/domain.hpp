@@ -57,6 +57,9 @@ struct Axis {
   std::size_t count() const { return parts.empty() ? 1 : parts.size(); }
 };
 
+// Plain axes of the same ranges; `parted`: in the same parts, less drawn together.
+std::vector<Axis> less_drawn_together(const std::vector<Axis>& axes, bool parted);
+
 // Whether f has no value in a whole part of the box around x, of which it has none: rather than at a point,
 // on a line, or far out, where inf·0 gives none although nothing is left to integrate.
 bool in_a_gap(const ManyValues& f, const std::vector<Axis>& axes, std::span<const double> x);

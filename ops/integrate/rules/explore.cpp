@@ -14,7 +14,7 @@ class Explorer {
  public:
   Explorer(const ManyValues& f, const Box& box);
 
-  Explored run(const Box& box);
+  Explored run(const Box& box, const Limits& limits);
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
@@ -28,6 +28,9 @@ class Explorer {
   double width(const Point& top, double height, std::size_t axis);
   void draw_together(Explored& out, const Point& top, double height);
   void find_standing(Explored& out, const Box& box, const std::vector<Point>& told, const Point& top);
+  Point in_space(const Point& point) const;
+  void find_far(Explored& out, const Box& box, const std::vector<Point>& told, const Point& top,
+                const Limits& limits);
 
   const ManyValues& f_;
   std::size_t d_;
@@ -233,6 +236,34 @@ void add_around(std::vector<Axis>& parts, const Range& range, double x, double w
   if (above) parts.push_back(rest);
 }
 
+Point Explorer::in_space(const Point& point) const {
+  Point x(d_);
+  double slope = 0;
+  for (std::size_t axis = 0; axis < d_; ++axis) axes_[axis].map(point[axis], x[axis], slope);
+  return x;
+}
+
+// Tops that lie far from each other where an axis has no end are peaks of it, however wide they are. Those at
+// about the same place of an axis are one.
+void Explorer::find_far(Explored& out, const Box& box, const std::vector<Point>& told, const Point& top,
+                        const Limits& limits) {
+  std::vector<Point> places{in_space(top)};
+  for (const Point& point : told) places.push_back(in_space(point));
+  out.far = far_peaks(f_, box, places, limits, evaluations_, out.hurried);
+  for (std::size_t axis = 0; axis < d_ && !out.far.empty(); ++axis) {
+    if (axes_[axis].range.finite()) continue;
+    for (const FarPeak& peak : out.far) {
+      const double x = peak.centre[axis], width = peak.width[axis];
+      std::vector<Narrow>& list = narrow_[axis];
+      const auto same = std::find_if(list.begin(), list.end(), [&](const Narrow& known) {
+        return std::fabs(known.x - x) <= 2.5 * (known.width + width);
+      });
+      if (same == list.end()) list.push_back({x, width});
+      else same->width = std::fmin(same->width, width);
+    }
+  }
+}
+
 // Each axis is drawn together around all narrow peaks in each of its parts.
 void Explorer::settle(Explored& out) const {
   for (std::size_t axis = 0; axis < d_; ++axis) {
@@ -261,7 +292,7 @@ void Explorer::settle(Explored& out) const {
   }
 }
 
-Explored Explorer::run(const Box& box) {
+Explored Explorer::run(const Box& box, const Limits& limits) {
   constexpr std::size_t most_told = 24;
   Explored out;
   std::vector<Point> points = first_points(), told = told_points();
@@ -286,6 +317,7 @@ Explored Explorer::run(const Box& box) {
   double height = y[best];
   climb(top, height);
   note(top, height);
+  find_far(out, box, told, top, limits);
   settle(out);
   draw_together(out, top, height);
   std::vector<double> heights(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(scattered));
@@ -298,15 +330,8 @@ Explored Explorer::run(const Box& box) {
 
 void Explorer::find_standing(Explored& out, const Box& box, const std::vector<Point>& told,
                              const Point& top) {
-  std::vector<Point> places;
-  const auto add = [&](const Point& point) {
-    Point x(d_);
-    double slope = 0;
-    for (std::size_t axis = 0; axis < d_; ++axis) axes_[axis].map(point[axis], x[axis], slope);
-    places.push_back(std::move(x));
-  };
-  add(top);
-  for (const Point& point : told) add(point);
+  std::vector<Point> places{in_space(top)};
+  for (const Point& point : told) places.push_back(in_space(point));
   out.standing = standing_peaks(f_, box, places, evaluations_);
 }
 
@@ -334,6 +359,9 @@ void Explorer::draw_together(Explored& out, const Point& top, double height) {
   if (narrow > 0)
     out.words = fmt::format(
         "|f| is largest in a narrow peak: points are drawn together there on {} of {} axes", narrow, d_);
+  if (!out.far.empty())
+    out.words +=
+        fmt::format("{}{} peaks lie far from each other", out.words.empty() ? "" : "; ", out.far.size());
   const auto cut =
       std::count_if(out.axes.begin(), out.axes.end(), [](const Axis& a) { return a.count() > 1; });
   if (cut > 0)
@@ -343,9 +371,9 @@ void Explorer::draw_together(Explored& out, const Point& top, double height) {
 
 }  // namespace
 
-Explored explore(const ManyValues& f, const Box& box, std::int64_t& evaluations) {
+Explored explore(const ManyValues& f, const Box& box, const Limits& limits, std::int64_t& evaluations) {
   Explorer explorer(f, box);
-  Explored out = explorer.run(box);
+  Explored out = explorer.run(box, limits);
   evaluations += explorer.evaluations();
   return out;
 }

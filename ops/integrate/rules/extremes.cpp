@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/extremes.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/deadline.hpp"
 #include "ops/integrate/rules/sobol.hpp"
 
 namespace tessera::quadrature {
@@ -102,6 +103,15 @@ int excess_of(const Integrand& f, const Range& range) {
   std::transform(x.begin(), x.end(), distance, [&](double at) { return range.distance(at); });
   f.values(x, distance, y);
   return excess_of(y);
+}
+
+double seconds_each(const ManyValues& f, const Box& box) {
+  const std::vector<double> x = scattered(axes_of(box), tried);
+  double y[tried];
+  f(x, tried, y);  // what the first call alone takes does not count
+  const Deadline clock(infinity);
+  f(x, tried, y);
+  return clock.spent() / tried;
 }
 
 Integrand scaled(const Integrand& f, int excess) {

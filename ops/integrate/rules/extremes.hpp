@@ -13,6 +13,9 @@ Answer between_same_limits(const ManyValues& f, const Box& box);
 // nothing.
 double scattered_error(const ManyValues& errors, const Box& box);
 
+// Seconds that f takes for each point, about: by a few scattered ones.
+double seconds_each(const ManyValues& f, const Box& box);
+
 // The exponent k for which f·2^-k stays small enough to be squared and added; 0 where f does.
 int excess_of(const ManyValues& f, const Box& box);
 ManyValues scaled(const ManyValues& f, int excess);

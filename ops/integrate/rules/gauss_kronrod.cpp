@@ -46,7 +46,7 @@ class Adaption {
   bool apply(const KronrodNodes<half>& nodes, Cell& cell);
   bool split();
   bool indivisible(const Cell& cell) const;
-  bool seams_hold();
+  bool seams_hold(bool over = false);
   bool witnesses_hold();
   bool hear_witnesses(Cell& cell) const;
   bool edges_hold();
@@ -290,7 +290,8 @@ double Adaption::gap(const Cell& cell) const {
 }
 
 // Charges cells that expect different values where they meet; true: the tolerance is met all the same.
-bool Adaption::seams_hold() {
+// `over`: nothing will be split any more, and what rounding does has been counted.
+bool Adaption::seams_hold(bool over) {
   std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) {
     return a.track != b.track ? a.track < b.track : a.from < b.from;
   });
@@ -299,6 +300,7 @@ bool Adaption::seams_hold() {
     if (left.track != right.track) continue;
     const double apart = std::fabs(left.edge[1] - right.edge[0]);
     if (apart <= 1e3 * unit * std::fmax(std::fabs(left.edge[1]), std::fabs(right.edge[0]))) continue;
+    if (over && apart * gap(left) <= left.noise() && apart * gap(right) <= right.noise()) continue;
     left.error = std::fmax(left.error, apart * gap(left));
     right.error = std::fmax(right.error, apart * gap(right));
   }
@@ -345,6 +347,7 @@ Answer Adaption::run(Stuck* stuck) {
   if (!going && reason_ == Reason::converged) reason_ = sampler_.cap();
   if (const Reason reason = reason_; !going) {
     edges_hold();
+    if (whole_ && reason != Reason::roundoff) seams_hold(true);
     reason_ = reason;
   }
   return conclude(stuck);

@@ -20,7 +20,7 @@ class Search {
  public:
   Search(const formula::Tree& tree, const std::vector<std::string>& variables, const Box& box);
 
-  std::vector<HiddenRegion> run();
+  std::vector<HiddenRegion> run(const Deadline& until);
 
  private:
   double difference(const Node& node, const Point& point) const;
@@ -180,12 +180,12 @@ HiddenRegion Search::region(const Node& node, Point inside) const {
   return out;
 }
 
-std::vector<HiddenRegion> Search::run() {
+std::vector<HiddenRegion> Search::run(const Deadline& until) {
   constexpr std::size_t most = 8, most_work = 1'000'000;
   std::vector<HiddenRegion> out;
   if (512 * nodes_.size() > most_work) return out;
   for (const Node& node : nodes_) {
-    if (!compares(node.op) || out.size() == most) continue;
+    if (!compares(node.op) || out.size() == most || until.passed()) continue;
     Point nearest;
     if (!look_everywhere(node, nearest) || nearest.empty() || !descend(node, nearest)) continue;
     HiddenRegion found = region(node, nearest);
@@ -198,8 +198,8 @@ std::vector<HiddenRegion> Search::run() {
 
 // Where a part of several variables turns and the formula stands out.
 std::vector<HiddenRegion> needles(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                  const Box& box) {
-  const std::vector<Point> places = turning_points(tree, variables, box);
+                                  const Box& box, const Deadline& until) {
+  const std::vector<Point> places = turning_points(tree, variables, box, until);
   if (places.empty()) return {};
   std::int64_t evaluations = 0;
   std::vector<HiddenRegion> out;
@@ -211,13 +211,13 @@ std::vector<HiddenRegion> needles(const formula::Tree& tree, const std::vector<s
 }  // namespace
 
 std::vector<HiddenRegion> hidden_regions(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                         const Box& box) {
+                                         const Box& box, const Deadline& until) {
   for (const Range& range : box.axes)
     if (std::isnan(range.lower) || std::isnan(range.upper) || range.lower == range.upper) return {};
   for (const std::string& name : tree.names())
     if (std::find(variables.begin(), variables.end(), name) == variables.end()) return {};
-  std::vector<HiddenRegion> out = Search(tree, variables, box).run();
-  for (const auto& list : {needles(tree, variables, box), crossings(tree, variables, box)})
+  std::vector<HiddenRegion> out = Search(tree, variables, box).run(until);
+  for (const auto& list : {needles(tree, variables, box, until), crossings(tree, variables, box, until)})
     for (const HiddenRegion& region : list) {
       const bool known = std::any_of(out.begin(), out.end(), [&](const HiddenRegion& other) {
         return other.holds(region.inside.data()) && region.holds(other.inside.data());

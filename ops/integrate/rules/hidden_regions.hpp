@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 #include <vector>
+#include "ops/integrate/rules/deadline.hpp"
 #include "ops/integrate/rules/domain.hpp"
 #include "tessera/formula/tree.hpp"
 
@@ -13,6 +14,6 @@ namespace tessera::quadrature {
 // Of each comparison whose outcome is the same at all scattered points a place where it is the other one, if
 // corners and a search from the nearest point show any; needles where parts turn, or are 0 together.
 std::vector<HiddenRegion> hidden_regions(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                         const Box& box);
+                                         const Box& box, const Deadline& until = Deadline(infinity));
 
 }  // namespace tessera::quadrature

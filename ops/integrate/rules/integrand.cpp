@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/integrand.hpp"
+#include <algorithm>
 
 namespace tessera::quadrature {
 
@@ -11,21 +12,34 @@ bool Sampler::operator()(std::span<const double> x, std::span<const double> dist
     cap_ = Reason::evaluations;
     return false;
   }
-  if (evaluations_ + count > next_look_) {
-    const auto now = std::chrono::steady_clock::now();
-    const bool first = start_ == decltype(start_){};
-    if (first) start_ = now;  // few evaluations take no time to speak of
-    next_look_ = first ? 4096 : evaluations_ + count + 1024;
-    const std::chrono::duration<double> spent = now - start_;
-    if (spent.count() > limits_.seconds) {
-      exhausted_ = true;
-      cap_ = Reason::time;
-      return false;
-    }
+  if (evaluations_ + count > next_look_ && late(count)) {
+    exhausted_ = true;
+    cap_ = Reason::time;
+    return false;
   }
   f_.values(x, distance, y);
   evaluations_ += count;
   return true;
+}
+
+// Looks at the clock, and says when to look again: while a hundredth of the time passes, as fast as it went
+// so far.
+bool Sampler::late(std::int64_t next) {
+  constexpr std::int64_t soon = 32, often = 1024;
+  constexpr double share = 0.01;
+  const auto now = std::chrono::steady_clock::now();
+  if (start_ == decltype(start_){}) {
+    start_ = now;
+    uncounted_ = evaluations_;
+    next_look_ = evaluations_ + next + soon;
+    return false;
+  }
+  const double spent = std::chrono::duration<double>(now - start_).count();
+  const double pace = spent / static_cast<double>(std::max<std::int64_t>(1, evaluations_ - uncounted_));
+  const double until =
+      std::fmin(static_cast<double>(often), share * limits_.seconds / std::fmax(pace, 1e-12));
+  next_look_ = evaluations_ + next + static_cast<std::int64_t>(until);
+  return spent + pace * static_cast<double>(uncounted_) > limits_.seconds;
 }
 
 bool Sampler::operator()(std::span<const double> x, std::span<double> y) {

@@ -101,11 +101,14 @@ class Sampler {
   void resume() { exhausted_ = cap_ == Reason::time; }
 
  private:
+  bool late(std::int64_t next);
+
   const Integrand& f_;
   Range range_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_ = {};
-  std::int64_t evaluations_ = 0, next_look_ = 256;  // at the clock, which costs as much as some evaluations
+  // At the clock, which costs as much as some evaluations; those before the first look are not timed.
+  std::int64_t evaluations_ = 0, next_look_ = 256, uncounted_ = 0;
   bool exhausted_ = false;
   Reason cap_ = Reason::evaluations;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/met_regions.hpp"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include "ops/integrate/rules/sobol.hpp"
@@ -23,10 +24,35 @@ bool drawn_to(const HiddenRegion& region, const std::vector<Axis>& axes) {
   return true;
 }
 
+// Across more than one axis: no cut of an axis follows it.
+bool oblique(const std::vector<double>& normal) {
+  constexpr double negligible = 1e-6;
+  double largest = 0;
+  for (const double part : normal) largest = std::fmax(largest, std::fabs(part));
+  return std::count_if(normal.begin(), normal.end(),
+                       [&](double part) { return std::fabs(part) > negligible * largest; }) > 1;
+}
+
+// Between parallel planes, fewer pairs than there are axes.
+bool is_ridge(const HiddenRegion& region) {
+  return region.normals.size() < region.inside.size() &&
+         std::any_of(region.normals.begin(), region.normals.end(), oblique);
+}
+
+// So thin that no rule's points can follow it.
+bool is_thin(const HiddenRegion& region) {
+  constexpr double thinnest = 1e-4;
+  return is_ridge(region) && region.share < thinnest;
+}
+
 }  // namespace
 
 MetRegions::MetRegions(const ManyValues& f, const Box& box)
-    : f_(f), box_(box), values_(f), points_(std::make_unique<std::atomic<int>[]>(box.hidden.size())) {
+    : f_(f),
+      box_(box),
+      values_(f),
+      points_(std::make_unique<std::atomic<int>[]>(box.hidden.size())),
+      seen_(std::make_unique<std::atomic<std::uint32_t>[]>(box.hidden.size())) {
   forget();
   if (box.hidden.empty()) return;
   values_ = [this](std::span<const double> points, std::size_t count, std::span<double> y) {
@@ -41,26 +67,71 @@ MetRegions::MetRegions(const ManyValues& f, const Box& box)
     for (const Range& range : box.axes)
       if (range.finite()) volume *= std::fabs(range.upper - range.lower);
     mass_.push_back(std::fabs(y[0] - y[1]) * volume);
+    std::size_t along = 0;
+    const auto goes_on = [&](std::size_t axis) {
+      return std::isinf(region.reach[axis]) && box.axes[axis].finite();
+    };
+    while (along < box.axes.size() && !(is_ridge(region) && goes_on(along))) ++along;
+    std::uint32_t stretches = 0;
+    for (int i = 0; i < most_stretches && along < box.axes.size(); ++i)
+      stretches |= crossed(region, along, i) ? std::uint32_t{1} << i : 0;
+    along_.push_back(stretches == 0 ? box.axes.size() : along);
+    stretches_.push_back(stretches);
   }
 }
 
+// Whether the region crosses this stretch of the axis inside of the box, by each pair of its planes.
+bool MetRegions::crossed(const HiddenRegion& region, std::size_t axis, int stretch) const {
+  for (const std::vector<double>& normal : region.normals) {
+    double least = 0, most = 0;
+    for (std::size_t k = 0; k < normal.size(); ++k) {
+      const Range& range = box_.axes[k];
+      const double middle = range.lower + (range.upper - range.lower) * (stretch + 0.5) / most_stretches;
+      const double a = normal[k] * ((k == axis ? middle : range.lower) - region.inside[k]),
+                   b = normal[k] * ((k == axis ? middle : range.upper) - region.inside[k]);
+      least += std::fmin(a, b);
+      most += std::fmax(a, b);
+    }
+    if (!(least <= 0 && 0 <= most)) return false;
+  }
+  return true;
+}
+
 void MetRegions::forget() {
-  for (std::size_t k = 0; k < box_.hidden.size(); ++k) points_[k].store(0, std::memory_order_relaxed);
+  for (std::size_t k = 0; k < box_.hidden.size(); ++k) {
+    points_[k].store(0, std::memory_order_relaxed);
+    seen_[k].store(0, std::memory_order_relaxed);
+  }
 }
 
 void MetRegions::count(std::span<const double> points, std::size_t count) const {
   for (std::size_t k = 0; k < box_.hidden.size(); ++k) {
-    if (points_[k].load(std::memory_order_relaxed) >= enough) continue;
     const HiddenRegion& region = box_.hidden[k];
+    if (is_thin(region) || met(region)) continue;
     int here = 0;
-    for (std::size_t i = 0; i < count; ++i) here += region.holds(&points[i], count);
-    if (here > 0) points_[k].fetch_add(here, std::memory_order_relaxed);
+    std::uint32_t stretches = 0;
+    const std::size_t along = along_[k];
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!region.holds(&points[i], count)) continue;
+      ++here;
+      if (along == box_.axes.size()) continue;
+      const Range& range = box_.axes[along];
+      const double share = (points[along * count + i] - range.lower) / (range.upper - range.lower);
+      stretches |=
+          std::uint32_t{1} << std::clamp(static_cast<int>(share * most_stretches), 0, most_stretches - 1);
+    }
+    if (here == 0) continue;
+    points_[k].fetch_add(here, std::memory_order_relaxed);
+    seen_[k].fetch_or(stretches, std::memory_order_relaxed);
   }
 }
 
+// True where points lie in nearly all of it.
 bool MetRegions::met(const HiddenRegion& region) const {
   const auto k = static_cast<std::size_t>(&region - box_.hidden.data());
-  return points_[k].load(std::memory_order_relaxed) >= enough;
+  const int crossed = std::popcount(stretches_[k]),
+            seen = std::popcount(stretches_[k] & seen_[k].load(std::memory_order_relaxed));
+  return !is_thin(region) && points_[k].load(std::memory_order_relaxed) >= enough && 4 * seen >= 3 * crossed;
 }
 
 // Points that know nothing of it meet it, too.
@@ -104,9 +175,16 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
   for (std::size_t k = 0; k < box_.hidden.size(); ++k) {
     const HiddenRegion& region = box_.hidden[k];
     if (mass_[k] <= 0.1 * tolerance.of(answer.value)) continue;
-    if (elsewhere == nullptr ? met(region)
-                             : wide(region) || drawn_to(region, *elsewhere) || makes_up(answer, mass_[k]))
+    const bool there = elsewhere == nullptr
+                           ? met(region)
+                           : !is_thin(region) &&
+                                 (wide(region) || drawn_to(region, *elsewhere) || makes_up(answer, mass_[k]));
+    if (there && (answer.converged() || !is_ridge(region))) continue;
+    if (there) {
+      // A rule that has not done with a ridge may know little of it.
+      answer.truncation = std::fmax(answer.truncation, 2 * mass_[k]);
       continue;
+    }
     if (answer.converged()) answer.reason = Reason::doubtful;
     answer.truncation = infinity;
     answer.why += (answer.why.empty() ? "" : "; ") +

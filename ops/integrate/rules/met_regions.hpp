@@ -26,13 +26,20 @@ class MetRegions {
  private:
   void count(std::span<const double> points, std::size_t count) const;
   bool wide(const HiddenRegion& region) const;
+  bool crossed(const HiddenRegion& region, std::size_t axis, int stretch) const;
   bool makes_up(const Answer& answer, double mass) const;
 
   const ManyValues& f_;
   const Box& box_;
   ManyValues values_;
   std::vector<double> mass_;  // of each region, about
+  // A ridge goes on: points that are drawn together at one place of it know little of it. It is cut into
+  // stretches along an axis, as far as it crosses the box.
+  static constexpr int most_stretches = 16;
+  std::vector<std::size_t> along_;        // the axis, of each region; none: as many as there are axes
+  std::vector<std::uint32_t> stretches_;  // those that it crosses, a bit each
   std::unique_ptr<std::atomic<int>[]> points_;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> seen_;  // stretches with points
   std::int64_t evaluations_ = 0;
 };
 

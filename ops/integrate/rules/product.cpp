@@ -196,6 +196,7 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
   Answer out;
   out.rule = "tanh-sinh product";
   double before = nothing, earlier = nothing, moved_before = nothing, moved_earlier = nothing;
+  double pace = 0;  // seconds for each point so far: what takes too long is not begun
   for (double step = 0.25; step > 0.25 / 64; step /= 2) {
     std::vector<Line> lines;
     double points = 1;
@@ -203,11 +204,14 @@ Answer product_rule(Cube& cube, const Tolerance& tolerance, int threads, std::ve
       lines.push_back(line(step, axis.count()));
       points *= static_cast<double>(lines.back().u.size());
     }
-    if (!cube.allows(static_cast<std::int64_t>(std::fmin(points, 1e18)))) {
-      out.reason = cube.cap();
+    const double left = cube.seconds_left();
+    const bool allowed = cube.allows(static_cast<std::int64_t>(std::fmin(points, 1e18)));
+    if (!allowed || pace * points > left) {
+      out.reason = allowed ? Reason::time : cube.cap();
       return out;
     }
     const Sums sums = sum(cube, lines, step, threads);
+    pace = (left - cube.seconds_left()) / points;
     if (cube.undefined()) {
       out.evaluations = cube.evaluations();
       cube.judge(out);

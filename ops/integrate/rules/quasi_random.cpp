@@ -118,6 +118,8 @@ class Sampling {
   void learn();
   bool extend(std::uint32_t to);
   Answer answer() const;
+  void measure_pace();
+  Answer of_few();
   void each(std::size_t parts, const std::function<void(std::size_t)>& work) const;
 
   Cube& cube_;
@@ -174,7 +176,8 @@ void Sampling::learn() {
   constexpr std::size_t parts = 32;
   const std::size_t size = grids_.size() * bins;
   for (int round = 0; round < rounds; ++round) {
-    if (!cube_.allows(8 * parts * chunk)) return;  // most is left for the sum itself
+    // Most is left for the sum itself.
+    if (!cube_.allows(8 * parts * chunk) || 4 * parts * chunk * pace_ > cube_.seconds_left()) return;
     std::vector<double> weights(parts * size, 0);
     each(parts, [&](std::size_t k) {
       sample(how_.seed * 1000 + 500 + static_cast<std::uint64_t>(round),
@@ -239,8 +242,35 @@ Answer Sampling::answer() const {
   return out;
 }
 
+// Seconds that a point takes, before many are begun.
+void Sampling::measure_pace() {
+  constexpr std::uint32_t few = 32;
+  if (!cube_.allows(few)) return;
+  const double left = cube_.seconds_left();
+  sample(how_.seed * 1000, 0, few, nullptr);
+  cube_.count(few);
+  pace_ = (left - cube_.seconds_left()) / few;
+}
+
+// As many points as there may be: their mean, of whose error nothing is known.
+Answer Sampling::of_few() {
+  constexpr double share = 0.5;  // of the time that is left
+  const std::int64_t allowed = cube_.limits().evaluations - cube_.evaluations();
+  const double in_time = pace_ > 0 ? share * cube_.seconds_left() / pace_ : 0;
+  const auto each = static_cast<std::uint32_t>(
+      std::fmin(static_cast<double>(allowed), std::fmin(in_time, 2.0 * chunk)) / repetitions);
+  if (each == 0 || !cube_.allows(repetitions * std::int64_t{each})) return answer();
+  for (std::size_t k = 0; k < repetitions; ++k) sums_[k] = sample(how_.seed * 1000 + k, 0, each, nullptr);
+  cube_.count(repetitions * std::int64_t{each});
+  points_ = each;
+  Answer out = answer();
+  out.truncation = infinity;
+  return out;
+}
+
 Answer Sampling::run() {
   constexpr std::uint32_t most = 1u << 28;
+  measure_pace();
   if (how_.importance) learn();
   Answer out = answer();
   double before = infinity;  // with half as many points
@@ -256,6 +286,7 @@ Answer Sampling::run() {
       return out;
     }
   }
+  if (points_ == 0 && !cube_.undefined()) out = of_few();
   out.reason = reason_ == Reason::converged ? Reason::unresolved : reason_;
   cube_.judge(out);
   return out;

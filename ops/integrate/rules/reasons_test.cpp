@@ -7,6 +7,7 @@
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/rules/hidden_regions.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -179,6 +180,39 @@ TEST(Reasons, DifferencesOfRootsAreWithinTheError) {
       // 2/3·((b+1)^1.5 - b^1.5 - 1) ≈ √b - 2/3
       expect_holds(answer, std::sqrt(to) + 0.25 / std::sqrt(to) - 2.0 / 3, std::string("roots by ") + rule);
     }
+}
+
+// Jumps that lie behind the outermost points of some cells, and a wave in step with the points: nothing is
+// claimed, and the error that is told holds all the same.
+TEST(Reasons, ErrorsHoldWhereNothingIsClaimed) {
+  const double rest = std::fmod(1e4, 2 * pi), left = rest < pi ? rest : 2 * pi - rest;
+  const Answer jumps = integral("sign(sin(1e4*x))", {0, 1});
+  EXPECT_FALSE(jumps.converged());
+  expect_holds(jumps, left / 1e4, "jumps");
+  const Answer wave = integral("1+cos(2*pi*1048576*x)", {0, 1});
+  EXPECT_FALSE(wave.converged());
+  expect_holds(wave, 1, "a wave");
+}
+
+// Between two curves that touch no point but those drawn together at one place of them.
+TEST(Reasons, ErrorsHoldOfThinCurvedParts) {
+  const std::vector<std::string> names{"x", "y"};
+  const formula::Tree tree = formula::parse("1+1e5*(x*y>0.25 and x*y<0.2500001)");
+  Box box{{{0, 1}, {0, 1}}};
+  box.features = features_of(tree, names, box);
+  box.hidden = hidden_regions(tree, names, box);
+  const Answer answer = automatic_cubature(many_values_of(tree, names), box, usual_cubature_tolerance,
+                                           {.evaluations = 4'000'000, .seconds = 20});
+  EXPECT_FALSE(answer.converged());
+  expect_holds(answer, 1 + 1e5 * 1e-7 * std::log(4.0), "between two hyperbolas");
+}
+
+// It converges, though each of its endless needles is as high as the others are: their areas fall as the
+// inverse square. What was seen of it is no singularity, and bounds nothing.
+TEST(Reasons, MoreNeedlesThanCanBeLookedAtAreNoSingularity) {
+  const Answer answer = integral("x/(1+x^6*sin(x)^2)", {0, infinity});
+  EXPECT_EQ(answer.reason, Reason::unresolved) << words(answer);
+  expect_holds(answer, 1.1696534, "needles");
 }
 
 }  // namespace

@@ -21,17 +21,21 @@ class Measure {
   // in which both are told in lengths of the box.
   double out_by(const std::vector<double>& place, double height, const std::vector<double>& direction,
                 double step) {
-    std::vector<double> there = place;
     double sum = 0;
-    for (const double side : {-1.0, 1.0}) {
-      for (std::size_t axis = 0; axis < place.size(); ++axis) {
-        const Range& range = box_.axes[axis];
-        const double by = side * step * direction[axis] * (range.upper - range.lower);
-        there[axis] = std::clamp(place[axis] + by, range.lower, range.upper);
-      }
-      sum += at(there);
-    }
+    for (const double side : {-1.0, 1.0}) sum += beside(place, direction, side * step);
     return std::fabs(height - sum / 2);
+  }
+  std::vector<double> moved(std::vector<double> place, const std::vector<double>& direction,
+                            double step) const {
+    for (std::size_t axis = 0; axis < place.size(); ++axis) {
+      const Range& range = box_.axes[axis];
+      place[axis] = std::clamp(place[axis] + step * direction[axis] * (range.upper - range.lower),
+                               range.lower, range.upper);
+    }
+    return place;
+  }
+  double beside(const std::vector<double>& place, const std::vector<double>& direction, double step) {
+    return at(moved(place, direction, step));
   }
   // The larger |f| at this distance on both sides.
   double highest(std::vector<double> place, std::size_t axis, double away) {
@@ -93,6 +97,28 @@ double standing_width(const ManyValues& f, const Box& box, const std::vector<dou
   Measure measure(f, box);
   const double height = measure.at(place);
   return std::isfinite(height) ? width_of(measure, place, height, direction, out_by) : 0;
+}
+
+double standing_beside(const ManyValues& f, const Box& box, std::vector<double>& place,
+                       const std::vector<double>& direction, double& out_by) {
+  if (const double width = standing_width(f, box, place, direction, out_by); width > 0) return width;
+  constexpr double nearest = 1e-14, factor = 2;
+  Measure measure(f, box);
+  for (const double side : {-1.0, 1.0}) {
+    const auto at = [&](double step) { return measure.beside(place, direction, side * step); };
+    const double before = at(-nearest), after = at(nearest), jump = std::fabs(after - before);
+    if (!(jump > 1e-9 * std::fabs(before)) || !std::isfinite(jump)) continue;
+    double step = factor * nearest;
+    while (step < widest && std::fabs(at(step) - after) <= jump / 2) step *= factor;
+    if (!(step < widest && std::fabs(at(step) - before) <= jump / 2)) continue;
+    // Where it is over, between the last two steps: half of that is inside.
+    std::vector<double> middle = measure.moved(place, direction, side * step / (2 * factor));
+    const double width = standing_width(f, box, middle, direction, out_by);
+    if (width == 0) continue;
+    place = std::move(middle);
+    return width;
+  }
+  return 0;
 }
 
 std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,

@@ -28,6 +28,11 @@ struct Standing {
 double standing_width(const ManyValues& f, const Box& box, const std::vector<double>& place,
                       const std::vector<double>& direction, double& out_by);
 
+// The same of a place, or of one beside it: what begins at a jump and is over at once has its middle there.
+// Moves the place there.
+double standing_beside(const ManyValues& f, const Box& box, std::vector<double>& place,
+                       const std::vector<double>& direction, double& out_by);
+
 // Of these places those at which f stands out from its surroundings on all axes, the heaviest first. Boxes
 // between finite limits alone.
 std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,

@@ -21,7 +21,7 @@ class Climb {
           static_cast<std::size_t>(std::find(variables.begin(), variables.end(), name) - variables.begin()));
   }
 
-  std::vector<Point> run();
+  std::vector<Point> run(const Deadline& until);
 
  private:
   std::vector<std::size_t> steep_parts() const;
@@ -122,7 +122,7 @@ bool Climb::improve(Point& x, double h) {
   return true;
 }
 
-std::vector<Point> Climb::run() {
+std::vector<Point> Climb::run(const Deadline& until) {
   constexpr std::size_t most_parts = 16, most_axes = 6, most_nodes = 1000;
   std::vector<Point> out;
   if (d_ < 2 || d_ > most_axes || nodes_.size() > most_nodes) return out;
@@ -130,6 +130,7 @@ std::vector<Point> Climb::run() {
   if (parts.size() > most_parts) parts.resize(most_parts);
   for (const std::size_t part : parts)
     for (const double sign : {-1.0, 1.0}) {
+      if (until.passed()) return out;
       part_ = part;
       sign_ = sign;
       Point x = best_scattered();
@@ -145,10 +146,10 @@ std::vector<Point> Climb::run() {
 }  // namespace
 
 std::vector<Point> turning_points(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                  const Box& box) {
+                                  const Box& box, const Deadline& until) {
   for (const Range& range : box.axes)
     if (!range.finite() || !(range.lower < range.upper)) return {};
-  return Climb(tree, variables, box).run();
+  return Climb(tree, variables, box).run(until);
 }
 
 }  // namespace tessera::quadrature

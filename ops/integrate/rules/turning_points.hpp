@@ -4,6 +4,7 @@
 #pragma once
 #include <string>
 #include <vector>
+#include "ops/integrate/rules/deadline.hpp"
 #include "ops/integrate/rules/domain.hpp"
 #include "tessera/formula/tree.hpp"
 
@@ -11,6 +12,7 @@ namespace tessera::quadrature {
 
 // Of parts of which something steep is made, inside a box between finite limits.
 std::vector<std::vector<double>> turning_points(const formula::Tree& tree,
-                                                const std::vector<std::string>& variables, const Box& box);
+                                                const std::vector<std::string>& variables, const Box& box,
+                                                const Deadline& until = Deadline(infinity));
 
 }  // namespace tessera::quadrature

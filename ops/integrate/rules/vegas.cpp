@@ -177,7 +177,10 @@ void Sampling::learn() {
   int idle = 0;
   std::int64_t points = first_points_;
   for (int round = 0; round < most && (round < least || idle < 2); ++round) {
-    if (!cube_.allows(8 * points)) break;  // most is left for the sum itself
+    // Most is left for the sum itself.
+    constexpr std::int64_t of_all = 8;
+    if (!cube_.allows(of_all * points) || static_cast<double>(of_all * points) * pace_ > cube_.seconds_left())
+      break;
     if (!iterate(points, true)) break;
     const double all = usable() ? needed(result()) : infinity;
     // A peak, of which too little was seen before; or one that was seen before, and not now.
