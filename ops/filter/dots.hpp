@@ -40,6 +40,17 @@ SIMT std::uint32_t lower_halves(std::uint32_t a, std::uint32_t b) {
 #endif
 }
 
+// The lower byte of each of four halves, or the higher one.
+SIMT std::uint32_t bytes_of_halves(std::uint32_t a, std::uint32_t b, bool higher) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(a, b, higher ? 0x7531 : 0x6420);
+#else
+  const int first = higher ? 1 : 0;
+  return byte_of(a, first) | byte_of(a, first + 2) << 8 | byte_of(b, first) << 16 |
+         byte_of(b, first + 2) << 24;
+#endif
+}
+
 // Byte 2 of each of four words.
 SIMT std::uint32_t third_bytes(const std::uint32_t (&from)[4]) {
 #if defined(__CUDA_ARCH__)

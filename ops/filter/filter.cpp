@@ -133,6 +133,10 @@ std::vector<Case> cases() {
       made(1, 23, 196, 1, {{"kernel", "0.1 0.2 0.1; 0.3 0.6 0.3; 0.7 1.4 0.7"}, {"border", "replicate"}}),
       made(1, 37, 148, 3,
            {{"kernel", "0.01 0.06 0.01; 0.06 0.42 0.06; 0.02 0.11 0.01"}, {"separable-within", "0.02"}}),
+      // Rows of whole pieces of 16 bytes, for products of matrices: several strips, and ends of a picture.
+      made(1, 11, 1552, 1, {{"kernel", "gaussian"}, {"size", "9"}}),
+      made(2, 13, 64, 3, {{"kernel", "gaussian"}, {"size", "7"}, {"border", "wrap"}}),
+      made(1, 70, 80, 1, {{"kernel", "box"}, {"size", "31"}, {"border", "constant"}, {"border-value", "9"}}),
   };
   Case special = made(1, 14, 37, 1, {{"kernel", "laplacian8"}});
   special.distribution = Distribution::special;

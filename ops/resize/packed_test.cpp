@@ -35,8 +35,12 @@ constexpr Tried tried[] = {
     {"opencv", "area", 1, 3, 48, 270, 12, 90, 0},        {"opencv", "area", 1, 3, 60, 402, 30, 201, 0},
     {"opencv", "area", 2, 1, 20, 640, 10, 320, 0},       {"opencv", "linear", 1, 4, 20, 70, 10, 35, 0},
     {"opencv", "linear", 1, 3, 12, 1600, 6, 800, 16},    {"onnx", "cubic", 1, 3, 40, 120, 20, 60, 0},
-    {"onnx", "lanczos4", 1, 1, 30, 90, 20, 60, 2},
+    {"onnx", "lanczos4", 1, 1, 30, 90, 20, 60, 2},       {"pillow", "lanczos3", 2, 3, 150, 432, 70, 203, 16},
+    {"pillow", "lanczos3", 1, 3, 200, 400, 99, 203, 0},  {"pillow", "cubic", 1, 3, 64, 400, 30, 188, 16},
+    {"pillow", "lanczos3", 1, 4, 90, 260, 45, 130, 32},  {"pillow", "lanczos3", 1, 1, 40, 400, 19, 199, 0},
 };
+
+constexpr const char* rungs[] = {"packed", "halved", "matrices"};
 
 Case case_of(const Tried& t) {
   Case out;
@@ -84,7 +88,7 @@ TEST(Packed, EveryFormGivesTheBitsOfTheFormula) {
     const auto wanted = result_of(naive, naive.choices[0], t);
     ASSERT_FALSE(wanted.empty());
     bool served = false;
-    for (const char* name : {"packed", "halved"})
+    for (const char* name : rungs)
       for (const Choice& choice : variant(Where::simt, name).choices) {
         const auto got = result_of(variant(Where::simt, name), choice, t);
         if (got.empty()) continue;
@@ -95,8 +99,9 @@ TEST(Packed, EveryFormGivesTheBitsOfTheFormula) {
       }
     EXPECT_TRUE(served) << t.convention << " " << t.method;
   }
-  EXPECT_EQ(reached.size(),
-            variant(Where::simt, "packed").choices.size() + variant(Where::simt, "halved").choices.size());
+  std::size_t forms = 0;
+  for (const char* name : rungs) forms += variant(Where::simt, name).choices.size();
+  EXPECT_EQ(reached.size(), forms);
 }
 
 TEST(Packed, TheHighestRungThatServesIsTaken) {
@@ -109,7 +114,9 @@ TEST(Packed, TheHighestRungThatServesIsTaken) {
   EXPECT_EQ(taken({"opencv", "area", 1, 3, 800, 800, 400, 400, 0}, ""), "halved");
   EXPECT_EQ(taken({"opencv", "linear", 1, 4, 800, 800, 400, 400, 0}, ""), "halved");
   EXPECT_EQ(taken({"opencv", "linear", 1, 3, 800, 800, 400, 401, 0}, ""), "packed");
-  EXPECT_EQ(taken({"pillow", "lanczos3", 1, 3, 800, 800, 400, 401, 0}, ""), "packed");
+  EXPECT_EQ(taken({"pillow", "lanczos3", 1, 3, 800, 800, 400, 401, 0}, ""), "matrices");
+  EXPECT_EQ(taken({"pillow", "lanczos3", 1, 3, 800, 801, 400, 401, 0}, ""), "packed");
+  EXPECT_EQ(taken({"pillow", "cubic", 1, 3, 800, 800, 400, 400, 0}, ""), "packed");  // eight taps
   EXPECT_EQ(taken({"pillow", "lanczos3", 1, 4, 800, 800, 400, 401, 0}, "yes"), "separable");
   EXPECT_EQ(taken({"pillow", "lanczos3", 1, 2, 800, 800, 400, 401, 0}, "no"), "fused");
   EXPECT_EQ(taken({"opencv", "area", 1, 3, 80, 80, 40, 40, 0}, ""), "samples");

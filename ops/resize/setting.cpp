@@ -215,7 +215,10 @@ Setting make(const Arguments& arguments) {
   if (plan.linear_light)
     put_light(m.element == Element::u8 ? 255 : 65535, plan.decode, plan.encode, m.out.table);
   const bool packs = m.element == Element::u8 && (m.channels == 1 || m.channels == 3 || m.channels == 4);
-  if (packs) plan.packing = packing_of(plan, width, m.rows, m.out.table);
+  if (packs) {
+    plan.packing = packing_of(plan, width, m.rows, m.out.table);
+    plan.tiling = tiling_of(plan, static_cast<int>(m.channels), width, m.rows, m.out.table);
+  }
   constexpr std::size_t most = std::size_t{1} << 30;
   if (m.out.table.size() > most) throw Error("the table of weights would have more than 2^30 entries");
   return m.out;

@@ -8,6 +8,7 @@
 #include <vector>
 #include "packing.hpp"
 #include "tessera/core/arguments.hpp"
+#include "tiling.hpp"
 
 namespace tessera::resize {
 
@@ -38,6 +39,7 @@ struct Plan {
   bool linear_light = false;
   std::int32_t decode = 0, encode = 0;  // places of the tables of linear light
   Packing packing;                      // bytes
+  Tiling tiling;                        // the same, if products of matrices serve
 };
 
 struct Setting {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 5: a thread for each sample of the result, for pictures so small that all of them run at once.
+// GPU rung 6: a thread for each sample of the result, for pictures so small that all of them run at once.
 //
 // A small picture takes as long as one thread does: strips would leave most of the GPU idle, and a second
 // launch would be half of the time. Neighbouring threads read neighbouring samples, a third of a pixel's
