@@ -67,6 +67,30 @@ TEST(Together, SharesAreThoseThatWereNamed) {
   EXPECT_LE(together.timeline.end(), together.seconds);
 }
 
+// One that takes a problem of 777 rows, and none of its parts.
+void enlist_a_coy_variant() {
+  for (const Variant* known : ladder_of(product().name)) {
+    if (known->name != "naive") continue;
+    Variant coy = *known;
+    for (Choice& choice : coy.choices)
+      choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+        if (arguments.dim("m") == 777) return std::nullopt;
+        return "it is not 777 rows";
+      };
+    return enlist(std::move(coy), {"ops/matmul/cpu_77_coy.cpp", 1});
+  }
+}
+
+TEST(Together, PartsThatTheWholesVariantRefusesHaveBitsOfTheirOwn) {
+  enlist_a_coy_variant();
+  Inputs inputs(product(), Element::f32, {{{"m", 777}, {"n", 64}, {"k", 48}}}, 3);
+  const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}};
+  const Together together = run_together(product(), inputs.arguments(), spread, true);
+  EXPECT_EQ(together.shares[0].plan.variant->name, "coy");
+  EXPECT_FALSE(together.same_bits);
+  EXPECT_TRUE(together.verdict->passed);
+}
+
 TEST(Together, UnlikeDevicesStayWithinTheBound) {
   Inputs inputs(product(), Element::f64, square(256, 64), 3);
   const Spread spread{.devices = devices_of({"cpu:threads=1", "simt:threads=1"}),
