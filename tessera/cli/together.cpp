@@ -210,6 +210,7 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
   if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
   if (together.copied_bytes > 0)
     fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
+  if (together.start_seconds > 0) fmt::print(to, "start-up of their processes before: {}\n", trimmed(report::seconds(together.start_seconds)));
 }
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Together& together) {
@@ -239,6 +240,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   if (together.times.size() > 1) out["seconds"]["runs"] = together.times;
   out["overlap"] = together.overlap ? json_of(*together.overlap) : nlohmann::ordered_json(nullptr);
   out["copied_bytes"] = together.copied_bytes;
+  out["seconds"]["start_up"] = together.start_seconds;
   auto& parts = out["parts"] = nlohmann::ordered_json::array();
   for (const Share& share : together.shares) parts.push_back(json_of(share, together));
   auto& timeline = out["timeline"] = nlohmann::ordered_json::array();

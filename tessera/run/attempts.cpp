@@ -92,7 +92,7 @@ Together Attempts::once() {
 
 // GPUs do more by a plan than from a queue: those that can follow none are worth one only if they do some of the work.
 void Attempts::choose_planned() {
-  constexpr double least = 0.02, far_below = least / 20;
+  constexpr double least = 0.05, far_below = least / 50;
   overlapped_.emplace(*operation_, *host_, division_, on_plan_);
   for (std::size_t d = 0; d < spread_->devices.size(); ++d) {
     if (std::ranges::find(at_work_, d) != at_work_.end()) continue;

@@ -181,7 +181,19 @@ std::unique_ptr<Hand> Crew::hand_here(const Plan& plan) const {
 double Crew::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 bool Crew::stopped() const { return spread_->stopped && spread_->stopped(); }
 
+// Processes that were started together get ready together.
+void Crew::make_ready() {
+  const auto begun = Clock::now();
+  for (auto& hand : hands_) try {
+      hand->make_ready();
+    } catch (...) {
+      hand = std::make_unique<NoHand>(std::current_exception());
+    }
+  if (shared_) out_.start_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
 Together Crew::work() {
+  make_ready();
   start_ = out_.started = Clock::now();
   serve_all(
       hands_.size(), [this](std::size_t d) { serve(d); },

@@ -34,6 +34,7 @@ class Crew {
   std::optional<Worker::OnLanes> on_lanes(const Plan& plan) const;  // nothing: it does one thing after another
   std::unique_ptr<Hand> hand_here(const Plan& plan) const;
   std::vector<double> work_of_tiles() const;
+  void make_ready();
   double now() const;
   bool stopped() const;
 

@@ -15,6 +15,8 @@ namespace tessera {
 class Hand {
  public:
   virtual ~Hand() = default;
+  // Returns when it can begin: what is done once for all tiles is done.
+  virtual void make_ready() {}
   // Tiles are begun one after another and finished in that order, so many under way at a time at the most. On return
   // from finish() the tile is in the result. It tells what was done when, in seconds since the tile was begun;
   // devices and tiles are the caller's to fill in.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/hand_on_lanes.hpp"
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -60,7 +61,7 @@ void HandOnLanes::load(const Tile& tile) {
   lanes_->synchronize();
 }
 
-// Whoever looks has a stream of its own: the next tile is being computed meanwhile.
+// Whoever looks has the device to itself: its kernels are short, and would wait for each block of the next tile's.
 class HandOnLanes::Part final : public ComputedPart {
  public:
   Part(HandOnLanes& hand, Turn& turn)
@@ -89,8 +90,12 @@ class HandOnLanes::Part final : public ComputedPart {
 void HandOnLanes::show(Turn& turn) {
   turn.computed->wait();
   const double seconds = lanes_->seconds(*turn.computed) - lanes_->seconds(*turn.computing);
-  Part part(*this, turn);
-  look_(turn.tile, part, seconds);
+  {
+    Part part(*this, turn);
+    look_(turn.tile, part, seconds);
+  }
+  Turn& next = turns_[(finished_ + 1) % turns];
+  if (begun_ > finished_ + 1 && std::exchange(next.waits, false)) enqueue_compute(next);
 }
 
 bool HandOnLanes::reached(const std::string& name) {
@@ -135,7 +140,6 @@ void HandOnLanes::bring_in(Turn& turn, const Tile& tile) {
                          });
   if (!fresh) return;  // the tiles before have waited for these copies
   turn.copied = lanes_->mark(Lane::in);
-  lanes_->after(Lane::compute, *turn.copied);
 }
 
 void HandOnLanes::enqueue_compute(Turn& turn) {
@@ -144,6 +148,7 @@ void HandOnLanes::enqueue_compute(Turn& turn) {
   turn.plan = whole.variant->refuses(*whole.choice, there, whole.tuning, whole.device)
                   ? choose_in_place(whole.device, *operation_, there, request_)
                   : whole;
+  if (turn.copied != nullptr) lanes_->after(Lane::compute, *turn.copied);
   turn.computing = lanes_->mark(Lane::compute);
   lanes_->compute([&turn](void* stream) {
     enqueue(turn.plan, turn.step->arguments, stream, {}, turn.step->in_place);
@@ -157,7 +162,8 @@ void HandOnLanes::begin(const Tile& tile) {
   turn.tile = tile;
   lay_out_writes(turn, tile);
   bring_in(turn, tile);
-  enqueue_compute(turn);
+  turn.waits = look_ && begun_ > finished_;
+  if (!turn.waits) enqueue_compute(turn);
   ++begun_;
 }
 

@@ -45,6 +45,7 @@ class HandOnLanes final : public Hand {
     std::optional<ReadyStep> step;
     Plan plan;
     MarkPtr copying, copied, computing, computed, leaving, left;
+    bool waits = false;  // its computing, until the tile before has been looked at
   };
 
   std::vector<dist::Span> compute(const Tile& tile) override;

@@ -95,6 +95,7 @@ struct Together {
   std::vector<Share> shares;             // in the order of the devices
   std::map<std::string, Array> outputs;  // those that `host` had no memory for
   std::chrono::steady_clock::time_point started;  // of the timeline
+  double start_seconds = 0;              // until workers were ready, before
   double seconds = 0;                    // from the first copy to the last
   std::vector<double> times;             // of each, where it was repeated
   std::optional<Overlap> overlap;

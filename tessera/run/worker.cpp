@@ -110,6 +110,12 @@ Worker::Worker(const SharedCall& call, const Division& division, const Plan& pla
   process_.send(setup.dump());
 }
 
+void Worker::make_ready() {
+  constexpr double least = 60;  // what is limited is a part's time
+  const Json answer = Json::parse(process_.receive(std::max(limit_seconds_, least)));
+  if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
+}
+
 void Worker::begin(const Tile& tile) {
   process_.send(tile_json(tile).dump());
   under_way_.push_back({tile, std::chrono::steady_clock::now()});

@@ -53,6 +53,7 @@ class Worker final : public Hand {
   // `watched`: each part is looked at before it leaves the device. Without `lanes` it does one thing after another.
   Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
          double limit_seconds, bool watched, const std::optional<OnLanes>& lanes = {});
+  void make_ready() override;
   void begin(const Tile& tile) override;
   std::vector<dist::Span> finish() override;
   std::size_t most_under_way() const override { return most_; }

@@ -170,33 +170,36 @@ class Service {
 }  // namespace
 
 void serve_worker(int channel) {
+  const auto send = [channel](const Json& answer) {
+    return dist::send_message(channel, answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+  };
   std::string message;
   std::optional<Service> service;
-  std::string failure;
   if (!dist::receive_message(channel, message)) return;
   try {
     service.emplace(Json::parse(message));
   } catch (const std::exception& error) {
-    failure = error.what();
+    (void)send({{"error", error.what()}});
+    return;
   }
+  if (!send({{"ready", true}})) return;
   // The caller sends the next tile when it has the answer to one: it is waited for, so that it arrives behind computing.
   constexpr double soon = 1e-3;
   for (;;) {
     Json answer;
     try {
-      if (service && !service->idle() && !(service->has_room() && dist::message_waits(channel, soon))) {
+      if (!service->idle() && !(service->has_room() && dist::message_waits(channel, soon))) {
         answer = service->finish();
       } else {
         if (!dist::receive_message(channel, message)) return;
-        if (!service) throw Error(failure);
         service->begin(Json::parse(message));
         continue;
       }
     } catch (const std::exception& error) {
-      if (service) service->give_up();
+      service->give_up();
       answer = {{"error", error.what()}};
     }
-    if (!dist::send_message(channel, answer.dump(-1, ' ', false, Json::error_handler_t::replace))) return;
+    if (!send(answer)) return;
   }
 }
 
