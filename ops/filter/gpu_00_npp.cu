@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU yardstick: NPP's Laplacian of 3 × 3 and its Gaussians up to 15 × 15, of u8 and f32, one or three
-// channels.
+// GPU yardstick: NPP's Laplacian of 3 × 3 and its Gaussians, of u8 and f32, one or three channels.
 //
-// NPP states no formula for either, and its functions know the replicated border alone: only times are
-// compared.
+// Up to 15 × 15 a Gaussian is one of NPP's own. Beyond that NPP takes the caller's weights of a
+// separable one. NPP states no formula, and its functions know the replicated border alone: only times are compared.
 #include "filter.hpp"
 #include "npp.cuh"
+#include "npp_gaussian.cuh"
 #include "tessera/cuda/check.hpp"
 #include "tessera/rung.hpp"
 
@@ -37,27 +37,36 @@ int mask_of(const Arguments& arguments) {
 }
 
 npp::Filter* function_of(const Arguments& arguments) {
-  const std::string kind = is_gaussian(arguments) ? "Gauss" : "Laplace";
-  const std::string type = arguments.element() == Element::u8 ? "8u" : "32f";
-  return npp::filters().function<npp::Filter>("nppiFilter" + kind + "Border_" + type + "_C" +
-                                              std::to_string(arguments.dim("channels")) + "R_Ctx");
+  return npp::function_of<npp::Filter>(arguments, is_gaussian(arguments) ? "GaussBorder" : "LaplaceBorder");
+}
+
+bool brings_weights(const Arguments& arguments) {
+  constexpr int most_own_taps = 15;
+  return is_gaussian(arguments) && arguments.integer("size") > most_own_taps;
 }
 
 template <class T>
 void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
   const npp::StreamContext context = npp::context_of(run);
-  npp::Filter* const function = function_of(arguments);
-  const int from_pitch = static_cast<int>(p.image.stride[1] * static_cast<std::int64_t>(sizeof(T))),
-            to_pitch = static_cast<int>(p.filtered.stride[1] * static_cast<std::int64_t>(sizeof(T)));
+  if (brings_weights(arguments)) {
+    npp::put_weights<<<1, most_taps, 0, context.stream>>>(npp::weights_of(p.taps), static_cast<float*>(run.workspace));
+    cuda::check(cudaGetLastError());
+  }
+  const auto pitch = [](std::int64_t samples) { return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T))); };
+  const int from_pitch = pitch(p.image.stride[1]), to_pitch = pitch(p.filtered.stride[1]);
+  const npp::Size whole = {p.width(), p.height()}, region = {p.cols(), p.rows()};
+  const npp::Point start = {p.roi_x, p.roi_y};
   for (std::int64_t n = 0; n < p.images(); ++n) {
     const T* const from =
         p.image.data + n * p.image.stride[0] + p.roi_y * p.image.stride[1] + p.roi_x * p.channels();
     T* const to = reinterpret_cast<T*>(p.filtered.data) + n * p.filtered.stride[0];
-    const npp::Size whole = {p.width(), p.height()}, region = {p.cols(), p.rows()};
-    const npp::Point start = {p.roi_x, p.roi_y};
-    const int status = function(from, from_pitch, whole, start, to, to_pitch, region, mask_of(arguments),
-                                npp::border_replicate, context);
+    const int status =
+        brings_weights(arguments)
+            ? npp::by_weights(arguments)(from, from_pitch, whole, start, to, to_pitch, region, p.taps.cols,
+                                         static_cast<const float*>(run.workspace), npp::border_replicate, context)
+            : function_of(arguments)(from, from_pitch, whole, start, to, to_pitch, region, mask_of(arguments),
+                                     npp::border_replicate, context);
     if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
   }
 }
@@ -65,13 +74,14 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (!is_gaussian(arguments) && !arguments.text("kernel").starts_with("laplacian"))
     return "is for Laplacians and Gaussians";
-  if (mask_of(arguments) == 0) return "has Gaussians of 3 to 15 taps, odd";
+  if (mask_of(arguments) == 0 && !brings_weights(arguments)) return "has Gaussians of 3 taps and more";
   const bool packed = arguments.element() == Element::u8 ? Problem<std::uint8_t>::of(arguments).packed()
                                                          : Problem<float>::of(arguments).packed();
   if (!packed) return "is for pixels side by side";
   if (setting_of(arguments)->to != arguments.element()) return "is for results of the picture's type";
   if (arguments.dim("channels") != 1 && arguments.dim("channels") != 3) return "is for 1 or 3 channels";
-  if (function_of(arguments) == nullptr) return "this NPP lacks the function";
+  const bool there = brings_weights(arguments) ? npp::by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
+  if (!there) return "this NPP lacks the function";
   return std::nullopt;
 }
 
@@ -80,6 +90,9 @@ Variant variant() {
   choice.run[Element::u8] = run_npp<std::uint8_t>;
   choice.run[Element::f32] = run_npp<float>;
   choice.refuses = refuses;
+  choice.workspace_bytes = [](const Arguments& arguments, const Tuning&) {
+    return brings_weights(arguments) ? sizeof(float) * most_taps : 0;
+  };
   Variant out;
   out.idea = "NPP's Laplacian and Gaussians, with the border replicated";
   out.where = Where::cuda;
