@@ -40,6 +40,11 @@ inline double results_of(const TensorArgs& args) {
   return std::max(1.0, static_cast<double>(size_of(args.out_element)) / 2) * (has_boxes(args) ? 1 : 2);
 }
 
+// Whether the engine finds 128 bytes of a line within one of the cache's.
+inline int cache_lines(const Readable& x, int bytes) {
+  return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1 : 2;
+}
+
 // Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the engine could read it still can.
 inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, std::int64_t count) {
   Readable out = whole;
@@ -74,9 +79,10 @@ void run_parts(const TensorJob& job, TileShapes shapes, bool turns, Run& run, co
   const cuda::OnDevice on_device(run.device->index);
   const auto [a, b] = read_factors(job, turns, run);
   const unsigned tiles = a.turned || b.turned ? turning_tiles : all_tiles;
+  const CacheLines lines{cache_lines(a, job.a.bytes), cache_lines(b, job.b.bytes)};
   const auto plan = [&](std::int64_t rows, std::int64_t cols, bool is_large) {
     return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, run.device->processors, tiles, is_large ? job.wish : TileWish{},
-                      results_of(args_of(job.args, 0, 0, rows, cols)));
+                      results_of(args_of(job.args, 0, 0, rows, cols)), lines);
   };
   const PlannedParts parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
   bool has_split = false;

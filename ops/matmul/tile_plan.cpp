@@ -9,6 +9,8 @@ constexpr double meeting_us = 5, split_us = 0.7;  // parts that wait for each ot
 constexpr double joined_us = 1.2, again_us = 4;    // the same of a cluster's blocks, for 128 × 128 sums each; blocks that come later
 // Bytes of operands that reach all multiprocessors in a microsecond: for one block each, or for all who need them.
 constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
+// Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for twice.
+constexpr double asked_for = 11.6e6;
 constexpr std::int64_t least_stages = 8, least_joined = 4;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
@@ -26,19 +28,22 @@ double longest(std::int64_t tiles, double tile_us, std::int64_t units, double un
 }
 
 // What a stage takes where so many blocks are at work: they share the ways from the L2.
-double stage_us(const TileShape& shape, std::int64_t blocks, int processors) {
+double stage_us(const TileShape& shape, std::int64_t blocks, int processors, CacheLines lines) {
   const int cluster = shape.cluster_rows * shape.cluster_cols;
-  const double bytes = 128.0 * (shape.rows + shape.cols) * static_cast<double>(std::min<std::int64_t>(blocks, processors));
-  return std::max(shape.stage_us, bytes / (cluster > 1 ? arriving_for_all : arriving));
+  const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors));
+  const double us = std::max(shape.stage_us, each * (shape.rows + shape.cols) / (cluster > 1 ? arriving_for_all : arriving));
+  if (lines.of_a == 1 && lines.of_b == 1) return us;
+  const int asked = shape.rows / shape.cluster_cols * lines.of_a + shape.cols / shape.cluster_rows * lines.of_b;
+  return std::max(us, each * asked / asked_for);
 }
 
 // The same with columns that fill no tile in strips; as it was where there are none, or too many.
-TilePlan in_strips(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t clusters) {
+TilePlan in_strips(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t clusters, CacheLines lines) {
   constexpr std::int64_t most_strips = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols, strips = parts(n % wide, StripOrder::cols);
   if (shape.strip_us == 0 || n < wide || strips == 0 || strips > most_strips || whole.order.splits > 1 || whole.together > 1) return whole;
   const int cluster = shape.cluster_rows * shape.cluster_cols;
-  const double tile_us = whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster) + shape.tile_us, piece_us = whole.depth * shape.strip_us + shape.tile_us;
+  const double tile_us = whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster, lines) + shape.tile_us, piece_us = whole.depth * shape.strip_us + shape.tile_us;
   TilePlan best = whole;
   for (std::int32_t tall = 1; tall <= 8; ++tall) {
     TilePlan out = whole;
@@ -52,7 +57,7 @@ TilePlan in_strips(const TilePlan& whole, const TileShape& shape, std::int64_t m
   return best;
 }
 
-TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors) {
+TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages, std::int64_t splits, int processors, CacheLines lines) {
   TilePlan out;
   out.depth = static_cast<std::int32_t>(stages);
   out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
@@ -69,7 +74,7 @@ TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::in
   const int placed = cluster > 2 ? processors * 9 / 10 : processors;
   const std::int64_t rounds = parts(out.units, std::max(1, placed / cluster));
   const double joining = joined_us * out.together * (shape.rows * shape.cols / 16384.0) + again_us * static_cast<double>(rounds - 1);
-  out.microseconds = static_cast<double>(rounds) * (out.split_depth * stage_us(shape, out.blocks, processors) + shape.tile_us) +
+  out.microseconds = static_cast<double>(rounds) * (out.split_depth * stage_us(shape, out.blocks, processors, lines) + shape.tile_us) +
                      shape.last_us +
                      (out.order.splits > 1 ? meeting_us + split_us * out.order.splits : 0) +
                      (out.together > 1 ? joining : 0);
@@ -84,7 +89,7 @@ bool has_room(const TileShape& shape, const TilePlan& plan) {
 }  // namespace
 
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
-                    const TileWish& wish, double results) {
+                    const TileWish& wish, double results, CacheLines lines) {
   const std::int64_t stages = parts(k, stage);
   TilePlan best;
   bool found = false;
@@ -102,13 +107,13 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
         here.tile_us -= shape.waiting_us;
         here.last_us += shape.waiting_us;
       }
-      TilePlan plan = planned(here, m, n, stages, splits, processors);
+      TilePlan plan = planned(here, m, n, stages, splits, processors, lines);
       if (!has_room(shape, plan)) {
         if (wish.splits == 0) continue;
-        plan = planned(shape, m, n, stages, 1, processors);
+        plan = planned(shape, m, n, stages, 1, processors, lines);
       }
       if (wish.strips != 1) {
-        const TilePlan narrow = in_strips(plan, shape, m, n, std::max(1, processors / (shape.cluster_rows * shape.cluster_cols)));
+        const TilePlan narrow = in_strips(plan, shape, m, n, std::max(1, processors / (shape.cluster_rows * shape.cluster_cols)), lines);
         if (wish.strips == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
       }
       if (found && plan.microseconds >= best.microseconds) continue;
@@ -118,7 +123,7 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     }
   }
   // A wish for a tile that these operands do not allow is not heard.
-  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group, .strips = wish.strips}, results);
+  if (!found) return plan_tiles(shapes, m, n, k, stage, processors, tiles, {.tile = 0, .splits = wish.splits, .group = wish.group, .strips = wish.strips}, results, lines);
   if (wish.group != 0) best.order.group = wish.group;
   return best;
 }

@@ -62,9 +62,15 @@ struct TileWish {
   int strips = 0;  // 1: none; 2: where they can be
 };
 
+// How many lines of the cache, of 128 bytes, the copy engine asks for where a stage takes 128 bytes of a line of A, or B: two where
+// those do not begin at multiples of 128.
+struct CacheLines {
+  int of_a = 1, of_b = 1;
+};
+
 // m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at least. `results`: how
 // much longer than 16-bit ones in boxes they take.
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage, int processors, unsigned tiles,
-                    const TileWish& wish = {}, double results = 1);
+                    const TileWish& wish = {}, double results = 1, CacheLines lines = {});
 
 }  // namespace tessera::matmul

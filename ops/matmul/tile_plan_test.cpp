@@ -124,6 +124,27 @@ TEST(TilePlan, KnownShapes) {
   EXPECT_NEAR(odd.microseconds, 4 * (64 * tile_shapes[0].stage_us + tile_shapes[0].tile_us), 1e-9);
 }
 
+// Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of what they need, win.
+TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
+  const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
+    return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b11111, {.tile = tile}, 1, lines);
+  };
+  const CacheLines two{.of_a = 2, .of_b = 2};
+  EXPECT_EQ(plan(3072, {}).tile, 4);  // 128 × 128 in turn
+  EXPECT_EQ(plan(3080, two).tile, 0);  // 128 × 256
+  EXPECT_EQ(plan(1512, {}).tile, 1);
+  EXPECT_EQ(plan(1512, two).tile, 0);
+  // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 stages of 512 lines each: what all can ask for in a microsecond.
+  const double stage = 132.0 * 2 * 256 * 128 / 11.6e6;
+  EXPECT_NEAR(plan_tiles(tile_shapes, 4096, 4096, 4104, 64, 132, 0b00010, {}, 1, two).microseconds, 8 * (65 * stage + tile_shapes[1].tile_us) + tile_shapes[1].last_us, 1e-6);
+  std::mt19937 random(6);
+  for (int i = 0; i < 300; ++i) {
+    const auto side = static_cast<std::int64_t>(random() % 6000 + 1);
+    const double one = plan(side, {}).microseconds, of_a = plan(side, {.of_a = 2}).microseconds, both = plan(side, two).microseconds;
+    ASSERT_TRUE(one <= of_a && of_a <= both && both <= 2.2 * one) << side;
+  }
+}
+
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
