@@ -88,8 +88,9 @@ struct MmaTile {
     sync();  // the ring is free for the results
   }
 
-  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
-  // next stage begins with. Copies begin between products, which they take no time from.
+  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the next stage begins
+  // with, of B in registers of its own, since a load waits for the product that still reads what it replaces. Copies begin
+  // between products, which they take no time from.
   __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
                                                  typename Kind::Block (&b)[col_blocks], CopierA& from_a,
                                                  CopierB& from_b, bool inside, Progress& at) const {
@@ -102,14 +103,18 @@ struct MmaTile {
         at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
       }
       const int next = (turn + 1) % turns;
-      typename Kind::Block next_a;
+      const bool next_step = next % row_blocks == 0;
+      typename Kind::Block next_a, next_b[col_blocks];
       load_a(next_a, at.reading, next / row_blocks, next % row_blocks);
+      if (next_step) {
+#pragma unroll
+        for (int j = 0; j < col_blocks; ++j) load_b(next_b[j], at.reading, next / row_blocks, j);
+      }
 #pragma unroll
       for (int j = 0; j < col_blocks; ++j) {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
           Kind::multiply(sums.of(turn % row_blocks, j, half), a, b[j], half);
-        if (next % row_blocks == 0) load_b(b[j], at.reading, next / row_blocks, j);
         // The stage before this one is free since all have left it.
         if (j == 0 && turn == 0 && at.left > ahead) copy_a(from_a, at.writing, inside, at.k_left);
         if (turn == (turns > 2 ? 1 : 0) && j == (turns > 2 ? 0 : col_blocks - 1)) {
@@ -120,6 +125,10 @@ struct MmaTile {
         }
       }
       a = next_a;
+      if (next_step) {
+#pragma unroll
+        for (int j = 0; j < col_blocks; ++j) b[j] = next_b[j];
+      }
     }
   }
 
