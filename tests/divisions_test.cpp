@@ -3,6 +3,7 @@
 // device alone.
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include "tessera/core/division.hpp"
 #include "tessera/run/inputs.hpp"
@@ -246,6 +247,48 @@ TEST(SharedIntegrals, OfFloatsTermsAndAddedAbscissae) {
                             .split = parse_split("1:4")});
         EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << sum << " " << abscissa << " " << at;
       }
+}
+
+// A table of n rising abscissae, with what belongs to them.
+struct Table {
+  Table(Element element, std::int64_t n) : x(element, {n}), y(element, {n}) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double at = static_cast<double>(i) / 1000;
+      const auto place = static_cast<std::size_t>(i) * size_of(element);
+      store_from_double(element, x.as<char>() + place, at);
+      store_from_double(element, y.as<char>() + place, std::sin(at));
+    }
+  }
+  Arguments asked(Arguments::Words words) const {
+    words.insert({"FORMULA", "x*exp(-y)+k"});
+    words.insert({"LIMITS", "k=0.25"});
+    return {find_operation("integrate")->signature, x.element(), {{"X", x.view()}, {"Y", y.view()}}, words};
+  }
+
+  Array x, y;
+};
+
+TEST(SharedIntegrals, OfSamples) {
+  const Operation& integrate = *find_operation("integrate");
+  for (const Element element : {Element::f64, Element::f32})
+    for (const Arguments::Words& words : {Arguments::Words{}, {{"rule", "trapezoid"}, {"scale", "-3"}}}) {
+      const Table table(element, 5003);
+      Arguments alone = table.asked(words), shared = alone;
+      const Outcome one = run(integrate, alone, {.device = "cpu", .cached = false});
+      const Together several = run_together(integrate, shared,
+                                            {.devices = devices_of({"simt:threads=1", "cpu:threads=1"}),
+                                             .request = {.cached = false},
+                                             .split = parse_split("1:4")});
+      for (const Share& share : several.shares) EXPECT_GT(share.tiles, 0U);
+      EXPECT_EQ(std::memcmp(one.outputs.at("integral").as<void>(), several.outputs.at("integral").as<void>(),
+                            size_of(element)),
+                0);
+      EXPECT_EQ(one.values, several.values);
+      EXPECT_EQ(std::get<std::string>(several.values.at("reason")).substr(0, 8), "as asked");
+    }
+  const Table table(Element::f64, 100);
+  Arguments wrong = table.asked({{"rule", "gauss_kronrod"}});
+  EXPECT_THROW((void)run_together(integrate, wrong, {.devices = devices_of({"cpu", "cpu"})}), Error);
 }
 
 TEST(SharedIntegrals, WhatHasNoFixedOrderIsRefused) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integral as several devices compute it: sums of segments of its strips, joined in the one order that
-// each of them alone would have.
+// each of them alone would have; or the heights at samples, of which one makes the integral.
 #include "asked.hpp"
 #include "ops/strip_sums/strip_sums.hpp"
+#include "samples.hpp"
 #include "strips_words.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/core/operation.hpp"
@@ -10,10 +11,11 @@
 namespace tessera::integration {
 namespace {
 
-constexpr const char* partial = "strip_sums";
+constexpr const char *partial = "strip_sums", *of_samples = "sample_heights";
+
+std::string partial_for(const Arguments& whole) { return has_samples(whole) ? of_samples : partial; }
 
 void check(const Arguments& arguments) {
-  if (has_samples(arguments)) throw Error("samples are integrated on one device");
   if (asks_for_rule(arguments))
     throw Error(
         "a rule that decides by what it has seen runs on one device; several share a sum of --strips");
@@ -24,7 +26,16 @@ void check(const Arguments& arguments) {
   if (!arguments.text("most-seconds").empty()) throw Error("--most-seconds is for one device");
 }
 
+Arguments divide_samples(const Arguments& whole) {
+  check_samples(whole);
+  return {find_operation(of_samples)->signature,
+          whole.element(),
+          {{"X", whole.array("X")}, {"Y", whole.array("Y")}},
+          {{"FORMULA", whole.text("FORMULA")}, {"LIMITS", whole.text("LIMITS")}}};
+}
+
 Arguments divide(const Arguments& whole) {
+  if (has_samples(whole)) return divide_samples(whole);
   check(whole);
   Arguments::Words words;
   for (const char* name : {"FORMULA", "LIMITS", "sum", "abscissa", "scale-at"})
@@ -55,7 +66,19 @@ T joined(const Problem<T>& p, const ArrayView& sums) {
   return p.concluded(tree.sum());
 }
 
-void combine(const Arguments& sums, const Arguments& whole) {
+void combine_samples(const Arguments& sampled, const Arguments& whole, Values& values) {
+  const Array heights = packed_copy(sampled.array("heights"));
+  const double scale = whole.real("scale");
+  quadrature::Answer answer =
+      answer_from_heights(whole, {heights.as<double>(), static_cast<std::size_t>(heights.view().count())});
+  void* const to = whole.array("integral").data;
+  if (whole.element() == Element::f32) *static_cast<float*>(to) = rounded_value<float>(answer, scale);
+  else *static_cast<double*>(to) = rounded_value<double>(answer, scale);
+  values = told_of(answer, scale);
+}
+
+void combine(const Arguments& sums, const Arguments& whole, Values& values) {
+  if (has_samples(whole)) return combine_samples(sums, whole, values);
   const auto conclude = [&]<class T>(T) {
     const auto p = Problem<T>::of(whole);
     *p.result = joined(p, sums.array("sums"));
@@ -64,7 +87,8 @@ void combine(const Arguments& sums, const Arguments& whole) {
   else conclude(double());
 }
 
-[[maybe_unused]] const bool enlisted = (enlist_reduction("integrate", {partial, divide, combine}), true);
+[[maybe_unused]] const bool enlisted =
+    (enlist_reduction("integrate", {partial, divide, combine, partial_for}), true);
 
 }  // namespace
 }  // namespace tessera::integration

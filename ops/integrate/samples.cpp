@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals of tables: the formula is taken at every sample, and nothing can be asked for in between.
-#include "asked.hpp"
+#include "samples.hpp"
 #include "option_use.hpp"
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/equidistant.hpp"
@@ -26,22 +26,34 @@ std::vector<double> column(const Arguments& arguments, const std::string& name) 
 
 bool has_samples(const Arguments& arguments) { return arguments.has("X") || arguments.has("Y"); }
 
-quadrature::Answer answer_from_samples(const Arguments& arguments) {
+formula::Program<double> program_of_samples(const std::string& formula, const std::string& limits) {
+  const Limits read = limits.empty() ? Limits{} : read_limits("x=[0,0] " + limits);
+  if (read.ranges.size() > 1) throw Error("samples bring their own limits: the first and the last x");
+  return formula::compile<double>(formula_with(formula, read.fixed), {"x", "y"});
+}
+
+void check_samples(const Arguments& arguments) {
   if (!arguments.has("X") || !arguments.has("Y"))
     throw Error("samples come as two files: --x FILE and --y FILE");
   const std::string& rule = arguments.text("rule");
   if (rule != "auto" && rule != "trapezoid" && rule != "simpson")
     throw Error("samples are integrated by --rule trapezoid or simpson");
   check_options(arguments, Way::samples);
-  const Limits limits =
-      arguments.text("LIMITS").empty() ? Limits{} : read_limits("x=[0,0] " + arguments.text("LIMITS"));
-  if (limits.ranges.size() > 1) throw Error("samples bring their own limits: the first and the last x");
-  const formula::Tree tree = formula_with(arguments.text("FORMULA"), limits.fixed);
-  const auto program = formula::compile<double>(tree, {"x", "y"});
+}
+
+quadrature::Answer answer_from_samples(const Arguments& arguments) {
+  check_samples(arguments);
+  const auto program = program_of_samples(arguments.text("FORMULA"), arguments.text("LIMITS"));
   const std::vector<double> x = column(arguments, "X"), y = column(arguments, "Y");
   std::vector<double> heights(x.size());
   const formula::Input<double> inputs[2] = {{x.data()}, {y.data()}};
   formula::evaluate_many<double>(program, inputs, x.size(), heights.data());
+  return answer_from_heights(arguments, heights);
+}
+
+quadrature::Answer answer_from_heights(const Arguments& arguments, std::span<const double> heights) {
+  const std::string& rule = arguments.text("rule");
+  const std::vector<double> x = column(arguments, "X");
   quadrature::Answer out = quadrature::trapezoid_of(x, heights);
   if (rule == "simpson") out = quadrature::simpson_of(x, heights);
   if (rule == "auto")

@@ -70,7 +70,7 @@ std::int64_t divided_rows(const std::string& operation, const Arguments& argumen
   const Reduction* const reduction = find_reduction(operation);
   if (reduction == nullptr)
     throw Error(operation + " runs on one device: its result is not computed in parts");
-  return divided_rows(reduction->partial, reduction->divide(arguments));
+  return divided_rows(reduction->partial_of(arguments), reduction->divide(arguments));
 }
 
 }  // namespace tessera

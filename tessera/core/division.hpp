@@ -45,7 +45,7 @@ struct Division {
   std::function<bool(Where)> same_bits;
   bool same_everywhere = false;  // … and those that any other variant gives it, on any device
   std::function<double(const Tile&)> flops;
-  double least_flops = 1e6;  // of a tile that is worth dealing out
+  double least_flops = 1e6;                              // of a tile that is worth dealing out
   std::function<std::vector<Slice>(const Tile&)> reads;  // without what an earlier step of the sum left
   std::function<std::vector<Slice>(const Tile&)> writes;
   // The arguments that compute the tile: views into the whole's arrays, nothing is copied. A tile whose depth
@@ -72,8 +72,12 @@ struct Reduction {
   // Its arguments, for those of the whole; its output has no memory yet. Throws Error where the order would
   // tell who computed what.
   std::function<Arguments(const Arguments& whole)> divide;
-  // Writes the whole's outputs, once the partial results are there.
-  std::function<void(const Arguments& partial, const Arguments& whole)> combine;
+  // Writes the whole's outputs, once the partial results are there, and may tell something of them.
+  std::function<void(const Arguments& partial, const Arguments& whole, Values& values)> combine;
+  // Optional: another operation than `partial`, for some arguments.
+  std::function<std::string(const Arguments& whole)> partial_for = {};
+
+  std::string partial_of(const Arguments& whole) const { return partial_for ? partial_for(whole) : partial; }
 };
 
 void enlist_reduction(const std::string& operation, Reduction reduction);

@@ -53,7 +53,7 @@ Together in_partial_results(const Operation& computed, const Reduction& reductio
   Together partials;
   give_memory_to_outputs(partial, partials, spread.in_workers());
   Together out = Attempts(computed, partial, spread).work();
-  if (out.complete) reduction.combine(partial, host);
+  if (out.complete) reduction.combine(partial, host, out.values);
   return out;
 }
 
@@ -126,7 +126,8 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
   std::optional<Attempts> attempts;
   Together out = repeated(spread, [&] {
     if (check) poison_outputs(host);
-    if (reduction != nullptr) return in_partial_results(computed, *reduction, host, spread);
+    if (reduction != nullptr)
+      return in_partial_results(*find_operation(reduction->partial_of(host)), *reduction, host, spread);
     if (!attempts) attempts.emplace(operation, host, spread);
     return attempts->work();
   });
