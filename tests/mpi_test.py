@@ -139,6 +139,32 @@ class Ranks(cli_case.Case):
                         ranks(2, *words, "--activation", "relu"))
         self.fails_once(2, "each rank takes the GPU of its place", ranks(2, "matmul", "s.npy", "r.npy", "--device", "cuda:0"))
 
+    def test_panels_travel_while_others_are_added(self):
+        left, right = self.random.normal(size=(256, 6000)), self.random.normal(size=(6000, 256))
+        np.save("la.npy", left)
+        np.save("lb.npy", right)
+        self.shared(4, "matmul", "la.npy", "lb.npy", "-o", "ld.npy", "--timeline", "trace.json", "--json", "line.json")
+        np.testing.assert_allclose(np.load("ld.npy"), left @ right, rtol=0, atol=1e-10)
+        with open("line.json", encoding="utf-8") as file:
+            told = json.load(file)
+        panels = told["distributed"]["panels"]
+        self.assertGreater(panels, 8)
+        for rank in range(4):
+            spans = {(span["deed"], span["part"]): (span["first"], span["last"])
+                     for span in told["timeline"] if span["device"] == rank}
+            self.assertEqual(len(spans), 2 * panels)
+            for panel in range(1, panels):
+                way, before = spans["copy from a peer", panel], spans["compute", panel - 1]
+                # It sets out before the one before it is added, and has come before it is added itself.
+                self.assertLessEqual(way[0], before[0])
+                self.assertLessEqual(way[1], spans["compute", panel][0])
+        with open("trace.json", encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual(sum(event["ph"] == "X" for event in events), 4 * 2 * panels)
+        self.passes("report", "line.json", "-o", "line.html")
+        with open("line.html", encoding="utf-8") as file:
+            self.assertIn("rank 3: cpu", file.read())
+
     def several(self, count, *words, **environment):
         return self.shared(count, "matmul", *words, "-o", "several.npy", "--check", "--json", "several.json", **environment).stdout
 
@@ -216,7 +242,7 @@ class Ranks(cli_case.Case):
         self.fails_once(2, "tessera list runs in one process", ranks(2, "list"))
         self.fails_once(2, "runs in one process", ranks(2, "integrate", "x", "0", "1"))
         self.fails_once(2, "compute this as simd does", ranks(2, "matmul", "a64.npy", "b64.npy", "--variant", "naive"))
-        for flag, value in (("--timeline", "t.json"), ("--checkpoint", "parts"), ("--repeat", "3")):
+        for flag, value in (("--checkpoint", "parts"), ("--repeat", "3")):
             self.fails_once(2, flag + " is for one process", ranks(2, "matmul", "a64.npy", "b64.npy", flag, value))
         self.fails_once(2, "2 shares for 1 device", ranks(2, "matmul", "a64.npy", "b64.npy", "--split", "1:2"))
         self.fails_once(2, "not to standard output", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "-"))

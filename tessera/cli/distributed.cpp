@@ -89,6 +89,44 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
   return out;
 }
 
+// A rank stands where a device does otherwise.
+std::string label_of(const RankReport& rank, std::size_t number) {
+  return fmt::format("rank {}: {}", number, rank.device);
+}
+
+// As of a call on several devices, for the same drawing.
+void add_timeline(ordered_json& out, const DistributedOutcome& outcome) {
+  double all = 0;
+  for (const RankReport& r : outcome.ranks) all += static_cast<double>(r.rows.size() * r.cols.size());
+  auto& parts = out["parts"] = ordered_json::array();
+  auto& timeline = out["timeline"] = ordered_json::array();
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const RankReport& r = outcome.ranks[rank];
+    const auto block = static_cast<double>(r.rows.size() * r.cols.size());
+    parts.push_back({{"device", {{"label", label_of(r, rank)}}},
+                     {"parts", outcome.grid.has(static_cast<int>(rank)) ? outcome.panels : 0},
+                     {"share", all > 0 ? block / all : 0}});
+    for (const dist::Span& span : r.spans)
+      timeline.push_back({{"device", rank},
+                          {"deed", dist::name_of(span.deed)},
+                          {"part", span.tile},
+                          {"first", span.first},
+                          {"last", span.last}});
+  }
+}
+
+void write_timeline_of_ranks(const std::string& path, const DistributedOutcome& outcome) {
+  if (path.empty()) return;
+  dist::Timeline all;
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
+    const RankReport& r = outcome.ranks[rank];
+    names.push_back(label_of(r, rank));
+    all.spans.insert(all.spans.end(), r.spans.begin(), r.spans.end());
+  }
+  write_text(path, dist::chrome_trace(all, names));
+}
+
 // That of one process, with the ranks beside it.
 ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                      const DistributedOutcome& outcome) {
@@ -105,14 +143,14 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
                         {"join_seconds", outcome.join_seconds},
                         {"predicted_bytes", outcome.predicted_bytes},
                         {"ranks", json_of_ranks(outcome)}};
+  add_timeline(out, outcome);
   return out;
 }
 
 }  // namespace
 
 void demand_of_ranks(const DistributedWords& words, const TogetherOptions& together) {
-  const std::pair<const char*, const std::string*> alone[] = {{"--timeline", &together.timeline},
-                                                              {"--checkpoint", &together.checkpoint},
+  const std::pair<const char*, const std::string*> alone[] = {{"--checkpoint", &together.checkpoint},
                                                               {"--repeat", &together.repeat}};
   for (const auto& [flag, value] : alone)
     if (!value->empty()) throw Error(std::string(flag) + " is for one process, not for ranks");
@@ -132,6 +170,7 @@ int operate_on_ranks(const Operation& operation, const Arguments& arguments, con
   if (Ranks::here().speaks()) {
     std::FILE* const to = words.json == "-" ? stderr : stdout;
     print(to, operation, arguments, words, outcome);
+    write_timeline_of_ranks(words.timeline, outcome);
     write_json(words.json, json_of(command, operation, arguments, outcome));
   }
   return outcome.passed ? exit_code::passed : exit_code::wrong;

@@ -16,6 +16,7 @@ struct DistributedWords {
   std::string json, study;
   bool check = false;
   std::optional<Spread> spread = {};  // several devices
+  std::string timeline = {};          // a file
 };
 
 // Throws where what is asked for is no business of ranks.

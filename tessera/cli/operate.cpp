@@ -219,7 +219,10 @@ using Places = std::map<std::string, std::string>;
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
   DistributedWords out{request, outputs, options.json, options.study, options.check};
-  if (is_shared(options))
+  out.timeline = options.together.timeline;
+  TogetherOptions together = options.together;
+  together.timeline.clear();
+  if (names_several(options.device) || together.any())
     out.spread = spread_of(options.together, computing_devices(options.device), request);
   return out;
 }

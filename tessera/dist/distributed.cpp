@@ -10,7 +10,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+double since(Clock::time_point start) { return between(start, Clock::now()); }
 
 // A panel of both inputs on its way. It is moved on by whoever asks, for most implementations of MPI do
 // nothing between calls: while this rank computes, a thread asks.
@@ -34,6 +37,8 @@ class Arrival {
   }
 
   double seconds() const { return seconds_; }
+  Clock::time_point start() const { return start_; }
+  bool travels() const { return !pending_.empty(); }
   double received_bytes() const { return received_bytes_; }
 
  private:
@@ -106,6 +111,7 @@ class Warnings {
 PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, Operand& left, Operand& right,
                       PanelSum& sum, const std::function<void(std::exception_ptr)>& failed) {
   PanelTimes times;
+  const auto beginning = Clock::now();
   Warnings warnings(grid);
   bool fails = false, stop = false;
   const auto attempt = [&](const auto& work) {
@@ -127,11 +133,16 @@ PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, 
     times.wait_seconds += since(start);
     times.transfer_seconds += arrival->seconds();
     times.received_bytes += arrival->received_bytes();
+    const auto panel = static_cast<std::size_t>(index);
+    if (const double first = between(beginning, arrival->start()); arrival->travels())
+      times.spans.push_back({0, Deed::copy_peer, panel, first, first + arrival->seconds()});
     arrival.reset();
     if (index + 1 < count && !stop) arrival = std::make_unique<Arrival>(row, col, left, right, index + 1);
     if (!stop) {
       const Mover mover(arrival.get(), grid.any_thread());
+      const double first = since(beginning);
       attempt([&] { sum.add(left.panel(index), right.panel(index).transposed()); });
+      times.spans.push_back({0, Deed::compute, panel, first, since(beginning)});
     }
     warnings.tell(index, fails);
     if (stop || index + 1 == count) {

@@ -8,6 +8,7 @@
 #include "tessera/core/contraction.hpp"
 #include "tessera/dist/communicator.hpp"
 #include "tessera/dist/grid.hpp"
+#include "tessera/dist/timeline.hpp"
 
 namespace tessera::dist {
 
@@ -49,6 +50,8 @@ struct PanelTimes {
   double transfer_seconds = 0;  // from a panel's start until it was seen to be there, computing or not
   double wait_seconds = 0;      // when there was nothing to compute
   double received_bytes = 0;
+  std::vector<Span> spans =
+      {};  // each panel's way here (copy_peer) and its adding, since the first one's start
 };
 
 // Adds all panels in their order. `row`, `col`: the ranks of this one's row and column of the grid, which

@@ -112,8 +112,8 @@ class Rank {
   DistributedOutcome run() {
     dist::agree(ranks_, [&] {
       outcome_.plan = settle(operation_, contraction_, whole_, request_.request, request_.spread);
-      outcome_.depth =
-          request_.spread ? spread_depth(contraction_, whole_, *request_.spread) : contraction_.depth(whole_, where());
+      outcome_.depth = request_.spread ? spread_depth(contraction_, whole_, *request_.spread)
+                                       : contraction_.depth(whole_, where());
     });
     demand_same(ranks_, fingerprint_of(whole_, outcome_.depth, where(), request_));
     const dist::HostPlace here = ranks_.on_host();
@@ -231,7 +231,7 @@ class Rank {
   void add() {
     std::exception_ptr failure;
     if (!idle()) {
-      const dist::PanelTimes times =
+      dist::PanelTimes times =
           dist::add_panels(*grid_, panels_along(true), panels_along(false), *left_, *right_, *sum_,
                            [&](const std::exception_ptr& e) { failure = e; });
       if (variant_ != nullptr) outcome_.plan = variant_->plan();
@@ -243,6 +243,7 @@ class Rank {
       report_.transfer_seconds = times.transfer_seconds;
       report_.wait_seconds = times.wait_seconds;
       report_.received_bytes = times.received_bytes;
+      report_.spans = std::move(times.spans);
     }
     dist::agree(ranks_, [&] {
       if (failure) std::rethrow_exception(failure);

@@ -21,7 +21,8 @@ struct RankReport {
   double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, check_seconds = 0,
          write_seconds = 0;
   double received_bytes = 0;
-  std::string notes = {};  // lines: of devices that were given up
+  std::vector<dist::Span> spans = {};  // of panels, each rank since its own beginning; the device is not told
+  std::string notes = {};              // lines: of devices that were given up
 };
 
 struct DistributedOutcome {

@@ -19,7 +19,7 @@ struct Numbers {
   double largest_ratio, norm;
   std::int64_t wrong;
   std::size_t shown;
-  std::size_t host_size, device_size, notes_size;
+  std::size_t host_size, device_size, notes_size, spans;
 };
 
 struct Wrong {
@@ -27,7 +27,8 @@ struct Wrong {
   double got, expected, bound;
   std::uint8_t beyond;
 };
-static_assert(std::is_trivially_copyable_v<Numbers> && std::is_trivially_copyable_v<Wrong>);
+static_assert(std::is_trivially_copyable_v<Numbers> && std::is_trivially_copyable_v<dist::Span> &&
+              std::is_trivially_copyable_v<Wrong>);
 
 template <class T>
 void put(std::string& to, const T& value) {
@@ -65,6 +66,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   numbers.host_size = r.host.size();
   numbers.device_size = r.device.size();
   numbers.notes_size = r.notes.size();
+  numbers.spans = r.spans.size();
   if (verdict) {
     numbers.checked = true;
     numbers.passed = verdict->passed;
@@ -77,6 +79,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   std::string out;
   put(out, numbers);
   out += r.host + r.device + r.notes;
+  for (const dist::Span& span : r.spans) put(out, span);
   if (!verdict) return out;
   for (const Mismatch& m : verdict->first)
     put(out,
@@ -94,6 +97,10 @@ void add_report(const std::string& bytes, DistributedOutcome& outcome) {
                     n.threads};
   report.notes = bytes.substr(at + n.host_size + n.device_size, n.notes_size);
   at += n.host_size + n.device_size + n.notes_size;
+  for (std::size_t i = 0; i < n.spans; ++i) {
+    report.spans.push_back(take<dist::Span>(bytes, at));
+    report.spans.back().device = outcome.ranks.size();
+  }
   double* const to[] = {&report.read_seconds, &report.compute_seconds, &report.transfer_seconds,
                         &report.wait_seconds, &report.check_seconds,   &report.write_seconds};
   for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = n.seconds[i];
