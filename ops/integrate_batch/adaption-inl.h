@@ -22,6 +22,7 @@ struct Demand {
   double relative, absolute;
   int most;       // evaluations
   bool measured;  // behind the breaks, ends() tells how narrow and how wide things may be
+  bool doubted;   // cells were found to overlook something: none claims anything
 
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
@@ -101,7 +102,7 @@ struct Adaption {
     const double largest = 0x1p1023, infinite = 2 * largest;
     if (why == non_finite) return {infinite - infinite, infinite, spent, why};
     // Parts were never seen, or grow without a bound that anybody knows.
-    if (why == singular || (starting && why != converged)) return {sign * value.high, infinite, spent, why};
+    if (why == singular || (starting && why != converged) || (why == doubtful && demand.doubted)) return {sign * value.high, infinite, spent, why};
     return {sign * value.high, larger(error.high, 0) + last_bit * noise.high, spent, why};
   }
 
@@ -270,7 +271,7 @@ struct Adaption {
   BATCH_FN bool decide() {
     list.settle();
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);
-    if (is_met() && seams_hold()) return stop(noise.high == 0 ? doubtful : converged);
+    if (is_met() && seams_hold()) return stop(noise.high == 0 || demand.doubted ? doubtful : converged);
     // What is left is rounding, which cells cannot mend.
     if (error.high <= 0.01 * demand.of(value.high) && !is_met()) return stop(roundoff);
     if (rough >= 10) return stop(roundoff);

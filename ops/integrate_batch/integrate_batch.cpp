@@ -19,7 +19,8 @@ Signature signature() {
             reasons = output(
                 "reasons", {"n"},
                 "why each ended: 0 converged, 1 cap on evaluations, 4 roundoff, 5 singularity suspected, "
-                "6 non-finite value, 9 doubtful: nothing but zeros was seen");
+                "6 non-finite value, 9 doubtful: nothing but zeros was seen, or another rule contradicts "
+                "some of the batch");
   evaluations.element = reasons.element = Element::i32;
   out.parameters = {
       word("FORMULA", "the integrand, of the variable and of parameters, such as \"cos(k*x)*exp(-x)\""),
@@ -72,7 +73,7 @@ std::string words_of(int why) {
     case Reason::non_finite:
       return "non-finite value";
     case Reason::doubtful:
-      return "doubtful: nothing but zeros was seen";
+      return "doubtful: nothing but zeros was seen, or another rule contradicts some of the batch";
     default:
       return fmt::format("reason {}", why);
   }

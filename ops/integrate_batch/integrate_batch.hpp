@@ -24,6 +24,14 @@ struct Formula {
   }
 };
 
+// That an integral may come to have: stretches begin with two each, or with more where something narrow may
+// be; a split brings one more.
+inline int most_cells(const Setting& setting) {
+  const int pairs = setting.most / pair_cost, stretches = static_cast<int>(setting.ends.size()),
+            deeper = setting.measured ? deepest * stretches : 0;
+  return pairs + stretches + std::min(pairs, deeper);
+}
+
 template <class T>
 struct Problem {
   using Elements = Types<double>;
@@ -49,7 +57,7 @@ struct Problem {
     out.work.count = arguments.array("integrals").extents[0];
     out.work.parameters = static_cast<int>(setting.parameters.size());
     out.work.breaks = static_cast<int>(setting.ends.size()) - 2;
-    out.work.demand = {setting.relative, setting.absolute, setting.most, setting.measured};
+    out.work.demand = {setting.relative, setting.absolute, setting.most, setting.measured, setting.doubted};
     out.work.nodes = kronrod_nodes();
     out.work.values = static_cast<double*>(arguments.array("integrals").data);
     out.work.errors = static_cast<double*>(arguments.array("errors").data);
@@ -57,11 +65,7 @@ struct Problem {
     out.work.whys = static_cast<int*>(arguments.array("reasons").data);
     if (arguments.has("T")) out.work.relative = static_cast<const double*>(arguments.array("T").data);
     out.set_columns(arguments, setting);
-    // Stretches begin with two cells each, or with more where something narrow may be; a split brings one
-    // more.
-    const int pairs = setting.most / pair_cost,
-              deeper = setting.measured ? deepest * (out.work.breaks + 2) : 0;
-    out.cells = pairs + out.work.breaks + 2 + std::min(pairs, deeper);
+    out.cells = most_cells(setting);
     return out;
   }
 

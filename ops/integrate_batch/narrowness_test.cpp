@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numbers>
+#include <tuple>
 #include "batch_testing.hpp"
 
 namespace tessera::integrate_batch {
@@ -104,6 +105,28 @@ TEST(Batch, EqualLimitsNeedAHeight) {
   EXPECT_EQ(whys("sqrt(k-1)*x", "1 1"), (std::vector<int>{non_finite, non_finite, converged}));
   EXPECT_EQ(whys("exp(-x)*k", "inf inf"), (std::vector<int>(3, converged)));
   EXPECT_EQ(whys("x+k", "inf inf"), (std::vector<int>(3, non_finite)));
+}
+
+// Where parts that are not linear are 0 no cut lies: what the rule for one integral finds there, and the
+// cells do not, is claimed of none.
+TEST(Batch, WhatAnotherRuleContradictsIsNotClaimed) {
+  const auto root = [](double a) { return 1 / (2 * std::sqrt(a)); };
+  for (const auto& [formula, area, relative] :
+       {std::tuple{"1+exp(-1e12*(x*x-a)^2)", std::sqrt(std::numbers::pi) * 1e-6, 1e-9},
+        std::tuple{"1+(abs(x*x-a)<1e-4)", 2e-4, 1e-9}, std::tuple{"1+5*(abs(x*x-a)<0.005)", 0.05, 1e-4}}) {
+    const Batch batch = ran(arguments_of(formula, "0 1", "a=0.2:0.8", 50, {{"relative", number(relative)}}));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const double a = 0.2 + 0.6 * static_cast<double>(i) / 49;
+      const std::string what = fmt::format("{} a = {}", formula, a);
+      EXPECT_NE(batch.why[i], converged) << what;
+      // The area is told to its leading term.
+      EXPECT_TRUE(std::fabs(batch.value[i] - 1 - area * root(a)) <= batch.error[i] + 1e-3 * area) << what;
+    }
+  }
+  for (const char* formula : {"exp(-a*x)*cos(x)", "1+exp(-1e12*(x-a)^2)", "abs(x-a)"}) {
+    const Batch batch = ran(arguments_of(formula, "0 1", "a=0.2:0.8", 50, {{"relative", "1e-9"}}));
+    for (std::size_t i = 0; i < batch.size(); ++i) EXPECT_EQ(batch.why[i], converged) << formula;
+  }
 }
 
 }  // namespace

@@ -225,6 +225,7 @@ Setting read(const Arguments& arguments) {
   out.absolute = positive(arguments, "absolute", out.absolute);
   out.most = static_cast<int>(arguments.integer("most-evaluations"));
   set_place(arguments, out);
+  out.doubted = contradicted(out);
   return out;
 }
 

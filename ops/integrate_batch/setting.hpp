@@ -26,6 +26,7 @@ struct Setting {
   bool measured = false;               // behind the ends `end` has how narrow the formula may be
   double relative = 1e-10, absolute = 0;
   int most = 20'000;
+  bool doubted = false;            // some of these were held against another rule, and claimed what is not so
   std::int64_t first = 0, of = 0;  // a batch of so many begins so far before these; 0: these are all
 
   std::vector<std::string> names() const;  // of the parameters
@@ -37,6 +38,10 @@ const Setting& setting_of(const Arguments& arguments);
 // Where parts of a formula that are linear in the variable are 0, and where linear sides of a comparison, of
 // min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
 std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
+
+// Whether one of a few integrals, spread over the parameters' ranges, claims another value than the rule for
+// a single one finds, which looks for needles. Parameters from an array are not looked at.
+bool contradicted(const Setting& setting);
 
 // How narrow the narrowest may be that functions make of parts that change, and over what the slowest
 // changes: two formulas of the parameters. Empty: the text names nothing narrow.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells of a batch begin without a look at the formula: what no first point meets is claimed away. A few of
+// the integrals are computed once more by the rule for a single one, which looks.
+#include <cmath>
+#include <fmt/format.h>
+#include <vector>
+#include "integrate_batch.hpp"
+#include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/deadline.hpp"
+#include "ops/integrate/rules/formula_integrand.hpp"
+
+namespace tessera::integrate_batch {
+namespace {
+
+using quadrature::Answer;
+
+// One integral of the batch.
+struct Sample {
+  Formula f, ends;
+  formula::Tree formula;  // of the variable alone
+};
+
+Sample sample_of(const Setting& setting, const std::vector<Column>& columns, int index, int count) {
+  Sample out{{&setting.integrand, {}}, {&setting.end, {}}, setting.formula};
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const double value = parameter_of(columns[k], index, count);
+    out.f.inputs[1 + k] = out.ends.inputs[1 + k] = value;
+    out.formula = formula::substitute(out.formula, setting.parameters[k].name,
+                                      formula::parse(fmt::format("({:.17g})", value)));
+  }
+  return out;
+}
+
+Ended by_batch(const Setting& setting, Sample& sample, std::vector<double>& memory, int cells) {
+  OwnCells list = OwnCells::of(memory.data(), cells, 1, 0);
+  const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false};
+  return integrate_alone(list, kronrod_nodes(), demand, sample.f, sample.ends,
+                         static_cast<int>(setting.ends.size()) - 2);
+}
+
+Answer by_rule(const Setting& setting, Sample& sample) {
+  constexpr double finest = 1e-12;
+  const quadrature::Range range{sample.ends(0), sample.ends(1)};
+  quadrature::Range upwards = range;
+  if (range.lower > range.upper) std::swap(upwards.lower, upwards.upper);
+  std::vector<double> breaks;
+  const auto cut = [&](double x) {
+    if (upwards.lower < x && x < upwards.upper) breaks.push_back(x);
+  };
+  // Beside ends and cuts the text tells cells how narrow things may be.
+  constexpr double beside = 16;
+  const std::size_t count = setting.ends.size();
+  const double narrowest = setting.measured ? sample.ends(static_cast<double>(count)) : 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double x = sample.ends(static_cast<double>(k));
+    cut(x);
+    if (!(narrowest > 0)) continue;
+    cut(x - beside * narrowest);
+    cut(x + beside * narrowest);
+  }
+  return quadrature::automatic(quadrature::integrand_of(sample.formula, setting.variable, upwards), range,
+                               {std::fmax(setting.relative / 4, finest), setting.absolute / 4},
+                               {.evaluations = 100'000, .seconds = 0.1}, breaks);
+}
+
+}  // namespace
+
+bool contradicted(const Setting& setting) {
+  constexpr int most = 24;
+  constexpr double seconds = 0.25;
+  std::vector<Column> columns;
+  for (const Parameter1& p : setting.parameters) {
+    if (p.spread == given) return false;
+    columns.push_back({nullptr, 0, p.from, p.to, p.spread, 0, 0});
+  }
+  const quadrature::Deadline until(seconds);
+  const int cells = most_cells(setting), count = columns.empty() ? 1 : most;
+  std::vector<double> memory(static_cast<std::size_t>(list_bytes(cells)) / sizeof(double) + 1);
+  for (int i = 0; i < count && !until.passed(); ++i) {
+    Sample sample = sample_of(setting, columns, i, count);
+    const double from = sample.ends(0), to = sample.ends(1);
+    if (!(from < to || to < from)) continue;
+    const Ended ended = by_batch(setting, sample, memory, cells);
+    if (ended.why != converged) continue;
+    const Answer answer = by_rule(setting, sample);
+    const double quarter = std::fmax(setting.absolute, setting.relative * std::fabs(ended.value)) / 4;
+    if (answer.converged() &&
+        std::fabs(answer.value - ended.value) > 2 * (answer.error() + ended.error) + quarter)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace tessera::integrate_batch
