@@ -100,25 +100,17 @@ struct Abscissae {
   }
 };
 
-// No height waits for another's special cases; where there are any, all are computed once more.
-template <int count>
-static __device__ __forceinline__ void heights(const Work& w, const R (&x)[count], R (&y)[count]) {
-  bool good = true;
-#pragma unroll
-  for (int i = 0; i < count; ++i) y[i] = quick_integrand(x[i], good);
-  if (!good) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) y[i] = integrand(x[i]);
-  }
-  if (scale_terms) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) y[i] *= w.width;
-  }
+// No height waits for another's special cases: quick ones are noted in `odd`. Where there are any, all that were
+// added with them are computed once more, apart from the loop that hardly ever sees one.
+template <bool quick>
+static __device__ __forceinline__ R height(const Work& w, R x, unsigned& odd) {
+  const R y = quick ? quick_integrand(x, odd) : integrand(x);
+  return scale_terms ? y * w.width : y;
 }
 
 // `count` whole pieces, joined two by two.
-template <int count>
-static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
+template <int count, bool quick>
+static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long first, unsigned& odd) {
   Abscissae<count> at(w, first, w.piece);
   Pair sum[count];
 #pragma unroll
@@ -126,10 +118,8 @@ static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first
   const int strips = way == pairwise ? 32 : int(w.piece);
 #pragma unroll 2
   for (int strip = 0; strip < strips; ++strip) {
-    R y[count];
-    heights(w, at.x, y);
 #pragma unroll
-    for (int i = 0; i < count; ++i) sum[i] = plus(sum[i], y[i]);
+    for (int i = 0; i < count; ++i) sum[i] = plus(sum[i], height<quick>(w, at.x[i], odd));
     at.advance(w, R(1), w.step);
   }
 #pragma unroll
@@ -137,6 +127,19 @@ static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first
 #pragma unroll
     for (int i = 0; i < count; i += 2 * apart) sum[i] = join(sum[i], sum[i + apart]);
   return sum[0];
+}
+
+template <int count>
+static __device__ __noinline__ Pair sum_of_odd_pieces(const Work& w, long long first) {
+  unsigned odd = 0;
+  return sum_of_pieces<count, false>(w, first, odd);
+}
+
+template <int count>
+static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
+  unsigned odd = 0;
+  const Pair sum = sum_of_pieces<count, true>(w, first, odd);
+  return are_plain(odd, R(0)) ? sum : sum_of_odd_pieces<count>(w, first);
 }
 
 static __device__ Pair add_last_pieces(const Work& w, long long first, long long end) {
@@ -162,7 +165,8 @@ static __device__ __forceinline__ Pair add_subtree(const Work& w, long long firs
 }
 
 // Strips that lie a stride apart, in this order.
-static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
+template <bool quick>
+static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long first, long long stride, unsigned& odd) {
   constexpr int group = sizeof(R) == 4 ? 8 : 4;
   Pair sum = {R(0), R(0)};
   Abscissae<group> at(w, first, stride);
@@ -170,13 +174,25 @@ static __device__ __forceinline__ Pair add_range(const Work& w, long long first,
   long long i = first;
   for (; i + (group - 1) * stride < w.strips; i += group * stride) {
     R y[group];
-    heights(w, at.x, y);
+#pragma unroll
+    for (int k = 0; k < group; ++k) y[k] = height<quick>(w, at.x[k], odd);
 #pragma unroll
     for (int k = 0; k < group; ++k) sum = plus(sum, y[k]);
     at.advance(w, by, width);
   }
-  for (; i < w.strips; i += stride) sum = plus(sum, term(w, w.a + R(i) * w.step));
+  for (; i < w.strips; i += stride) sum = plus(sum, height<quick>(w, w.a + R(i) * w.step, odd));
   return sum;
+}
+
+static __device__ __noinline__ Pair sum_of_odd_range(const Work& w, long long first, long long stride) {
+  unsigned odd = 0;
+  return sum_of_range<false>(w, first, stride, odd);
+}
+
+static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
+  unsigned odd = 0;
+  const Pair sum = sum_of_range<true>(w, first, stride, odd);
+  return are_plain(odd, R(0)) ? sum : sum_of_odd_range(w, first, stride);
 }
 
 static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes) {

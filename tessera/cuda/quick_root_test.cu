@@ -21,8 +21,9 @@ struct Counts {
 };
 
 static __device__ void compare(float a, Counts* counts) {
-  bool good = true, near_good = true;
-  const float root = quick_root(a, good), near = quick_near_root(a, near_good), right = __fsqrt_rn(a);
+  unsigned odd = 0, near_odd = 0;
+  const float root = quick_root(a, odd), near = quick_near_root(a, near_odd), right = __fsqrt_rn(a);
+  const bool good = are_plain(odd, a), near_good = are_plain(near_odd, a);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
   if (near_good && right == right) {
@@ -31,8 +32,9 @@ static __device__ void compare(float a, Counts* counts) {
   }
 }
 static __device__ void compare(double a, Counts* counts) {
-  bool good = true, near_good = true;
-  const double root = quick_root(a, good), near = quick_near_root(a, near_good), right = __dsqrt_rn(a);
+  unsigned odd = 0, near_odd = 0;
+  const double root = quick_root(a, odd), near = quick_near_root(a, near_odd), right = __dsqrt_rn(a);
+  const bool good = are_plain(odd, a), near_good = are_plain(near_odd, a);
   if (good) atomicAdd(&counts->good, 1ull);
   if (good && !(root == right)) atomicAdd(&counts->wrong, 1ull);
   if (near_good) {
