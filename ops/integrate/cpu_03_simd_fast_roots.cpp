@@ -3,8 +3,9 @@
 //
 // Processors estimate 1/√a in a clock or two, and draw √a in a dozen that nothing else can share. A few terms
 // of a series make every digit of the estimate: products and sums, of which two start in each clock. The root
-// is within 3 units of the last place (f32: 5), which the bound of a check then takes into account. Bits
-// differ from the other rungs': it runs where --roots fast allows it. What limits it now is those products.
+// is within 3 units of the last place (f32: 5), which the bound of a check then takes into account; where it
+// is of c - x², that is rounded once. Bits differ from the other rungs': it runs where --roots fast allows
+// it. What limits it now is those products, and beside them the roots that the other unit draws.
 #include "vector_strips.hpp"
 
 namespace tessera::integration {

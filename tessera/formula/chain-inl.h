@@ -107,14 +107,13 @@ HWY_INLINE V<T> estimate(V<T> a) {
 }
 
 // s = a·y is the root but for a factor (1-e)^½, e = 1 - s·y: four terms of the series of its reciprocal reach
-// f64's last place from 2^-11, three from 2^-14. `odd` becomes NaN where the estimate has no range.
+// f64's last place from 2^-11, three from 2^-14. `odd`: NaN where the estimate has no range.
 template <class T>
 HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
   const Wide<T> d;
   constexpr bool fine = HWY_TARGET <= HWY_AVX3 && sizeof(T) == 8;
   const V<T> y = estimate<T>(a), s = hn::Mul(a, y), e = hn::NegMulAdd(s, y, hn::Set(d, T(1)));
-  if (fine) odd = hn::Add(odd, e);
-  else odd = hn::IfThenElse(hn::Lt(hn::Abs(e), hn::Set(d, T(0.01))), odd, hn::NaN(d));
+  odd = fine ? e : hn::IfThenElse(hn::Lt(hn::Abs(e), hn::Set(d, T(0.01))), e, hn::NaN(d));
   V<T> series = hn::Set(d, T(0.375));
   if (fine) series = hn::MulAdd(e, hn::Set(d, T(0.3125)), series);
   else if (sizeof(T) == 8)
@@ -125,10 +124,15 @@ HWY_INLINE V<T> fast_root(V<T> a, V<T>& odd) {
 // The unit that draws roots works beside those that multiply: the first few vectors are its own.
 template <class T, int drawn>
 HWY_INLINE void draw_roots(V<T>& v0, V<T>& v1, V<T>& v2, V<T>& v3, V<T>& v4, V<T>& v5, V<T>& v6, V<T>& v7) {
-  V<T> odd = hn::Zero(Wide<T>());
-#define TESSERA_FAST(i) V<T> r##i = i < drawn ? hn::Sqrt(v##i) : fast_root<T>(v##i, odd);
+  static_assert(drawn < 4);
+  V<T> e0, e1, e2, e3, e4, e5, e6, e7;
+#define TESSERA_FAST(i) V<T> r##i = i < drawn ? hn::Sqrt(v##i) : fast_root<T>(v##i, e##i);
   TESSERA_EACH(TESSERA_FAST)
 #undef TESSERA_FAST
+  V<T> odd = hn::Add(hn::Add(e4, e5), hn::Add(e6, hn::Add(e7, e3)));
+  if constexpr (drawn < 3) odd = hn::Add(odd, e2);
+  if constexpr (drawn < 2) odd = hn::Add(odd, e1);
+  if constexpr (drawn < 1) odd = hn::Add(odd, e0);
   // Zeros, infinities, what is negative, and what no estimate has range for: the instruction itself.
   if (HWY_UNLIKELY(!hn::AllTrue(Wide<T>(), hn::Eq(odd, odd)))) {
 #define TESSERA_SLOW(i) r##i = hn::Sqrt(v##i);
@@ -147,7 +151,7 @@ void shared_root_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
 }
 template <class T, int drawn>
 void shared_root_of_difference_link(const Link* link, std::size_t offset, TESSERA_VALUES) {
-#define TESSERA_DIFFERENCE(i) v##i = hn::Sub(operand<T>(link, offset, i), hn::Mul(v##i, v##i));
+#define TESSERA_DIFFERENCE(i) v##i = hn::NegMulAdd(v##i, v##i, operand<T>(link, offset, i));
   TESSERA_EACH(TESSERA_DIFFERENCE)
 #undef TESSERA_DIFFERENCE
   draw_roots<T, drawn>(TESSERA_HAND_ON);

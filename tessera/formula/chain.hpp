@@ -13,25 +13,26 @@
 namespace tessera::formula {
 
 // What a link does with the value that it is handed, and with `operand` and `other` in memory.
-#define TESSERA_FORMULA_LINKS(X)                                                                              \
-  X(load)          /* operand */                                                                              \
-  X(store)         /* the value, to `operand`; it is handed on */                                             \
-  X(add)           /* value + operand */                                                                      \
-  X(subtract)      /* value - operand */                                                                      \
-  X(subtract_from) /* operand - value */                                                                      \
-  X(multiply)      /* value · operand */                                                                     \
-  X(divide)        /* value / operand */                                                                      \
-  X(divide_into)   /* operand / value */                                                                      \
-  X(square)                                                                                                   \
-  X(twice)                                                                                                    \
-  X(negate)                                                                                                   \
-  X(size)                                                                                                     \
-  X(root)                                                                                                     \
-  X(fast_root) /* within 5 units of the last place (f64: 3) */                                                \
-  X(root_of_difference)                                                                                       \
-  /* square, subtract_from, root */ X(fast_root_of_difference) X(multiply_add) /* value · operand + other */ \
-      X(add_product) /* operand · other + value */                                                           \
-      X(leave)       /* the value, to `operand`: the end */
+#define TESSERA_FORMULA_LINKS(X)                                                                   \
+  X(load)          /* operand */                                                                   \
+  X(store)         /* the value, to `operand`; it is handed on */                                  \
+  X(add)           /* value + operand */                                                           \
+  X(subtract)      /* value - operand */                                                           \
+  X(subtract_from) /* operand - value */                                                           \
+  X(multiply)      /* value · operand */                                                          \
+  X(divide)        /* value / operand */                                                           \
+  X(divide_into)   /* operand / value */                                                           \
+  X(square)                                                                                        \
+  X(twice)                                                                                         \
+  X(negate)                                                                                        \
+  X(size)                                                                                          \
+  X(root)                                                                                          \
+  X(fast_root)               /* within 5 units of the last place (f64: 3) */                       \
+  X(root_of_difference)      /* square, subtract_from, root */                                     \
+  X(fast_root_of_difference) /* likewise; where processors fuse, the difference is rounded once */ \
+  X(multiply_add)            /* value · operand + other */                                        \
+  X(add_product)             /* operand · other + value */                                        \
+  X(leave)                   /* the value, to `operand`: the end */
 
 #define TESSERA_FORMULA_LINK(name) name,
 enum class LinkKind : std::uint8_t { TESSERA_FORMULA_LINKS(TESSERA_FORMULA_LINK) };
