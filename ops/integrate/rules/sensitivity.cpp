@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/sensitivity.hpp"
 #include <algorithm>
+#include <array>
 
 namespace tessera::quadrature {
 
+namespace {
+
+constexpr std::size_t places = 12;
+
+// Shares of the range, from one to the next by the golden ratio.
+constexpr std::array<double, places> shares() {
+  constexpr double golden = 0.6180339887498949;
+  std::array<double, places> out{};
+  double at = golden / 2;
+  for (double& share : out) {
+    share = at - static_cast<double>(static_cast<int>(at));
+    at += golden;
+  }
+  return out;
+}
+
+// What three places of four do not exceed: the third largest, of numbers from 0 on.
+double third_largest(const double (&all)[places]) {
+  static_assert(places - 3 * places / 4 == 3);
+  double first = 0, second = 0, third = 0;
+  for (const double value : all) {
+    third = std::max(third, std::min(second, value));
+    second = std::max(second, std::min(first, value));
+    first = std::max(first, value);
+  }
+  return third;
+}
+
+}  // namespace
+
 Slopes slopes_of(Sampler& sampler) {
-  constexpr std::size_t places = 12, all = 2 * places, most = 3 * places / 4;
-  constexpr double golden = 0.6180339887498949, step = 0x1p-32;
+  constexpr std::size_t all = 2 * places;
+  constexpr double step = 0x1p-32;
+  static constexpr std::array<double, places> share = shares();
   if (sampler.evaluations() + std::int64_t{all} > sampler.limits().evaluations) return {};
   const Range& range = sampler.range();
   const double length = range.upper - range.lower;
-  double x[all], y[all], slope[places], steep[places], at = golden / 2;
-  for (std::size_t i = 0; i < places; ++i, at += golden) {
-    x[i] = range.lower + length * (at - std::floor(at));
+  double x[all], y[all], slope[places], steep[places];
+  for (std::size_t i = 0; i < places; ++i) {
+    x[i] = range.lower + length * share[i];
     x[places + i] = x[i] + step * std::fmin(std::fabs(x[i]), range.upper - x[i]);
   }
   if (!sampler(x, y)) return {};
@@ -25,10 +57,8 @@ Slopes slopes_of(Sampler& sampler) {
     steep[i] = slope[i] * std::fabs(exact ? told : x[i]);
     if (std::isfinite(y[i])) out.size = std::fmax(out.size, std::fabs(y[i]));
   }
-  std::nth_element(slope, slope + most, slope + places);
-  std::nth_element(steep, steep + most, steep + places);
-  out.slope = slope[most];
-  out.steep = steep[most];
+  out.slope = third_largest(slope);
+  out.steep = third_largest(steep);
   return out;
 }
 
