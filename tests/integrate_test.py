@@ -315,6 +315,19 @@ class Integrals(unittest.TestCase):
         self.assertEqual(told["reason"], "as asked: the trapezoid sum; no --strips were named, so 16777216")
         self.assertNotIn("no --strips", self.passes(*CIRCLE, "--strips", "1e3", "--device", "cpu").stdout)
 
+    def test_a_rule_is_not_answered_by_a_sum_of_strips(self):
+        words = ("bench", *CIRCLE, "--scale", "4", "--device", "cpu,simt", "--reps", "2", "--variant", "naive,simd,rules,one_launch", "--json", "-")
+        for tolerance in ((), ("--relative", "1e-12")):
+            rows = json.loads(self.passes(*words, *tolerance).stdout)["rows"]
+            timed = {row["variant"]: "median" in row for row in rows}
+            self.assertEqual(timed, {"naive": False, "simd": False, "rules": True, "one_launch": False})
+            self.assertEqual({row["verified"] for row in rows if row["variant"] == "rules"}, {"ok"})
+        rows = json.loads(self.passes("bench", "integrate", "x^0.1", "0", "1", "--strips", "4096", "--reps", "2", "--device", "cpu",
+                                      "--variant", "simd", "--no-serial", "--json", "-").stdout)["rows"]
+        self.assertEqual([row["verified"] for row in rows], ["ok"])  # as that sum, which is off by more than any rule may be
+        self.fails("--strips asks for a sum", *CIRCLE, "--device", "simt")
+        self.fails("ask for the sum that this variant adds up", *CIRCLE, "--device", "simt", "--variant", "one_launch")
+
     def test_samples_need_no_tolerance(self):
         for n, code in ((202, 0), (3, 0)):
             with tempfile.TemporaryDirectory() as folder:

@@ -120,7 +120,13 @@ Limits read_limits(const std::string& words) {
 }
 
 std::optional<std::string> not_of_strips(const Arguments& arguments) {
+  if (!arguments.words().contains("rule")) return std::nullopt;  // an operation that has sums alone
+  if (arguments.has("X") || arguments.has("Y")) return "samples are for the processors: --device cpu";
   const std::string& rule = arguments.text("rule");
+  if (rule == "auto" && arguments.text("strips").empty())
+    return "the words ask for a rule, which --device cpu knows: --strips, or --rule trapezoid, ask for the "
+           "sum that "
+           "this variant adds up";
   if (rule == "auto" || rule == "trapezoid") return std::nullopt;
   return "--rule " + rule +
          " is no sum of strips, which is all that this variant adds up; --device cpu knows it";
@@ -166,7 +172,6 @@ Setting strips_of(const Arguments& arguments) {
 }
 
 Setting setting_of(const Arguments& arguments) {
-  if (arguments.has("X") || arguments.has("Y")) throw Error("samples are for the processors: --device cpu");
   if (const auto other = not_of_strips(arguments)) throw Error(*other);
   Setting out = strips_of(arguments);
   out.scale = arguments.real("scale");

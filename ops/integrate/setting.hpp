@@ -58,7 +58,8 @@ struct Setting {
   bool accumulated = false, scale_terms = false;
 };
 
-// Why no sum of strips is meant, whatever they are: the words name another rule.
+// Why no sum of strips is meant: there are samples, or the words name another rule, or neither strips nor the
+// trapezoid.
 std::optional<std::string> not_of_strips(const Arguments& arguments);
 
 // Throws Error where the trapezoid sum cannot do what the words ask: several ranges, an infinite limit, more

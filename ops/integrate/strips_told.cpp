@@ -62,10 +62,8 @@ Values told_of_strips(const Arguments& arguments) {
       arguments.element() == Element::f32 ? answer_of<float>(arguments) : answer_of<double>(arguments);
   Values out = told_of(answer, scale);
   if (answer.reason == quadrature::Reason::as_asked && arguments.text("strips").empty())
-    out["reason"] = fmt::format(
-        "as asked: the trapezoid sum{}; no --strips were named, so {}",
-        arguments.text("rule") == "trapezoid" ? "" : ", all that this device has for one variable",
-        setting_of(arguments).strips);
+    out["reason"] = fmt::format("as asked: the trapezoid sum; no --strips were named, so {}",
+                                setting_of(arguments).strips);
   return out;
 }
 

@@ -281,8 +281,16 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
   return out;
 }
 
-std::vector<StudyTable> make(const Operation& operation, const Arguments& given, const Request& asked,
+// A study is of sums, whether their strips were named or not.
+Arguments with_strips(const Operation& operation, const Arguments& given) {
+  Arguments::Words words = given.words();
+  words["strips"] = std::to_string(most_strips(given));
+  return {operation.signature, given.element(), {}, words};
+}
+
+std::vector<StudyTable> make(const Operation& operation, const Arguments& words, const Request& asked,
                              const Told& told) {
+  const Arguments given = with_strips(operation, words);
   const Setting setting = setting_of(given);
   const auto falling = falling_error(setting);
   // One accumulator is the lesson; how a launch's shape changes it has a table of its own.

@@ -193,7 +193,8 @@ Choice choice_by_vegas(const Make& make) {
   };
   out.refuses = [](const Arguments& a, const Tuning&, const Device&) -> tessera::Reason {
     if (has_samples(a)) return "samples are for the processors";
-    if (a.text("rule") != "vegas") return "it knows the rule vegas alone";
+    if (a.text("rule") != "vegas")
+      return "it knows the rule vegas alone; others are the processors', and --strips asks for a sum";
     return std::nullopt;
   };
   return out;
