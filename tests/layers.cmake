@@ -68,7 +68,7 @@ tessera_test(seamcarve ops/seamcarve/seamcarve_test.cpp ops/seamcarve/reference_
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
 tessera_test(enqueued tessera/run/enqueue_test.cpp)
 if(TESSERA_HAS_CUDA)
-  tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/lanes_test.cpp tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu ops/integrate/call_test.cu)
+  tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/lanes_test.cpp tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu tessera/cuda/quick_root_test.cu ops/integrate/call_test.cu)
   tessera_test(enqueue ops/matmul/enqueue_test.cu ops/matmul_batch/enqueue_test.cu)
   set_tests_properties(enqueue PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?12 tests")
   add_executable(calls_on_device ${PROJECT_SOURCE_DIR}/examples/calls/device.cpp)
