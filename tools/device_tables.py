@@ -71,20 +71,17 @@ def resident(prefix):
 
 
 def protect(prefix):
-    """What checks take beside the products that they check; and calls protected and not, copies and all."""
-    lines = ["| 16384³ | checks, one GPU | | protected: one GPU | two | not protected: two |", "|---|--:|--:|--:|--:|--:|"]
+    """What checks take beside the products that they check, on one GPU; and whole calls, copies and all."""
+    lines = ["| element | checks beside products | | one GPU | two | runs |", "|---|--:|--:|--:|--:|--:|"]
     for element in ("f32", "f64", "bf16"):
-        runs = {}
-        for which in ("protect-x1", "protect-x2", "pageable-x2"):
-            path = pathlib.Path(f"{prefix}-{which}-{element}.json")
-            if path.exists():
-                runs[which] = json.loads(path.read_text())
-        if "protect-x1" not in runs:
+        files = [pathlib.Path(f"{prefix}-protect-{which}-{element}.json") for which in ("x1", "x2")]
+        if not files[0].exists():
             continue
-        checks = runs["protect-x1"]["protect"]
-        cells = [milliseconds(runs[which]["seconds"]["round_trip"]) if which in runs else "" for which in ("protect-x1", "protect-x2", "pageable-x2")]
+        runs = [json.loads(file.read_text()) for file in files if file.exists()]
+        checks = runs[0]["protect"]
+        cells = [milliseconds(run["seconds"]["round_trip"]) for run in runs] + [""] * (2 - len(runs))
         lines.append(f"| {element} | {milliseconds(checks['check_seconds'])} beside {milliseconds(checks['product_seconds'])} | {checks['check_seconds'] / checks['product_seconds']:.1%} | "
-                     + " | ".join(cells) + " |")
+                     + " | ".join(cells) + f" | {len(runs[0]['seconds'].get('runs', [0]))} |")
     return "\n".join(lines) + "\n"
 
 
