@@ -2,76 +2,12 @@
 // The kernel of rung 11: panels of A and B on their way to shared memory while earlier ones are
 // multiplied, and an outer product of register fragments for each step along k.
 #pragma once
-#include "matmul.hpp"
-#include "tessera/core/tuning.hpp"
-#include "tessera/cuda/ptx/cp_async.cuh"
-#include "warp_layout.hpp"
+#include <type_traits>
+#include "warp_panels.cuh"
 #include "warp_results.cuh"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
-
-// How a block reads a panel, which lies in shared memory with k as its slow dimension.
-enum class Access {
-  along_k,   // element by element, neighbouring lanes along k, whose stride is 1: it is transposed on the way
-  along_mn,  // element by element, neighbouring lanes along m or n, whatever the strides
-  vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
-};
-
-// One operand's panel, `width` by config.depth, and this thread's share in copying it.
-template <class T, WarpTilesConfig config, int width, Access access>
-class Panel {
-  static constexpr int vector = 16 / sizeof(T);
-  static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
-  // The threads' arrangement over the panel, in units. Eight lanes along k fill a sector.
-  static constexpr int threads = config.slice_threads();
-  static constexpr int wide = access == Access::along_k ? threads / 8 : width / unit < threads ? width / unit : threads;
-  static constexpr int deep = threads / wide;
-  static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
-
- public:
-  // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
-  using Stage = T[config.depth][width + vector];
-
-  // From row or column `first` of `extent` on, and from step first_k on.
-  __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
-                   std::int64_t first_k, std::int64_t stride_k)
-      : k_(access == Access::along_k ? thread % deep : thread / wide),
-        mn_((access == Access::along_k ? thread / deep : thread % wide) * unit),
-        left_(extent - first - mn_),
-        stride_(access == Access::vector ? 1 : stride),
-        stride_k_(access == Access::along_k ? 1 : stride_k),
-        data_(data),
-        next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
-
-  // Copies the next stage, of which the first `depth_left` steps exist. An `inner` one is all there.
-  template <bool inner>
-  __device__ void copy(Stage& stage, std::int64_t depth_left) {
-    SIMT_UNROLL
-    for (int i = 0; i < width / (wide * unit); ++i) {
-      SIMT_UNROLL
-      for (int j = 0; j < config.depth / deep; ++j) {
-        T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
-        const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
-        if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
-        else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
-      }
-    }
-    next_ += config.depth * stride_k_;
-  }
-
- private:
-  __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
-    int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
-    cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
-                                            there * static_cast<int>(sizeof(T)));
-  }
-
-  int k_, mn_;         // of this thread's first unit in the panel
-  std::int64_t left_;  // elements of the operand from there on, along m or n
-  std::int64_t stride_, stride_k_;
-  const T *data_, *next_;
-};
 
 template <class T, WarpTilesConfig config, Access access_a, Access access_b>
 struct WarpTiles {
@@ -84,7 +20,8 @@ struct WarpTiles {
   static_assert(config.depth % 2 == 0);
 
   using PanelA = Panel<T, config, config.m, access_a>;
-  using PanelB = Panel<T, config, config.n, access_b>;
+  static constexpr bool b_in_lines = takes_lines(config, access_b);
+  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config>, Panel<T, config, config.n, access_b>>;
   struct alignas(16) Slice {
     typename PanelA::Stage a[config.stages];
     typename PanelB::Stage b[config.stages];
@@ -93,8 +30,13 @@ struct WarpTiles {
     Slice slice[config.slices];
   };
   static_assert(config.slices == 1 || config.slice_threads() == 32, "a slice is a warp's: it meets nobody on its way");
-  struct Fragment {
-    T a[thread_m], b[thread_n];
+  // Of a step of k, or of B in lines of so many.
+  static constexpr int steps_of_b = b_in_lines ? vector : 1;
+  struct FragmentA {
+    T of[thread_m];
+  };
+  struct FragmentB {
+    T of[thread_n][steps_of_b];
   };
   using Sums = T[thread_m][thread_n];
   static constexpr bool can_split = std::is_same_v<T, float>;
@@ -155,24 +97,35 @@ struct WarpTiles {
     cuda::ptx::commit_copies();
   }
 
-  static __device__ void load(Fragment& f, const Slice& shared, int stage, int l, Place place) {
-    load_vectors<thread_m, lanes_m>(f.a, &shared.a[stage][l][place.m]);
-    load_vectors<thread_n, lanes_n>(f.b, &shared.b[stage][l][place.n]);
+  static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
+    load_vectors<thread_m, lanes_m>(f.of, &shared.a[stage][l][place.m]);
+  }
+  static __device__ void load_b(FragmentB& f, const Slice& shared, int stage, int l, const typename PanelB::Place& place) {
+    if constexpr (b_in_lines) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; ++j) load_piece(f.of[j], place.at(shared.b[stage], Layout::col_of(j), l));
+    } else {
+      T all[thread_n];
+      load_vectors<thread_n, lanes_n>(all, &shared.b[stage][l][place.first]);
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; ++j) f.of[j][0] = all[j];
+    }
+  }
+  static __device__ void load_piece(T* to, const void* from) {
+    const uint4 words = *static_cast<const uint4*>(from);
+    __builtin_memcpy(to, &words, sizeof words);
   }
   template <int count, int lanes>
   static __device__ void load_vectors(T (&to)[count], const T* from) {
     SIMT_UNROLL
-    for (int i = 0; i < count; i += vector) {
-      const uint4 words = *reinterpret_cast<const uint4*>(from + i * lanes);
-      __builtin_memcpy(&to[i], &words, sizeof words);
-    }
+    for (int i = 0; i < count; i += vector) load_piece(&to[i], from + i * lanes);
   }
 
-  static __device__ void add_outer_product(Sums& sums, const Fragment& f) {
+  static __device__ void add_outer_product(Sums& sums, const FragmentA& a, const FragmentB& b, int step) {
     SIMT_UNROLL
     for (int i = 0; i < thread_m; ++i) {
       SIMT_UNROLL
-      for (int j = 0; j < thread_n; ++j) sums[i][j] = multiply_add(f.a[i], f.b[j], sums[i][j]);
+      for (int j = 0; j < thread_n; ++j) sums[i][j] = multiply_add(a.of[i], b.of[j][step], sums[i][j]);
     }
   }
 
@@ -184,8 +137,12 @@ struct WarpTiles {
     for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
     cuda::ptx::wait_for_copies<ahead - 1>();
     meet(thread);
-    Fragment fragment[2];
-    load(fragment[0], shared, 0, 0, place);
+    static_assert(config.depth / steps_of_b % 2 == 0);
+    FragmentA of_a[2];
+    FragmentB of_b[2];
+    load_a(of_a[0], shared, 0, 0, place);
+    const typename PanelB::Place place_of_b{place.n};
+    load_b(of_b[0], shared, 0, 0, place_of_b);
     int reading = 0, writing = ahead;
     for (std::int64_t left = k; left > 0; left -= config.depth) {
       SIMT_UNROLL
@@ -195,12 +152,14 @@ struct WarpTiles {
           meet(thread);
           reading = reading + 1 == config.stages ? 0 : reading + 1;
         }
-        load(fragment[(l + 1) % 2], shared, reading, (l + 1) % config.depth, place);
+        const int next = (l + 1) % config.depth;
+        load_a(of_a[next % 2], shared, reading, next, place);
+        if (next % steps_of_b == 0) load_b(of_b[next / steps_of_b % 2], shared, reading, next, place_of_b);
         if (l == 0) {
           copy(shared, writing, a, b, inside, left - ahead * config.depth);
           writing = writing + 1 == config.stages ? 0 : writing + 1;
         }
-        add_outer_product(sums, fragment[l % 2]);
+        add_outer_product(sums, of_a[l % 2], of_b[l / steps_of_b % 2], l % steps_of_b);
       }
     }
   }
