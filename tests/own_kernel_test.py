@@ -16,7 +16,7 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 
 
 def done(*words, **environment):
-    return subprocess.run(words, capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+    return subprocess.run(words, capture_output=True, text=True, timeout=1200, env={**os.environ, **environment})
 
 
 def must(*words):
