@@ -41,7 +41,7 @@ set(TESSERA_NO_SPILLS -Xptxas=-warn-spills,-warn-lmem-usage,-Werror)
 
 # The same for plain CUDA files with kernels of our own (a place 00 is others') where code is made for Hopper alone, as by
 # itself: what registers suffice for was found there. But for warp_tiles: three kernels of its sliced 64 × 64 tile, those that
-# read an operand along k, spill 44 to 100 bytes, and are the fastest for small products all the same.
+# read an operand along k, spill (44 to 100 bytes stored, 44 to 164 loaded), and are the fastest for small products all the same.
 function(tessera_forbid_spills target file)
   set(others ${CMAKE_CUDA_ARCHITECTURES})
   list(FILTER others EXCLUDE REGEX "^90a|-virtual$")

@@ -19,8 +19,10 @@ Plan enqueue(void* stream, const AnyMatrix& a, const AnyMatrix& b, const AnyMatr
 // allocated once calls repeat themselves, so a CUDA graph may note the call down. β·C is added in place. Returns
 // what was chosen, as multiply() would: by `tune`'s findings or the sizes; a C without elements leaves it empty.
 //
-// The bits are multiply()'s where the arrays lie as it would place them: aligned to 16 bytes, C's rows one after
-// another. The matrices may also lie in host memory: the stream is null then, and the work done on return.
+// The bits are multiply()'s where the arrays lie as it would place them: addresses multiples of 128 bytes, no gaps
+// between lines (or gaps with which, as without, lines begin at multiples of 128 bytes), C's rows one after another.
+// Else the plan, and so the order of a sum, may be another; each call repeats its own bits from run to run. The
+// matrices may also lie in host memory: the stream is null then, and the work done on return.
 //
 // Throws as multiply() does, and where something lies elsewhere, the stream is another GPU's, the workspace is
 // smaller than workspace_bytes() says, or Options ask for a check.
