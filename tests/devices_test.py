@@ -3,7 +3,9 @@
 """One call on several devices, from outside: NumPy's products, the same bits, tables, traces, mistakes.   devices_test.py PROGRAM"""
 import json
 import os
+import resource
 import signal
+import statistics
 import subprocess
 import time
 import unittest
@@ -76,6 +78,12 @@ class Devices(cli_case.Case):
         self.assertEqual(len(run["seconds"]["runs"]), 3)
         self.assertEqual(sorted(run["seconds"]["runs"])[1], run["seconds"]["round_trip"])
         self.assertIsNone(run["overlap"])  # processors copy nothing
+        self.product("--devices", "cpu:threads=1,cpu:threads=1", "--repeat", "4", "--json", "runs.json")
+        with open("runs.json", encoding="utf-8") as file:
+            seconds = json.load(file)["seconds"]
+        self.assertAlmostEqual(statistics.median(seconds["runs"]), seconds["round_trip"], places=12)
+        self.fails(2, "--repeat with --checkpoint", "matmul", "left.npy", "right.npy", "--devices", "cpu,cpu", "--repeat", "2", "--checkpoint", "both")
+        self.assertFalse(os.path.exists("both"))
         self.fails(2, "a number from 1", "matmul", "left.npy", "right.npy", "--devices", "cpu,cpu", "--repeat", "0")
         self.passes("sweep", "matmul", "m=64", "n=m", "k=8", "--devices", "cpu:threads=1", "--split", "plan", "--memory", "1G", "--reps", "2")
         self.fails(2, "name them with --devices", "sweep", "matmul", "m=64", "n=m", "k=8", "--devices", "cpu:threads=1", "--split", "1:1")
@@ -183,6 +191,77 @@ class Devices(cli_case.Case):
             with open("named", "wb") as file:
                 file.write(json.dumps(about).encode() + b"\n" + rest)
             self.fails(2, "--checkpoint named", *words, "named")
+
+    def test_a_checkpoint_copies_no_input(self):
+        # 128 MiB of zeros, which take no room on the disk.
+        np.lib.format.open_memmap("wide.npy", "w+", np.float32, (64, 1 << 19)).flush()
+        np.save("column.npy", np.zeros((1 << 19, 1), np.float32))
+
+        def bound():  # with the file, which is mapped, but not with a copy of it
+            resource.setrlimit(resource.RLIMIT_DATA, (224 << 20, 224 << 20))
+        done = subprocess.run([cli_case.PROGRAM, "matmul", "wide.npy", "column.npy", "--devices", "cpu:threads=1", "--checkpoint", "small"],
+                              preexec_fn=bound, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_checkpoint_tells_orders_of_the_same_bytes_apart(self):
+        square = np.arange(900, dtype=np.float32).reshape(30, 30)
+        np.save("square.npy", square)
+        words = ("--devices", "cpu:threads=1", "--checkpoint", "order")
+        self.fails(5, "asked for", "matmul", "square.npy", "square.npy", *words, "--fault", "fail:0@1")
+        np.save("turned.npy", square.T)  # the same bytes, the other order
+        self.fails(2, "of other inputs", "matmul", "turned.npy", "square.npy", *words)
+        os.remove("order")
+
+    def test_files_that_tell_of_a_call_take_none_of_its_own(self):
+        before = self.bytes_of("left.npy")
+        call = ("matmul", "left.npy", "right.npy", "-o", "kept.npy")
+        os.symlink("left.npy", "link.npy")
+        for devices in (("--devices", "cpu:threads=1"), ("--device", "cpu:threads=1")):
+            self.fails(2, "--json left.npy is one of the files to be read", *call, *devices, "--json", "left.npy")
+            self.fails(2, "--json ./kept.npy is what -o names", *call, *devices, "--json", "./kept.npy")
+        devices = ("--devices", "cpu:threads=1")
+        for flag in ("--timeline", "--checkpoint"):
+            self.fails(2, f"{flag} link.npy is one of the files to be read", *call, *devices, flag, "link.npy")
+            self.fails(2, f"{flag} kept.npy is what -o names", *call, *devices, flag, "kept.npy")
+        self.fails(2, "--timeline same is what --json names", *call, *devices, "--json", "same", "--timeline", "same")
+        self.fails(2, "--json bias.npy is one of the files", *call, "--bias", "bias.npy", "--json", "bias.npy")
+        self.assertFalse(os.path.exists("kept.npy"))
+        self.assertEqual(self.bytes_of("left.npy"), before)
+        save_png("told.png", np.zeros((8, 8, 3), np.uint8))
+        for words in (("told.png", "-o", "apart.png"), ("tol*.png", "-o", "{name}_apart.png")):
+            self.fails(2, "--timeline told.png is one of the files", "filter", *words, "--kernel", "box", *devices, "--timeline", "told.png")
+        self.fails(2, "--json told_apart.png is what -o names", "filter", "tol*.png", "-o", "{name}_apart.png", "--kernel", "box", "--devices", "cpu:threads=1,cpu:threads=1",
+                   "--json", "told_apart.png")
+        self.passes(*call, *devices, "--json", "/dev/null", "--timeline", "/dev/null")
+
+    def test_a_fault_that_did_not_happen_is_told(self):
+        call = ("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "parts.json")
+        done = self.passes(*call, "--fault", "kill:1@99,delay:0@1:0.01")
+        with open("parts.json", encoding="utf-8") as file:
+            parts = json.load(file)["parts"][1]["parts"]
+        self.assertEqual(done.stderr, f"warning: fault kill:1@99 did not happen: device 1 had {parts} parts\n")
+        os.makedirs("one", exist_ok=True)
+        save_png("one/0.png", np.zeros((8, 8, 3), np.uint8))
+        save_png("one/1.png", np.zeros((8, 8, 3), np.uint8))
+        done = self.passes("filter", "one/*.png", "--kernel", "box", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--fault", "kill:0@2",
+                           "-o", "one_{name}.png")
+        self.assertIn("warning: fault kill:0@2 did not happen: device 0 had 1 part\n", done.stderr)
+
+    def test_an_interrupted_call_does_not_wait_for_a_worker_that_hangs(self):
+        words = ("matmul", "left.npy", "right.npy", "-o", "hung.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--protect", "--checkpoint", "hung")
+        for fault in ("hang:0@1", "delay:0@1:20"):
+            with subprocess.Popen([cli_case.PROGRAM, *words, "--fault", fault], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+                while not os.path.exists("hung"):
+                    time.sleep(0.01)
+                time.sleep(0.8)
+                begun = time.monotonic()
+                running.send_signal(signal.SIGINT)
+                self.assertIn("stopped; the same call goes on", running.communicate(timeout=60)[1], fault)
+            self.assertEqual(running.returncode, 130, fault)
+            self.assertLess(time.monotonic() - begun, 10, fault)
+            self.assertFalse(os.path.exists("hung.npy"))
+            self.assertIn("were there already", self.passes(*words).stdout)
+            os.remove("hung.npy")
 
     def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")

@@ -203,6 +203,7 @@ class Ranks(cli_case.Case):
             self.assertEqual(told.count(f"rank {rank}: cpu (device 1) was given up"), 1, told)
         self.assertIn("was given up", self.several(2, *words, "--protect", "--fault", "kill:0@1"))
         self.fails_once(5, "a failure that was asked for", ranks(2, "matmul", *words, "--fault", "fail:0@1,fail:1@1"))
+        self.assertIn("rank 1: fault kill:1@999 did not happen: device 1 had ", self.several(2, *words, "--fault", "kill:1@999"))
 
     def test_fewer_rows_than_ranks_and_empty_sums(self):
         np.save("thin.npy", self.random.normal(size=(2, 300)))
@@ -244,6 +245,10 @@ class Ranks(cli_case.Case):
         self.fails_once(2, "compute this as simd does", ranks(2, "matmul", "a64.npy", "b64.npy", "--variant", "naive"))
         for flag, value in (("--checkpoint", "parts"), ("--repeat", "3")):
             self.fails_once(2, flag + " is for one process", ranks(2, "matmul", "a64.npy", "b64.npy", flag, value))
+        before = bytes_of("a64.npy")
+        for flag in ("--json", "--timeline"):
+            self.fails_once(2, flag + " a64.npy is one of the files to be read", ranks(2, "matmul", "a64.npy", "b64.npy", flag, "a64.npy"))
+        self.assertEqual(bytes_of("a64.npy"), before)
         self.fails_once(2, "2 shares for 1 device", ranks(2, "matmul", "a64.npy", "b64.npy", "--split", "1:2"))
         self.fails_once(2, "not to standard output", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "-"))
         self.fails_once(2, "--nonsense", ranks(2, "matmul", "a64.npy", "b64.npy", "--nonsense"))

@@ -67,7 +67,7 @@ class Plan(cli_case.Case):
             print(f"{row['element']} {dims['m']}^3 on {gpus} from {'hosts' if from_hosts else 'devices'}: "
                   f"{1e3 * row['median']:.1f} ms measured, {1e3 * predicted:.1f} predicted, {predicted / row['median']:.2f}")
             seen.add((row["element"], gpus, from_hosts))
-        for case in (("f32", 1, True), ("f64", 1, True), ("f32", 2, True), ("f64", 2, True), ("bf16", 2, True),
+        for case in (("f32", 1, True), ("f64", 1, True), ("f32", 2, True), ("f64", 2, True), ("bf16", 1, True), ("bf16", 2, True),
                      ("f32", 1, False), ("bf16", 1, False), ("f32", 2, False), ("bf16", 2, False)):
             self.assertIn(case, seen)
 

@@ -21,6 +21,20 @@ std::string replaced(std::string text, const std::string& field, const std::stri
   return text;
 }
 
+// One name for a file, however it is typed.
+std::string place_of(const std::string& path) {
+  std::error_code none;
+  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+  return none ? path : real.string();
+}
+
+// Pipes and devices take whatever comes.
+bool can_be_lost(const std::string& path) {
+  std::error_code none;
+  return !path.empty() && path != "-" &&
+         (!std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none));
+}
+
 }  // namespace
 
 std::vector<std::string> several(const std::string& word) {
@@ -76,22 +90,31 @@ std::string numbered(const std::string& pattern, std::int64_t index, std::int64_
 
 void demand_apart(const std::vector<std::string>& inputs,
                   const std::vector<std::vector<std::string>>& outputs) {
-  const auto place = [](const std::string& path) {
-    std::error_code none;
-    const auto real = std::filesystem::weakly_canonical(path, none);
-    return none ? path : real.string();
-  };
   std::map<std::string, std::size_t> read, written;
-  for (std::size_t i = 0; i < inputs.size(); ++i) read.emplace(place(inputs[i]), i);
+  for (std::size_t i = 0; i < inputs.size(); ++i) read.emplace(place_of(inputs[i]), i);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     for (const std::string& output : outputs[i]) {
-      const std::string at = place(output);
+      const std::string at = place_of(output);
       if (const auto other = read.find(at); other != read.end() && other->second != i)
         throw Error(output + ", made from " + inputs[i] + ", is one of the files to be read");
       if (const auto [other, fresh] = written.emplace(at, i); !fresh)
         throw Error(inputs[other->second] + " and " + inputs[i] + " would both be written to " + output +
                     "; {index} in -o tells them apart");
     }
+}
+
+void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs) {
+  std::map<std::string, std::string> others;  // what each place is
+  for (const std::string& input : inputs)
+    if (can_be_lost(input)) others.emplace(place_of(input), "is one of the files to be read");
+  for (const std::string& output : outputs)
+    if (can_be_lost(output)) others.emplace(place_of(output), "is what -o names");
+  for (const auto& [flag, file] : files) {
+    if (!can_be_lost(file)) continue;
+    const auto [other, fresh] = others.emplace(place_of(file), std::string("is what ") + flag + " names");
+    if (!fresh) throw Error(std::string(flag) + " " + file + " " + other->second + "; nothing was written");
+  }
 }
 
 }  // namespace tessera::cli

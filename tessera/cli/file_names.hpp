@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::cli {
@@ -26,5 +27,10 @@ std::string numbered(const std::string& pattern, std::int64_t index, std::int64_
 // Throws Error where one of several would be written over another, or over an input that is not its own.
 void demand_apart(const std::vector<std::string>& inputs,
                   const std::vector<std::vector<std::string>>& outputs);
+// What a flag names beside inputs and outputs, such as --json; "" and "-": no file.
+using FlagFile = std::pair<const char*, std::string>;
+// Throws Error where one of them would be written over an input, an output or another of them.
+void demand_files_of_their_own(const std::vector<FlagFile>& files, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs);
 
 }  // namespace tessera::cli

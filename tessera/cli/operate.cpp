@@ -216,6 +216,26 @@ bool falls_short(const Values& values) {
 
 using Places = std::map<std::string, std::string>;
 
+std::vector<std::string> inputs_of(const Operation& operation, const Options& options, const Places& places) {
+  std::vector<std::string> out;
+  for (const Parameter* p : operation.signature.of(Kind::input)) {
+    const std::string& file = p->is_flag() ? options.flags.at(p->name) : places.at(p->name);
+    if (is_grid(*p) && picture::names_grid(file))
+      for (const std::string& one : picture::find_grid(file).paths) out.push_back(one);
+    else out.push_back(file);
+  }
+  return out;
+}
+
+// Before anything is computed: what tells of a call takes none of its files.
+void demand_apart_from_told(const Options& options, const std::vector<std::string>& inputs,
+                            const std::vector<std::string>& outputs) {
+  demand_files_of_their_own({{"--json", options.json},
+                             {"--timeline", options.together.timeline},
+                             {"--checkpoint", options.together.checkpoint}},
+                            inputs, outputs);
+}
+
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
   DistributedWords out{request, outputs, options.json, options.study, options.check};
@@ -268,6 +288,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
     return exit_code::interrupted;
   }
   print(to, call.operation, loaded.arguments, together);
+  warn(faults_left(spread, together));
   write_json(options.json, json_of(call.command, call.operation, loaded.arguments, together));
   write_timeline(options.together.timeline, together);
   const int code = finish(call, loaded, outputs, together, to);
@@ -279,6 +300,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const Options& options = call.options;
+  demand_apart_from_told(options, inputs_of(call.operation, options, places), outputs);
   Loaded loaded = load(call, places);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
@@ -310,6 +332,8 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     out[name] = inputs[i];
     return out;
   };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    demand_apart_from_told(options, inputs_of(call.operation, options, places_for(i)), outputs[i]);
   if (!is_shared(options))
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call, places_for(i), outputs[i], nullptr, &progress);
@@ -325,6 +349,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
   std::FILE* const to = table_stream(options.json);
   const auto [code, together] = deal_files(to, inputs, spread, make);
   print_shares(to, call.operation, together);
+  warn(faults_left(spread, together));
   write_json(options.json, json_of(call.command, call.operation, together));
   write_timeline(options.together.timeline, together);
   return code;

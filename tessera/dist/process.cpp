@@ -106,15 +106,20 @@ void Process::send(const std::string& message) {
   if (!send_message(channel_, message)) throw Error(Error::Kind::no_device, end());
 }
 
-std::string Process::receive(double seconds) {
+std::string Process::receive(double seconds, const std::function<bool()>& stopped) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
     const double left = std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count();
-    constexpr double longest = 1e6;
+    constexpr double often = 0.05, rarely = 1e6;
+    const double longest = stopped ? often : rarely;
     pollfd waiting{channel_, POLLIN, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(std::clamp(left, 0.0, longest) * 1e3) + 1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw failure("cannot wait for a process", errno);
+    if (ready == 0 && stopped && stopped()) {
+      stop();
+      throw Error(Error::Kind::no_device, "it was stopped");
+    }
     if (ready == 0 && left > 0) continue;
     if (ready == 0) {
       (void)kill(process_, SIGKILL);

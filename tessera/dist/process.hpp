@@ -2,6 +2,7 @@
 // Another program, started beside this one, and a channel of whole messages to it. It shares nothing with
 // this one but the files it is handed: whatever becomes of it, this process goes on.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ class Process {
 
   // Throw Error with how it ended, where it did.
   void send(const std::string& message);
-  std::string receive(
-      double seconds);  // … and where no answer comes within so long, after which it is killed
+  // … and where no answer comes within so long, or before stopped() is true, after which it is killed.
+  std::string receive(double seconds, const std::function<bool()>& stopped = {});
 
   void stop() noexcept;  // at once; on return it does nothing any more
 

@@ -59,13 +59,44 @@ using Mark = std::uint64_t;
 
 Mark mark_of(const std::vector<char>& bytes) { return std::max<Mark>(fingerprint(bytes.data(), bytes.size()), 1); }
 
+constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+
+// In halves of the longest dimension, until a packed copy is small.
+void add_pieces(const ArrayView& view, std::vector<std::uint64_t>& prints) {
+  const auto longest = std::ranges::max_element(view.extents);
+  if (view.bytes() <= piece_bytes || *longest < 2) {
+    const Array packed = packed_copy(view);
+    prints.push_back(fingerprint(packed.view().data, packed.view().bytes()));
+    return;
+  }
+  std::vector<Interval> box;
+  for (const std::int64_t extent : view.extents) box.push_back({0, extent});
+  Interval& cut = box[static_cast<std::size_t>(longest - view.extents.begin())];
+  const std::int64_t all = cut.last, half = all / 2;
+  cut = {0, half};
+  add_pieces(part_of(view, box), prints);
+  cut = {half, all};
+  add_pieces(part_of(view, box), prints);
+}
+
+// With the strides it tells arrays apart. Elements without gaps are read as they lie: a matrix may be as large as memory.
+std::uint64_t fingerprint_of(const ArrayView& view) {
+  if (view.count() == 0) return 0;
+  const auto [first, last] = view.span();
+  if (last - first <= view.count()) {
+    const auto size = static_cast<std::int64_t>(size_of(view.element));
+    return fingerprint(static_cast<const char*>(view.data) + first * size, static_cast<std::size_t>((last - first) * size));
+  }
+  std::vector<std::uint64_t> prints;
+  add_pieces(view, prints);
+  return fingerprint(prints.data(), prints.size() * sizeof prints[0]);
+}
+
 Json identity(const Operation& operation, const Arguments& host) {
   Json inputs = Json::object();
   for (const Parameter* p : host.signature().of(Parameter::Kind::input))
-    if (host.has(p->name)) {
-      const Array packed = packed_copy(host.array(p->name));
-      inputs[p->name] = fingerprint(packed.view().data, packed.view().bytes());
-    }
+    if (host.has(p->name))
+      inputs[p->name] = {{"strides", host.array(p->name).strides}, {"fingerprint", fingerprint_of(host.array(p->name))}};
   return {{"tessera", "checkpoint"}, {"marks", "fingerprints"}, {"operation", operation.name}, {"element", name_of(host.element())},
           {"words", host.words()},   {"dims", host.dims()},         {"inputs", inputs}};
 }

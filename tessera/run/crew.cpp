@@ -149,7 +149,8 @@ void Crew::make_hands() {
     for (const Fault& fault : spread_->faults)
       if (fault.device == d) faults.push_back(fault);
     if (shared_)
-      hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults, spread_->limit_seconds,
+      hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults,
+                                                Worker::Limits{spread_->limit_seconds, spread_->stopped},
                                                 spread_->protect, on_lanes(plan)));
     else try {
         hands_.push_back(hand_here(plan));
@@ -236,6 +237,7 @@ void Crew::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way, 
   }
   lock.lock();
   if (failure) lose(d, failure);
+  else ++out_.shares[d].begun;
 }
 
 void Crew::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
@@ -310,9 +312,11 @@ void Crew::take_back(std::size_t d, std::size_t tile) {
   lose(d, std::make_exception_ptr(Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
 }
 
+// A worker that is not waited for any more has not failed; its part is left for the call that goes on.
 void Crew::lose(std::size_t d, std::exception_ptr failure) {
   queue_->lose(d);
   if (!failure_) failure_ = failure;
+  if (stopped()) return;
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& error) {

@@ -75,7 +75,7 @@ class Dealer {
     out.split = {};
     out.whole = true;
     out.faults.clear();
-    ++taken_[d];
+    out_.shares[d].begun = ++taken_[d];
     for (Fault fault : spread_->faults)
       if (fault.device == d && fault.tile == taken_[d]) {
         fault.device = 0;

@@ -68,6 +68,8 @@ void SpreadSum::add(const ArrayView& left, const ArrayView& right) {
 
 void SpreadSum::note(const Together& together) {
   std::vector<std::size_t> lost;
+  if (!begun_)  // with faults there is one panel
+    for (const std::string& text : faults_left(spread_, together)) notes_.push_back(text);
   for (std::size_t d = 0; d < together.shares.size(); ++d) {
     const Share& share = together.shares[d];
     const std::size_t place = places_[d];

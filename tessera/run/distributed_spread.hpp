@@ -34,7 +34,7 @@ class SpreadSum : public PanelSum {
   void finish() override;
 
   std::string devices() const;                                      // "cuda:0 81 % + cpu 19 %", by work
-  const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong
+  const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong, faults that were none
 
  private:
   void note(const Together& together);

@@ -57,7 +57,7 @@ Together in_partial_results(const Operation& computed, const Reduction& reductio
   return out;
 }
 
-// What is told is the median's.
+// The median's; of an even number of runs the mean of the middle two, and the rest from the faster of these.
 Together repeated(const Spread& spread, const std::function<Together()>& once) {
   std::vector<Together> runs;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, spread.repeat); ++i) {
@@ -67,7 +67,10 @@ Together repeated(const Spread& spread, const std::function<Together()>& once) {
   std::vector<double> times;
   for (const Together& run : runs) times.push_back(run.seconds);
   std::ranges::sort(runs, {}, &Together::seconds);
-  Together out = std::move(runs[runs.size() / 2]);
+  const std::size_t upper = runs.size() / 2, lower = (runs.size() - 1) / 2;
+  const double median = (runs[lower].seconds + runs[upper].seconds) / 2;
+  Together out = std::move(runs[lower]);
+  out.seconds = median;
   out.times = std::move(times);
   return out;
 }
@@ -84,6 +87,18 @@ void check_faults(const Spread& spread) {
     if (fault.kind == Fault::Kind::poison && find_poison(device.where) == nullptr)
       throw Error(word + ": nothing can poison " + device.label() + "; it takes a GPU");
   }
+}
+
+std::vector<std::string> faults_left(const Spread& spread, const Together& together) {
+  std::vector<std::string> out;
+  for (const Fault& fault : spread.faults) {
+    const std::size_t begun = together.shares.at(fault.device).begun;
+    if (fault.tile <= begun) continue;
+    const std::string device = std::to_string(fault.device);
+    out.push_back(std::string("fault ") + name_of(fault.kind) + ":" + device + "@" + std::to_string(fault.tile) +
+                  " did not happen: device " + device + " had " + std::to_string(begun) + (begun == 1 ? " part" : " parts"));
+  }
+  return out;
 }
 
 Split parse_split(const std::string& word) {
@@ -117,6 +132,8 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
                 " runs in this process: --protect and --fault are for what is computed in parts");
   const Operation& computed = spread.whole ? operation : computed_in_parts(operation);
   if (spread.devices.empty()) throw Error("no device is named");
+  if (spread.repeat > 1 && !spread.checkpoint.empty())
+    throw Error("--repeat with --checkpoint: from the second run on parts would only be read from the file, which is no time of the call");
   refuse_overlaps(host);
   check_faults(spread);
   check_bits(spread, host);

@@ -45,7 +45,7 @@ struct Spread {
   double limit_seconds = 300;   // the longest that a tile may take in such a process
   std::string checkpoint = {};  // a file for the tiles that are done, so that a call that was stopped goes
                                 // on; it stays until somebody removes it
-  std::size_t repeat = 1;  // so often, one after another; what is told is of the median
+  std::size_t repeat = 1;  // so often, one after another; the time told is the median, of an even number the mean of the middle two
   bool pin = false;        // host arrays, where devices copy and compute at a time: worth it from the second
                            // call on
   std::function<bool()> stopped = {};  // optional: asked between tiles
@@ -62,7 +62,7 @@ void check_faults(const Spread& spread);
 // What one device did.
 struct Share {
   Plan plan;
-  std::size_t tiles = 0;
+  std::size_t tiles = 0, begun = 0;
   double flops = 0;
   double busy_seconds = 0;  // computing and copying, one after the other; where these overlap: computing
   double end_seconds = 0;   // when its last tile was done, since the beginning
@@ -109,6 +109,9 @@ struct Together {
   std::optional<Verdict> verdict;  // with `check`
   Values values;
 };
+
+// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that was asked for and came to nothing.
+std::vector<std::string> faults_left(const Spread& spread, const Together& together);
 
 // The operation that the devices compute: `operation`, or that of its partial results. Throws Error for one
 // whose result is not computed in parts.

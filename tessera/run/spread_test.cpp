@@ -2,10 +2,13 @@
 // One call on several devices gives what one device gives.
 #include "tessera/run/spread.hpp"
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <thread>
+#include <utility>
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -195,6 +198,25 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
       }
     }
   }
+}
+
+// Larger than the pieces in which such inputs are read.
+TEST(Together, ACheckpointKnowsInputsWithGaps) {
+  Inputs inputs(product(), Element::f32, {{{"m", 8}, {"n", 8}, {"k", 400'000}}}, 3, {.padding = 1});
+  const ArrayView& left = inputs.arguments().array("A");
+  ASSERT_FALSE(left.row_major());
+  const auto path = std::filesystem::temp_directory_path() / ("tessera-gaps-" + std::to_string(getpid()));
+  const Spread spread{.devices = devices_of({"cpu:threads=1"}), .request = {.cached = false}, .checkpoint = path};
+  EXPECT_EQ(run_together(product(), inputs.arguments(), spread).restored, 0u);
+  auto* const elements = static_cast<float*>(left.data);
+  for (const std::int64_t k : {0, 200'000, 399'999}) {
+    float& one = elements[7 * left.strides[0] + k * left.strides[1]];
+    const float kept = std::exchange(one, one + 1);
+    EXPECT_THROW((void)run_together(product(), inputs.arguments(), spread), Error) << k;
+    one = kept;
+  }
+  EXPECT_GT(run_together(product(), inputs.arguments(), spread).restored, 0u);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -96,11 +96,11 @@ void SharedCall::fetch(const std::vector<Slice>& written) const {
 }
 
 Worker::Worker(const SharedCall& call, const Division& division, const Plan& plan,
-               const std::vector<Fault>& faults, double limit_seconds, bool watched,
+               const std::vector<Fault>& faults, Limits limits, bool watched,
                const std::optional<OnLanes>& lanes)
     : call_(&call),
       division_(&division),
-      limit_seconds_(limit_seconds),
+      limits_(std::move(limits)),
       most_(lanes ? 2 : 1),
       process_(worker_program(), call.files()) {
   Json setup = call.description();
@@ -112,7 +112,7 @@ Worker::Worker(const SharedCall& call, const Division& division, const Plan& pla
 
 void Worker::make_ready() {
   constexpr double least = 60;  // what is limited is a part's time
-  const Json answer = Json::parse(process_.receive(std::max(limit_seconds_, least)));
+  const Json answer = Json::parse(process_.receive(std::max(limits_.seconds, least), limits_.stopped));
   if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
 }
 
@@ -125,7 +125,7 @@ void Worker::begin(const Tile& tile) {
 std::vector<dist::Span> Worker::finish() {
   const Begun begun = under_way_.front();
   under_way_.pop_front();
-  const Json answer = Json::parse(process_.receive(limit_seconds_));
+  const Json answer = Json::parse(process_.receive(limits_.seconds, limits_.stopped));
   if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
   finding_.reset();
   if (answer.contains("finding")) finding_ = finding_of(answer["finding"]);

@@ -6,6 +6,7 @@
 #pragma once
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <nlohmann/json_fwd.hpp>
@@ -50,9 +51,14 @@ class Worker final : public Hand {
     Tile largest;
   };
 
+  struct Limits {
+    double seconds = 300;                // the longest that a part may take
+    std::function<bool()> stopped = {};  // optional: from then on no answer is waited for
+  };
+
   // `watched`: each part is looked at before it leaves the device. Without `lanes` it does one thing after another.
   Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
-         double limit_seconds, bool watched, const std::optional<OnLanes>& lanes = {});
+         Limits limits, bool watched, const std::optional<OnLanes>& lanes = {});
   void make_ready() override;
   void begin(const Tile& tile) override;
   std::vector<dist::Span> finish() override;
@@ -70,7 +76,7 @@ class Worker final : public Hand {
 
   const SharedCall* call_;
   const Division* division_;
-  double limit_seconds_;
+  Limits limits_;
   std::size_t most_;
   std::deque<Begun> under_way_;
   dist::Process process_;
