@@ -178,6 +178,10 @@ class Integrals(unittest.TestCase):
         self.fails("'y'", "integrate", "x*y", "0", "1")
         self.fails("'t'", "integrate", "t", "x=[0,1]")
         self.fails("bound twice", "integrate", "x", "0", "1", "x=[0,1]")
+        self.fails("bound twice", "integrate", "x", "0", "1", "x=3")
+        self.fails("holds no x", "integrate", "t", "t=[0,1]", "0", "1")
+        self.fails("holds no x", "integrate", "y", "0", "1", "y=3")
+        self.assertEqual(self.value("integrate", "3", "0", "1"), 3)
         self.fails("longer than the largest", "integrate", "x", "-1e308", "1e308")
 
     def test_richardson_is_called_so(self):

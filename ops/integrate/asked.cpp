@@ -94,6 +94,7 @@ Asked asked_of(const Arguments& arguments) {
   const Limits limits = read_limits(arguments.text("LIMITS"));
   out.rule = arguments.text("rule");
   out.element = arguments.element();
+  check_bare_limits(arguments.text("FORMULA"), arguments.text("LIMITS"));
   out.formula = formula_with(arguments.text("FORMULA"), limits.fixed);
   for (const Range1& range : limits.ranges) {
     out.variables.push_back(range.variable);

@@ -155,6 +155,10 @@ TEST(Integrate, WhatMeansNothingIsSaid) {
   says({{"LIMITS", "0 inf-inf"}}, "not a number");
   says({{"LIMITS", "0 y"}}, "y");
   says({{"LIMITS", "0 1 x=[0,1]"}}, "bound twice");
+  says({{"LIMITS", "0 1 x=3"}, {"FORMULA", "x"}}, "bound twice");
+  says({{"LIMITS", "t=[0,1] 0 1"}, {"FORMULA", "t"}}, "holds no x");
+  says({{"LIMITS", "0 1 y=3"}, {"FORMULA", "y"}}, "holds no x");
+  says({{"LIMITS", "0 1 y=3"}, {"FORMULA", "y"}, {"strips", "8"}}, "holds no x");
   says({{"LIMITS", "x=[0,1,2]"}}, "needs two limits");
   says({{"LIMITS", "x=[0,1] y=[0,1]"}, {"FORMULA", "x*y"}, {"strips", "8"}}, "one range, not 2");
   says({{"FORMULA", "x+y"}}, "y");

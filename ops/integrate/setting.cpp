@@ -90,6 +90,16 @@ void read_named(const std::string& word, std::size_t equals, Limits& out) {
 
 }  // namespace
 
+void check_bare_limits(const std::string& text, const std::string& limits) {
+  std::vector<std::string> bare = words_in(limits);
+  std::erase_if(bare, [](const std::string& word) { return word.find('=') != std::string::npos; });
+  const formula::Tree tree = formula::parse(text);
+  const std::vector<std::string>& names = tree.names();
+  if (bare.size() == 2 && !names.empty() && std::ranges::find(names, "x") == names.end())
+    throw Error("the formula holds no x, which the limits " + bare[0] + " " + bare[1] + " bind: write " +
+                names[0] + "=[FROM,TO]");
+}
+
 Sum sum_named(const std::string& word) {
   if (word == "plain") return Sum::plain;
   if (word == "kahan") return Sum::kahan;
@@ -113,6 +123,8 @@ Limits read_limits(const std::string& words) {
   if (bare.size() == 2) {
     for (const Range1& range : out.ranges)
       if (range.variable == "x") throw Error("the variable x is bound twice");
+    for (const Fixed& fixed : out.fixed)
+      if (fixed.name == "x") throw Error("the variable x is bound twice");
     out.ranges.insert(out.ranges.begin(), range_of("x", bare[0], bare[1]));
   }
   if (out.ranges.empty()) throw Error("the limits are missing: write FROM TO for x, or x=[FROM,TO]");
@@ -157,6 +169,7 @@ Setting strips_of(const Arguments& arguments) {
   Setting out;
   out.formula = arguments.text("FORMULA");
   out.limits = read_limits(arguments.text("LIMITS"));
+  check_bare_limits(out.formula, arguments.text("LIMITS"));
   if (out.limits.ranges.size() != 1)
     throw Error("the trapezoid sum takes one range, not " + std::to_string(out.limits.ranges.size()));
   out.a = out.limits.ranges[0].from;

@@ -44,6 +44,9 @@ Limits read_limits(const std::string& words);
 // hold.
 formula::Tree formula_with(const std::string& text, const std::vector<Fixed>& fixed);
 
+// Throws Error where limits without a name bind x, and the formula holds other variables but no x.
+void check_bare_limits(const std::string& text, const std::string& limits);
+
 // Throws Error for a name that formulas know as a constant or a function: it cannot be given a value.
 void check_free(const std::string& name);
 

@@ -101,8 +101,9 @@ struct Adaption {
   BATCH_FN Ended ended() const {
     const double largest = 0x1p1023, infinite = 2 * largest;
     if (why == non_finite) return {infinite - infinite, infinite, spent, why};
-    // Parts were never seen, or grow without a bound that anybody knows.
-    if (why == singular || (starting && why != converged) || (why == doubtful && demand.doubted)) return {sign * value.high, infinite, spent, why};
+    // Parts were never seen, or grow without a bound that anybody knows; and where zeros are all that was seen,
+    // how much lies between them nobody knows either.
+    if (why == singular || (starting && why != converged) || why == doubtful) return {sign * value.high, infinite, spent, why};
     return {sign * value.high, larger(error.high, 0) + last_bit * noise.high, spent, why};
   }
 

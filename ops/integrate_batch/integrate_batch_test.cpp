@@ -297,5 +297,30 @@ TEST(Batch, TheCheckFindsAWrongIntegral) {
   EXPECT_FALSE(verify(operation(), arguments).passed);
 }
 
+// Windows that only few of the integrals' first points meet, and none of the check's.
+TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {
+  constexpr int n = 300;
+  Arguments arguments = arguments_of("(abs(x*x-a)<1e-3)", "0 1", "a=0.1:0.9", n);
+  Batch batch = ran(arguments);
+  int unknown = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = 0.1 + 0.8 * static_cast<double>(i) / (n - 1);
+    const double exact = std::sqrt(a + 1e-3) - std::sqrt(a - 1e-3);
+    EXPECT_LE(std::fabs(batch.value[i] - exact), batch.error[i]) << i;
+    if (batch.why[i] == converged) continue;
+    EXPECT_TRUE(std::isinf(batch.error[i])) << i;
+    ++unknown;
+  }
+  EXPECT_GE(unknown, n / 2);
+  const std::pair<const char*, void*> places[] = {{"integrals", batch.value.data()},
+                                                  {"errors", batch.error.data()},
+                                                  {"evaluations", batch.spent.data()},
+                                                  {"reasons", batch.why.data()}};
+  for (const auto& [name, data] : places) arguments.set_array(name, data);
+  const Verdict verdict = verify(operation(), arguments);
+  EXPECT_TRUE(verdict.passed) << describe(verdict);
+  EXPECT_NE(verdict.method.find("not checked"), std::string::npos) << verdict.method;
+}
+
 }  // namespace
 }  // namespace tessera::integrate_batch

@@ -20,7 +20,8 @@ enum class Data {
 // index of the output's first dimension, or of its first Operation::row_dimensions.
 struct Expected {
   // What else, besides a number within the bound, an element may be where partial sums overflow.
-  enum Beyond : std::uint8_t { nothing = 0, infinity = 1, minus_infinity = 2, not_a_number = 4 };
+  // `unproven`: the value is only what another run of the same computation gives.
+  enum Beyond : std::uint8_t { nothing, infinity = 1, minus_infinity = 2, not_a_number = 4, unproven = 8 };
 
   std::vector<double> value;  // an infinity or NaN where no number is right
   std::vector<double> bound;

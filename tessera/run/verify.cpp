@@ -27,6 +27,11 @@ class Comparison {
   }
 
   std::int64_t rows() const { return rows_; }
+  std::string unproven() const {
+    if (unproven_ == 0) return "";
+    return "; " + std::to_string(unproven_) + " of " + std::to_string(seen_) +
+           " elements not checked: nothing certain is known of them";
+  }
 
   // `expected` holds these rows only.
   void add_rows(std::span<const std::int64_t> rows, const Expected& expected) {
@@ -51,6 +56,7 @@ class Comparison {
     const double got = load_as_double(output_.element, address_of(element));
     const double error = std::fabs(got - expected);
     ++seen_;
+    unproven_ += (beyond & Expected::unproven) != 0;
     if (std::isfinite(got) && std::isfinite(expected)) {
       ++finite_;
       squares_ += static_cast<long double>(expected) * expected;
@@ -104,7 +110,7 @@ class Comparison {
   const Plan* plan_;
   std::int64_t rows_ = 0, row_length_ = 0;
   long double squares_ = 0, error_squares_ = 0;  // whose range holds the square of any double
-  std::int64_t seen_ = 0, finite_ = 0;
+  std::int64_t seen_ = 0, finite_ = 0, unproven_ = 0;
   Verdict verdict_;
 };
 
@@ -184,7 +190,7 @@ Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   comparison.add_rows(rows, everything(rows));
   Verdict out = comparison.verdict();
-  out.method = "every element against the reference";
+  out.method = "every element against the reference" + comparison.unproven();
   return out;
 }
 
@@ -216,7 +222,7 @@ Verdict Verifier::check_rows(const Arguments& host, const Plan* plan) {
   Verdict out = comparison.verdict();
   const bool only_sampled = operation_->sampled_only && operation_->sampled_only(host);
   out.method = (only_sampled ? "a sample of the rows, " : "a randomised check of all rows, ") +
-               std::to_string(looked_at) + " of " + std::to_string(rows) + " in full";
+               std::to_string(looked_at) + " of " + std::to_string(rows) + " in full" + comparison.unproven();
   return out;
 }
 

@@ -64,7 +64,7 @@ class Choice {
   bool settles(Answer answer);
   Answer with_few(Reason cap);
   double typical() const;
-  void watch_far_peaks();
+  void watch_peaks();
   const Standing* to_cut_out() const;
   Answer around(const Standing& peak);
   const Answer& check(double absolute = 0);
@@ -224,7 +224,9 @@ const Standing* Choice::to_cut_out() const {
 
 // The part around the peak by itself, and the others, which may have peaks of their own.
 Answer Choice::around(const Standing& peak) {
-  parts_ = parts_around(box_, peak);
+  std::vector<Standing> others = seen_.standing;
+  std::erase_if(others, [&](const Standing& other) { return peak.holds(other.centre); });
+  parts_ = parts_around(box_, peak, std::move(others));
   std::string place;
   for (const double x : peak.centre) place += fmt::format("{}{:.6g}", place.empty() ? "" : ", ", x);
   say(fmt::format("a peak stands out at ({}): its surroundings are cut out", place));
@@ -254,16 +256,22 @@ Answer Choice::around(const Standing& peak) {
       out.reason = of.reason;
       out.place = of.place;
     }
-    if (i == 0 || !of.converged()) say((i == 0 ? "there: " : "beside it: ") + of.why);
+    if (i == 0 || !of.converged())
+      say((i == 0 ? "there: " : "beside it: ") + (of.why.empty() ? words(of) : of.why));
   }
   if (out.converged() && !(out.error() <= tolerance_.of(out.value))) out.reason = Reason::unresolved;
   return out;
 }
 
-// A rule must have met each of them.
-void Choice::watch_far_peaks() {
+// A rule must have met each of them: what all rules overlook, they agree about.
+void Choice::watch_peaks() {
+  const std::size_t before = box_.hidden.size();
   for (const FarPeak& peak : seen_.far) box_.hidden.push_back(region_of(peak, box_));
-  if (!seen_.far.empty()) told_regions_ = std::make_unique<MetRegions>(f_, box_);
+  for (const Standing& peak : seen_.standing)
+    if (std::none_of(box_.hidden.begin(), box_.hidden.end(),
+                     [&](const HiddenRegion& known) { return known.holds(peak.centre.data()); }))
+      box_.hidden.push_back(region_of(peak, box_));
+  if (box_.hidden.size() > before) told_regions_ = std::make_unique<MetRegions>(f_, box_);
 }
 
 Answer Choice::run() {
@@ -275,7 +283,7 @@ Answer Choice::run() {
   else
     for (const Range& range : box_.axes) seen_.axes.push_back(Axis::of(range));
   if (!seen_.words.empty()) say(seen_.words);
-  watch_far_peaks();
+  watch_peaks();
   Answer out;
   if (!seen_.gap.empty()) {
     out.reason = Reason::non_finite;

@@ -167,14 +167,59 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
   return out;
 }
 
-std::vector<Box> parts_around(const Box& box, const Standing& peak) {
+namespace {
+
+// How far a plane across an axis is from all these peaks, in widths of each.
+double clearance(double plane, std::size_t axis, const std::vector<Standing>& peaks) {
+  double out = far;
+  for (const Standing& peak : peaks)
+    out = std::fmin(out, std::fabs(plane - peak.centre[axis]) / peak.width[axis]);
+  return out;
+}
+
+// Where the part around a peak ends, on one side along an axis: where it is over, if that cuts through no
+// other, else between both, else behind the other.
+double face_of(const Standing& peak, double side, std::size_t axis, const Range& range,
+               const std::vector<Standing>& others) {
+  constexpr double enough = 4;
+  const double centre = peak.centre[axis], width = peak.width[axis];
+  std::vector<Standing> all = others;
+  all.push_back(peak);
+  std::vector<double> planes{centre + side * far * width};
+  for (const Standing& other : others)
+    planes.push_back(centre + (other.centre[axis] - centre) * width / (width + other.width[axis]));
+  for (const Standing& other : others) planes.push_back(other.centre[axis] + side * far * other.width[axis]);
+  double best = planes[0], widest_clearance = -1;
+  for (double plane : planes) {
+    if (!(side * (plane - centre) > 0)) continue;
+    plane = std::clamp(plane, range.lower, range.upper);
+    const bool at_end = plane == range.lower || plane == range.upper;
+    const double free = at_end ? far : clearance(plane, axis, all);
+    if (free > widest_clearance) {
+      best = plane;
+      widest_clearance = free;
+    }
+    if (widest_clearance >= enough) break;
+  }
+  return best;
+}
+
+bool lies_in(const std::vector<double>& place, const Box& box) {
+  for (std::size_t axis = 0; axis < place.size(); ++axis)
+    if (!(box.axes[axis].lower <= place[axis] && place[axis] <= box.axes[axis].upper)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<Box> parts_around(const Box& box, const Standing& peak, std::vector<Standing> others) {
   constexpr double small = 1e-3;
   std::vector<Box> out;
   Box inner = box;
   for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
     const Range& range = box.axes[axis];
-    const double away = far * peak.width[axis], length = range.upper - range.lower;
-    double from = peak.centre[axis] - away, to = peak.centre[axis] + away;
+    const double length = range.upper - range.lower;
+    double from = face_of(peak, -1, axis, range, others), to = face_of(peak, 1, axis, range, others);
     // No slivers beside it.
     if (from < range.lower + small * length) from = range.lower;
     if (to > range.upper - small * length) to = range.upper;
@@ -186,6 +231,7 @@ std::vector<Box> parts_around(const Box& box, const Standing& peak) {
     }
     inner.axes[axis].lower = from;
     inner.axes[axis].upper = to;
+    std::erase_if(others, [&](const Standing& other) { return !lies_in(other.centre, inner); });
   }
   out.insert(out.begin(), inner);
   for (Box& part : out) {
@@ -193,12 +239,7 @@ std::vector<Box> parts_around(const Box& box, const Standing& peak) {
     for (std::size_t axis = 0; axis < part.axes.size(); ++axis)
       share *=
           (box.axes[axis].upper - box.axes[axis].lower) / (part.axes[axis].upper - part.axes[axis].lower);
-    std::erase_if(part.hidden, [&](const HiddenRegion& region) {
-      for (std::size_t axis = 0; axis < part.axes.size(); ++axis)
-        if (!(part.axes[axis].lower <= region.inside[axis] && region.inside[axis] <= part.axes[axis].upper))
-          return true;
-      return false;
-    });
+    std::erase_if(part.hidden, [&](const HiddenRegion& region) { return !lies_in(region.inside, part); });
     for (HiddenRegion& region : part.hidden) region.share = std::fmin(1, region.share * share);
   }
   return out;

@@ -39,8 +39,9 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
                                      const std::vector<std::vector<double>>& places,
                                      std::int64_t& evaluations);
 
-// The part around the peak, and those beside it that make up the rest of the box.
-std::vector<Box> parts_around(const Box& box, const Standing& peak);
+// The part around the peak, and those beside it that make up the rest of the box. Cut beside the others,
+// where there is room: of a peak that a face runs through, the part with its foot shows next to nothing.
+std::vector<Box> parts_around(const Box& box, const Standing& peak, std::vector<Standing> others = {});
 
 // The peak as a small part of the box, with its surroundings as far as it counts.
 HiddenRegion region_of(const Standing& peak, const Box& box);

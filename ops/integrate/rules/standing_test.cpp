@@ -35,6 +35,45 @@ const Hump humps[] = {
        return 2 * s * (std::atan(std::exp((to - c) / s)) - std::atan(std::exp(-c / s)));
      }}};
 
+// Two bumps on a floor of 1, in as many variables as they have places: each in its own part, and no face runs
+// through the other.
+TEST(Standing, TwoBumpsOnAFloorAreBothWhole) {
+  struct Pair {
+    std::vector<double> first, second;
+    double height;
+  };
+  for (const Pair& pair : {Pair{{0.2, 0.7, 0.4, 0.75}, {0.8, 0.3, 0.6, 0.25}, 200},
+                           Pair{{0.2, 0.7, 0.4, 0.75, 0.3, 0.6}, {0.8, 0.3, 0.6, 0.25, 0.7, 0.3}, 200}}) {
+    constexpr double sharpness = 300;
+    const char* const letters[] = {"x", "y", "z", "w", "u", "v"};
+    std::string text = "1";
+    double exact = 1;
+    Box box;
+    std::vector<std::string> variables;
+    for (const std::vector<double>& centre : {pair.first, pair.second}) {
+      double mass = pair.height;
+      std::string squares = "0";
+      for (std::size_t k = 0; k < centre.size(); ++k) {
+        const double root = std::sqrt(sharpness), c = centre[k];
+        mass *= std::sqrt(pi / sharpness) / 2 * (std::erf(root * (1 - c)) + std::erf(root * c));
+        squares += fmt::format("+({}-{})^2", letters[k], c);
+      }
+      exact += mass;
+      text += fmt::format("+{}*exp(-{}*({}))", pair.height, sharpness, squares);
+    }
+    for (std::size_t k = 0; k < pair.first.size(); ++k) {
+      variables.emplace_back(letters[k]);
+      box.axes.push_back({0, 1});
+    }
+    const formula::Tree tree = formula::parse(text);
+    box.features = features_of(tree, variables, box);
+    box.hidden = hidden_regions(tree, variables, box, Deadline(10));
+    const Answer answer = automatic_cubature(many_values_of(tree, variables), box);
+    EXPECT_TRUE(answer.converged()) << text << ": " << answer.why;
+    EXPECT_LE(std::fabs(answer.value - exact), answer.error()) << text << ": " << answer.why;
+  }
+}
+
 // Of every tolerance's size, at places and of widths that share nothing.
 TEST(Standing, LowPeaksAreSeen) {
   int converged = 0, all = 0;
