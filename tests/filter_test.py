@@ -78,6 +78,15 @@ class Filter(cli_case.Case):
         whole = self.filtered("rgba.png", "--alpha", "channel", "--kernel", "laplacian8")
         np.testing.assert_array_equal(whole, np.clip(correlate(picture, LAPLACIAN8, "reflect_101"), 0, 255))
 
+    def test_a_regions_alpha_is_the_regions(self):
+        picture = np.random.default_rng(5).integers(0, 256, (12, 14, 4), np.uint8)
+        save_png("rgba.png", picture)
+        for words, part in ((("--roi-x", "4", "--roi-y", "7", "--roi-width", "9", "--roi-height", "3"), picture[7:10, 4:13]),
+                            (("--roi-x", "2"), picture[:, 2:]), (("--roi-height", "5"), picture[:5]),
+                            (("--roi-y", "1", "--output-element", "u16"), picture[1:].astype(np.uint16) * [1, 1, 1, 257])):
+            self.passes("filter", "rgba.png", "--kernel", "1", *words, "-o", "out.png")
+            np.testing.assert_array_equal(self.filtered("out.png", "--kernel", "1", "--alpha", "channel"), part)
+
     def test_alpha_goes_along_or_is_refused(self):
         picture = np.random.default_rng(8).integers(0, 256, (6, 7, 4), np.uint8)
         save_png("rgba.png", picture)

@@ -74,9 +74,19 @@ class Pictures(cli_case.Case):
         with open("pages.tif", "wb") as file:
             file.write(body + struct.pack("<I", end + 2) + two + second + struct.pack("<I", 0))
         done = self.passes("filter", "pages.tif", "--kernel", "1", "-o", "page.pgm")
-        self.assertIn("pages.tif: has several pages; the first is read", done.stderr)
+        self.assertIn("pages.tif: has several pictures; the first is read", done.stderr)
         with open("page.pgm", "rb") as file:
             self.assertEqual(file.read()[-2:], bytes([7, 7]))
+
+    def test_what_follows_a_picture_is_told(self):
+        one = b"P5\n2 1\n255\n\7\7"
+        for name, data, says in (("two.pgm", one + b"P6 1 1 255\n\1\2\3", "two.pgm: has several pictures; the first is read"),
+                                 ("more.pgm", one + b"more", "more.pgm: goes on behind its picture; that is not read"), ("one.pgm", one, "")):
+            with open(name, "wb") as file:
+                file.write(data)
+            self.assertEqual(self.passes("filter", name, "--kernel", "1", "-o", "out.pgm").stderr.strip(), says)
+            with open("out.pgm", "rb") as file:
+                self.assertEqual(file.read(), b"P5\n2 1\n255\n\7\7")
 
     def test_a_mask_of_16_bits_counts_by_its_upper_eight(self):
         def save_pgm(path, most, values):

@@ -115,10 +115,16 @@ Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) 
   return channels_of(picture.pixels, 0, channels - 1);
 }
 
+picture::Picture Files::parsed(const std::string& path) {
+  picture::Picture out = picture::read(path, limits_);
+  if (out.first_of_several) notes_.push_back(path + ": has several pictures; the first is read");
+  if (out.bytes_behind) notes_.push_back(path + ": goes on behind its picture; that is not read");
+  return out;
+}
+
 Array Files::read_picture(const Parameter& p, const std::string& path, std::optional<Element> as) {
-  const picture::Picture picture = picture::read(path, limits_);
+  const picture::Picture picture = parsed(path);
   const bool first = !dimensions_;
-  if (picture.first_of_several) notes_.push_back(path + ": has several pages; the first is read");
   if (first) profile_ = picture.profile;
   Array pixels = first || !picture.alpha ? without_alpha(p, picture)
                                          : channels_of(picture.pixels, 0, picture.pixels.extents()[2] - 1);
@@ -142,7 +148,7 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
                 ": is one picture; --tiles ROWSxCOLS says how many it holds, and a name with {row} and {col} "
                 "means several files");
   const picture::Picture grid = named ? picture::read_grid(picture::find_grid(path), drop, limits_)
-                                      : picture::cut_tiles(picture::read(path, limits_), tiles_, path);
+                                      : picture::cut_tiles(parsed(path), tiles_, path);
   profile_ = grid.profile;
   whole_alpha_ = grid.alpha && !drop;
   if (!grid.alpha || !drop || named) return converted(path, grid.pixels, as);
@@ -157,7 +163,7 @@ Array Files::read(const Parameter& p, const std::string& path, std::optional<Ele
   if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // says what is wrong
   if (p.picture == Picture::no) {
     if (!picture) return npy::read(path, as);
-    const Array pixels = converted(path, picture::read(path, limits_).pixels, as);
+    const Array pixels = converted(path, parsed(path).pixels, as);
     ArrayView view = pixels.view();
     if (p.extents.size() == 2 && view.extents[2] == 1) {
       view.extents.pop_back();
@@ -168,6 +174,15 @@ Array Files::read(const Parameter& p, const std::string& path, std::optional<Ele
   const Array array = picture ? read_picture(p, path, as) : npy::read(path, as);
   if (!dimensions_) dimensions_ = array.extents().size();
   return Array(widened(array.view()), std::make_shared<Array>(array));
+}
+
+void Files::cut_alpha(std::int64_t row, std::int64_t col, std::int64_t height, std::int64_t width) {
+  if (!alpha_ || height > alpha_->extents()[0] - row || width > alpha_->extents()[1] - col) return;
+  ArrayView part = alpha_->view();
+  part.data = alpha_->as<char>() +
+              static_cast<std::size_t>(row * part.strides[0] + col * part.strides[1]) * size_of(part.element);
+  part.extents = {height, width, 1};
+  alpha_ = packed_copy(part);
 }
 
 ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {

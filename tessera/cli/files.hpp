@@ -32,6 +32,9 @@ class Files {
 
   Array read(const Parameter& p, const std::string& path, std::optional<Element> as);
 
+  // Of a call whose result is that region of the picture: alpha that was set aside keeps only the region, too.
+  void cut_alpha(std::int64_t row, std::int64_t col, std::int64_t height, std::int64_t width);
+
   // Throws Error where the file cannot hold such an output, before it is computed.
   void demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const;
   // What the file was given, for telling; `path` is "-" for standard output.
@@ -42,6 +45,7 @@ class Files {
 
  private:
   ArrayView write_one(const Parameter& p, const std::string& path, const ArrayView& view) const;
+  picture::Picture parsed(const std::string& path);
   Array read_grid(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array read_picture(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array without_alpha(const Parameter& p, const picture::Picture& picture);

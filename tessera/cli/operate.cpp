@@ -262,10 +262,21 @@ struct Loaded {
   Arguments arguments;
 };
 
+// The result of an operation with these arguments is a region of its picture.
+void cut_alpha(const Operation& operation, const Arguments& arguments, Files& files) {
+  const auto outputs = operation.signature.of(Kind::output);
+  if (outputs.empty() || operation.signature.find("roi_x") == nullptr ||
+      operation.signature.find("roi_y") == nullptr)
+    return;
+  const Extents& e = arguments.array(outputs.front()->name).extents;
+  files.cut_alpha(arguments.integer("roi_y"), arguments.integer("roi_x"), e[1], e[2]);
+}
+
 Loaded load(const Call& call, const Places& places) {
   Files files(call.options.files);
   auto arrays = read_inputs(call.operation, call.options, files, places);
   Arguments arguments = arguments_of(call.operation, call.options, places, arrays);
+  cut_alpha(call.operation, arguments, files);
   return {std::move(files), std::move(arrays), std::move(arguments)};
 }
 

@@ -44,7 +44,16 @@ class Text {
     ++at_;
     if (at_ > text_.size() || text_.size() - at_ < bytes)
       throw Error(name_ + ": is damaged: it ends too early");
-    return text_.substr(at_, bytes);
+    const std::string_view out = text_.substr(at_, bytes);
+    at_ += bytes;
+    return out;
+  }
+
+  // What nobody has read. Behind samples that are text, white space means nothing.
+  std::string_view behind(bool as_text) {
+    if (as_text)
+      while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    return text_.substr(std::min(at_, text_.size()));
   }
 
  private:
@@ -102,6 +111,12 @@ void read_floats(Text& text, const std::string& name, Array& pixels) {
       pixels.as<float>()[i] = reversed(pixels.as<float>()[i]);
 }
 
+bool begins_as_pnm(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == 'P' &&
+         std::string_view("1234567fF").find(bytes[1]) != std::string_view::npos &&
+         std::isspace(static_cast<unsigned char>(bytes[2])) != 0;
+}
+
 }  // namespace
 
 Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
@@ -121,6 +136,9 @@ Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Li
   if (floats) read_floats(text, name, pixels);
   else if (element == Element::u16) read_samples(text, name, as_text, most, pixels.as<std::uint16_t>(), count);
   else read_samples(text, name, as_text, most, pixels.as<std::uint8_t>(), count);
+  const std::string_view behind = text.behind(as_text);
+  raw.picture.first_of_several = begins_as_pnm(behind);
+  raw.picture.bytes_behind = !behind.empty() && !raw.picture.first_of_several;
   return raw;
 }
 

@@ -246,6 +246,31 @@ TEST(Picture, ASampleAboveTheLargestValueIsAnError) {
   expect_refused("P6 1 1 300\n\0\0\1\x2d\1\x2c"s, "sample 2 is 301, more than the largest value of 300");
 }
 
+TEST(Picture, WhatFollowsThePictureIsTold) {
+  using namespace std::string_literals;
+  const auto flags = [](const std::string& file) {
+    const Picture p = parse(std::as_bytes(std::span(file)), "file");
+    EXPECT_EQ(p.pixels.as<std::uint8_t>()[0], 7) << file;
+    return std::pair(p.first_of_several, p.bytes_behind);
+  };
+  const std::string binary = "P5 2 1 255\n\7\10"s, plain = "P2\n2 1\n255\n7 8"s;
+  EXPECT_EQ(flags(binary), std::pair(false, false));
+  EXPECT_EQ(flags(plain), std::pair(false, false));
+  EXPECT_EQ(flags(plain + "\n\n"), std::pair(false, false));
+  for (const std::string& second : {binary, plain, "P6 1 1 255\nabc"s}) {
+    EXPECT_EQ(flags(binary + second), std::pair(true, false));
+    EXPECT_EQ(flags(plain + "\n" + second), std::pair(true, false));
+  }
+  EXPECT_EQ(flags(binary + "\n"), std::pair(false, true));
+  EXPECT_EQ(flags(binary + "P5"), std::pair(false, true));
+  EXPECT_EQ(flags(plain + " 9"), std::pair(false, true));
+  const std::string floats = "Pf 1 1 -1.0\n\0\0\200\77"s;
+  const auto parsed = [](const std::string& file) { return parse(std::as_bytes(std::span(file)), "file"); };
+  EXPECT_FALSE(parsed(floats).bytes_behind);
+  EXPECT_TRUE(parsed(floats + "x").bytes_behind);
+  EXPECT_TRUE(parsed(floats + floats).first_of_several);
+}
+
 // One to four changes: a byte of any value, an end too early, a piece twice or left out.
 void damage(Bytes& file, Random& random) {
   for (std::uint64_t changes = 1 + random.below(4); changes-- > 0 && file.size() > 8;) {

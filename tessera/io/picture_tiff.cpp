@@ -197,9 +197,44 @@ double most_of_a_byte(std::uint16_t compression) {
   }
 }
 
+// A number of the file; beyond its end 0.
+std::uint64_t number_at(std::span<const std::byte> file, std::uint64_t at, unsigned bytes,
+                        bool largest_first) {
+  if (at > file.size() || file.size() - at < bytes) return 0;
+  std::uint64_t out = 0;
+  for (unsigned i = 0; i < bytes; ++i)
+    out = out << 8 | std::to_integer<std::uint64_t>(file[at + (largest_first ? i : bytes - 1 - i)]);
+  return out;
+}
+
+// The length of a lone strip as the file lists it (TIFF 6.0, section 2): one that reaches beyond the file's end
+// libtiff replaces by the length that it should have. 0 where there are several, or none is listed.
+std::uint64_t listed_bytes(TIFF* tiff, std::span<const std::byte> file) {
+  const bool largest_first = TIFFIsBigEndian(tiff) != 0;
+  const auto number = [&](std::uint64_t at, unsigned bytes) {
+    return number_at(file, at, bytes, largest_first);
+  };
+  const bool big = number(2, 2) == 43;  // BigTIFF
+  const unsigned word = big ? 8 : 4, entry = 4 + 2 * word;
+  std::uint64_t at = TIFFCurrentDirOffset(tiff);
+  const std::uint64_t entries = number(at, big ? 8 : 2);
+  at += big ? 8 : 2;
+  for (std::uint64_t i = 0; i < entries && at < file.size(); ++i, at += entry)
+    if (number(at, 2) == TIFFTAG_STRIPBYTECOUNTS && number(at + 4, word) == 1) {
+      const std::uint64_t type = number(at + 2, 2);
+      return number(at + 4 + word, type == TIFF_SHORT ? 2 : type == TIFF_LONG8 ? 8 : 4);
+    }
+  return 0;
+}
+
 // Before memory is taken: each block lies within the file, and they can hold as much as the header says.
 // libtiff reads a block that is not listed from wherever 0 leads.
-void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
+void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name,
+                   std::span<const std::byte> bytes_of_file) {
+  const std::size_t file = bytes_of_file.size();
+  const std::uint64_t first = TIFFGetStrileOffset(tiff, 0);
+  if (first > file || listed_bytes(tiff, bytes_of_file) > file - first)
+    throw Error(name + ": is a damaged TIFF file: it ends too early");
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
@@ -302,7 +337,7 @@ Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const L
   const Header h = read_header(tiff.get(), name);
   demand_within(name, limits, h.element, {h.height, h.width, h.samples});
   const Cut cut = cut_of(tiff.get(), h, name);
-  demand_blocks(tiff.get(), h, cut, name, file.size());
+  demand_blocks(tiff.get(), h, cut, name, file);
   Raw raw;
   raw.picture.pixels = pixels_for(name, limits, h.element, h.height, h.width, h.samples);
   raw.picture.alpha = h.alpha;

@@ -56,7 +56,7 @@ void look_up(const Palette& palette, const Array& numbers, Array& colours) {
   std::uint16_t largest = 0;
   for (const auto* part : parts) largest = std::max(largest, *std::max_element(part, part + palette.colours));
   const auto byte = [largest](std::uint16_t value) {
-    return static_cast<std::uint8_t>(largest < 256 ? value : (value + 128) / 257);
+    return static_cast<std::uint8_t>(largest < 256 ? value : value >> 8);
   };
   auto* to = colours.as<std::uint8_t>();
   const auto* from = numbers.as<std::uint8_t>();

@@ -19,8 +19,9 @@ struct Palette {
   const std::uint16_t *red, *green, *blue;
   std::size_t colours;
 };
-// The colours that numbers stand for, to the nearest of 8 bits. Of a palette without any value above 255 they
-// are those already, as some programs write them.
+// The colours that numbers stand for: the upper 8 of the palette's 16 bits, as libtiff takes them, since some
+// programs write a byte's 257-fold and others its 256-fold. Of a palette without any value above 255 they are
+// bytes already.
 void look_up(const Palette& palette, const Array& numbers, Array& colours);
 
 }  // namespace tessera::picture

@@ -75,9 +75,10 @@ TiffPage coloured(std::uint32_t bits, std::uint32_t step, TiffBytes row) {
 
 TEST(Tiff, PalettesBecomeBytes) {
   expect_values(tiff_file({coloured(8, 257, bytes_of({0, 7, 255}))}), {0, 1, 2, 7, 8, 9, 255, 0, 1});
+  expect_values(tiff_file({coloured(8, 256, bytes_of({0, 7, 255}))}), {0, 1, 2, 7, 8, 9, 255, 0, 1});
   expect_values(tiff_file({coloured(8, 1, bytes_of({7}))}), {7, 8, 9});  // bytes already
   expect_values(tiff_file({coloured(4, 4369, bytes_of({0x2f}))}), {34, 51, 68, 255, 0, 17});
-  // To the nearest: 300 is 1.17 of 257.
+  // The upper bits: 300 is 1 · 256 + 44.
   std::vector<int> wanted = {0, 1, 0, 1, 0, 1};
   for (int i = 0; i < 6; ++i) wanted.insert(wanted.end(), {0, 1, 0});
   expect_values(tiff_file({coloured(1, 300, bytes_of({0x40}))}), wanted);
@@ -129,6 +130,33 @@ TEST(Tiff, WhatIsMissingIsAnError) {
     if (far[i] == std::byte{0x11} && far[i + 1] == std::byte{1} && far[i + 2] == std::byte{4})
       far[i + 9] = std::byte{0x40};
   expect_refused(far, "ends too early");
+}
+
+// libtiff reads a lone strip of an impossible length as if its length were right.
+TEST(Tiff, AStripBeyondTheEndIsAnErrorHoweverManyThereAre) {
+  const auto lengthened = [](const TiffPage& page, std::size_t strip, std::uint32_t to) {
+    TiffBytes file = tiff_file({page});
+    const std::size_t list = page.blocks.size() == 1 ? 0 : strip * 4;
+    for (std::size_t i = 8; i + 12 < file.size(); ++i)
+      if (file[i] == std::byte{0x17} && file[i + 1] == std::byte{1} && file[i + 2] == std::byte{4}) {
+        std::size_t at = i + 8;
+        if (page.blocks.size() > 1)
+          at = std::to_integer<std::size_t>(file[at]) + 256 * std::to_integer<std::size_t>(file[at + 1]);
+        for (std::size_t b = 0; b < 4; ++b) file[at + list + b] = static_cast<std::byte>(to >> 8 * b & 255);
+      }
+    return file;
+  };
+  const TiffPage one = tiff_page(4, 5, 8, 1, 5, {rising(20)}),
+                 two = tiff_page(4, 5, 8, 1, 3, {rising(12), rising(8)});
+  const auto size = static_cast<std::uint32_t>(tiff_file({one}).size());
+  std::vector<int> whole(20);
+  std::iota(whole.begin(), whole.end(), 0);
+  expect_values(lengthened(one, 0, 20), whole);
+  expect_values(lengthened(one, 0, size - 8), whole);  // the strip begins at 8
+  for (const std::uint32_t bytes : {size - 7, size, 4000000000u}) {
+    expect_refused(lengthened(one, 0, bytes), "ends too early");
+    if (bytes > size) expect_refused(lengthened(two, 1, bytes), "ends too early");
+  }
 }
 
 TEST(Tiff, TheFirstPageIsRead) {
