@@ -233,6 +233,12 @@ class Devices(cli_case.Case):
         self.fails(2, "--json told_apart.png is what -o names", "filter", "tol*.png", "-o", "{name}_apart.png", "--kernel", "box", "--devices", "cpu:threads=1,cpu:threads=1",
                    "--json", "told_apart.png")
         self.passes(*call, *devices, "--json", "/dev/null", "--timeline", "/dev/null")
+        self.passes(*call, "--devices", "cpu:threads=1,cpu:threads=1", "--json", "read.json")
+        before = self.bytes_of("read.json")
+        self.fails(2, "-o read.json is one of the files to be read", "report", "read.json", "-o", "read.json")
+        self.fails(2, "--junit read.json is one of the files to be read", "compare", "read.json", "other.json", "--junit", "read.json")
+        self.fails(2, "--json read.json is one of the files to be read", "code", "read.json", "--json", "read.json")
+        self.assertEqual(self.bytes_of("read.json"), before)
 
     def test_a_fault_that_did_not_happen_is_told(self):
         call = ("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--json", "parts.json")

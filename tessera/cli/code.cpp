@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/core/device.hpp"
@@ -40,6 +41,7 @@ int code(const Command& command) {
         "program "
         "that has some");
   if (files.empty()) files.push_back("/proc/self/exe");
+  demand_files_of_their_own({{"--json", json}}, files, {});
   const std::vector<std::string> wanted = split(kernels, ',');
   std::vector<lab::KernelCode> found;
   for (const std::string& file : files)

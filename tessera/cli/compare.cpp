@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/lab/compare.hpp"
@@ -108,6 +109,7 @@ int compare(const Command& command) {
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
+  demand_files_of_their_own({{"--json", json}, {"--junit", junit}}, files, {});
   const lab::Judging judging{.threshold = threshold_named(threshold)};
   const lab::Document before = lab::read_document(read_json(files[0]), files[0]),
                       now = lab::read_document(read_json(files[1]), files[1]);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <span>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/file_names.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/report/browser.hpp"
@@ -77,6 +78,7 @@ int report(const Command& command) {
   if (!png.empty() && output.ends_with(".svg"))
     throw Error("'" + output + "' is no name for a PNG: --svg NAME makes an SVG");
   if (!png.empty() && output == "-") throw Error("a PNG does not go to standard output: name a file with -o");
+  demand_files_of_their_own({{"-o", output}}, files, {});
   std::vector<report::Document> documents;
   for (const std::string& file : files) documents.push_back(report::read_document(file));
   if (!svg.empty() || !png.empty())
