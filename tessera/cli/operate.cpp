@@ -264,11 +264,9 @@ struct Loaded {
 
 // The result of an operation with these arguments is a region of its picture.
 void cut_alpha(const Operation& operation, const Arguments& arguments, Files& files) {
-  const auto outputs = operation.signature.of(Kind::output);
-  if (outputs.empty() || operation.signature.find("roi_x") == nullptr ||
-      operation.signature.find("roi_y") == nullptr)
-    return;
-  const Extents& e = arguments.array(outputs.front()->name).extents;
+  const Signature& s = operation.signature;
+  if (s.find("roi_x") == nullptr || s.find("roi_y") == nullptr || s.of(Kind::output).empty()) return;
+  const Extents& e = arguments.array(s.of(Kind::output).front()->name).extents;
   files.cut_alpha(arguments.integer("roi_y"), arguments.integer("roi_x"), e[1], e[2]);
 }
 
