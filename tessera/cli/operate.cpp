@@ -227,15 +227,6 @@ std::vector<std::string> inputs_of(const Operation& operation, const Options& op
   return out;
 }
 
-// Before anything is computed: what tells of a call takes none of its files.
-void demand_apart_from_told(const Options& options, const std::vector<std::string>& inputs,
-                            const std::vector<std::string>& outputs) {
-  demand_files_of_their_own({{"--json", options.json},
-                             {"--timeline", options.together.timeline},
-                             {"--checkpoint", options.together.checkpoint}},
-                            inputs, outputs);
-}
-
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
   DistributedWords out{request, outputs, options.json, options.study, options.check};

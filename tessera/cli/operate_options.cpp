@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/file_names.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
@@ -102,6 +103,14 @@ void declare(Words& words, const Operation& operation, OperateOptions& options) 
   words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
+}
+
+void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
+                            const std::vector<std::string>& outputs) {
+  demand_files_of_their_own({{"--json", options.json},
+                             {"--timeline", options.together.timeline},
+                             {"--checkpoint", options.together.checkpoint}},
+                            inputs, outputs);
 }
 
 }  // namespace tessera::cli

@@ -24,5 +24,8 @@ bool takes_pictures(const Operation& operation);
 
 std::string about(const Operation& operation);  // for its help
 void declare(Words& words, const Operation& operation, OperateOptions& options);
+// To be asked before anything is computed: throws Error where what tells of a call would be written over its files.
+void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
+                            const std::vector<std::string>& outputs);
 
 }  // namespace tessera::cli
