@@ -320,6 +320,7 @@ TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {
   const Verdict verdict = verify(operation(), arguments);
   EXPECT_TRUE(verdict.passed) << describe(verdict);
   EXPECT_NE(verdict.method.find("not checked"), std::string::npos) << verdict.method;
+  EXPECT_EQ(verdict.method.find("every element"), std::string::npos) << verdict.method;
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class Comparison {
   }
 
   std::int64_t rows() const { return rows_; }
+  bool nothing_proven() const { return seen_ > 0 && unproven_ == seen_; }
   std::string unproven() const {
     if (unproven_ == 0) return "";
     return "; " + std::to_string(unproven_) + " of " + std::to_string(seen_) +
@@ -190,7 +191,8 @@ Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   comparison.add_rows(rows, everything(rows));
   Verdict out = comparison.verdict();
-  out.method = "every element against the reference" + comparison.unproven();
+  out.method = comparison.nothing_proven() ? "no element" : "every element against the reference";
+  out.method += comparison.unproven();
   return out;
 }
 
