@@ -38,17 +38,17 @@ void add_piece(Thread thread, std::uint32_t (&d)[4], const std::uint32_t (&a)[2]
 #endif
 
 // d += a·b, of pieces `first` and the next, if there is one. All lanes of a warp call.
-template <bool signed_a, bool signed_b, int pieces>
+template <bool signed_a, bool signed_b, std::size_t pieces>
 SIMT void multiply_bytes(Thread thread, std::uint32_t (&d)[4], const std::uint32_t (&a)[pieces][2],
                          const std::uint32_t (&b)[pieces], int first = 0) {
 #if defined(__CUDA_ARCH__)
   (void)thread;
   const int i = first, j = first + 1;
-  if (j < pieces)
+  if (j < static_cast<int>(pieces))
     cuda::ptx::mma_bytes<signed_a, signed_b>(d, {a[i][0], a[i][1], a[j][0], a[j][1]}, {b[i], b[j]});
   else cuda::ptx::mma_bytes<signed_a, signed_b>(d, {a[i][0], a[i][1]}, {b[i]});
 #else
-  for (int i = first; i < pieces && i < first + 2; ++i) add_piece<signed_a, signed_b>(thread, d, a[i], b[i]);
+  for (int i = first; i < static_cast<int>(pieces) && i < first + 2; ++i) add_piece<signed_a, signed_b>(thread, d, a[i], b[i]);
 #endif
 }
 
