@@ -185,6 +185,31 @@ class Failures(devices_case.Case):
             self.assertIn("were there already", self.passes(*words).stdout)
             os.remove("hung.npy")
 
+    def interrupted(self, *words, begun):
+        """What a call says that is interrupted half a second after `begun` is there; it must end within 3 s."""
+        with subprocess.Popen([cli_case.PROGRAM, *words, "-o", "half.npy"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+            while not os.path.exists(begun):
+                time.sleep(0.01)
+            time.sleep(0.5)
+            self.assertIsNone(running.poll(), words)
+            at = time.monotonic()
+            running.send_signal(signal.SIGINT)
+            said = running.communicate(timeout=120)[1]
+        self.assertLess(time.monotonic() - at, 3, words)
+        self.assertEqual(running.returncode, 130, said)
+        self.assertEqual([name for name in os.listdir(".") if "half" in name], [])
+        return said
+
+    def test_an_interrupt_does_not_wait_for_parts_that_take_long(self):
+        # Zeros, which take no room on the disk: parts of several seconds, the executor's in one block of the kernel.
+        for name, shape in (("square.npy", (4096, 4096)), ("flat.npy", (64, 1 << 18)), ("tall.npy", (1 << 18, 64))):
+            np.lib.format.open_memmap(name, "w+", np.float32, shape).flush()
+        for words in (("square.npy", "square.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--variant", "naive"),
+                      ("flat.npy", "tall.npy", "--devices", "simt:threads=1", "--variant", "vectorized")):
+            self.assertIn("stopped; the same call goes on", self.interrupted("matmul", *words, "--checkpoint", "long", begun="long"))
+            os.remove("long")
+            self.assertEqual(self.interrupted("matmul", *words, begun="square.npy"), "")
+
     def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
         words = (cli_case.PROGRAM, "matmul", "left.npy", "right.npy", "-o", "late.npy", "--devices", "simt:threads=1", "--variant", "shared_tiles",

@@ -5,8 +5,10 @@ mpi_test.py PROGRAM MPIRUN SCALAPACK_CHECK RESIDENT_CHECK, of which the last thr
 import ctypes.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -273,6 +275,19 @@ class Ranks(cli_case.Case):
 
     def test_a_file_that_cannot_be_written(self):
         self.fails_once(2, "cannot be written", ranks(2, "matmul", "a64.npy", "b64.npy", "-o", "nowhere/D.npy"))
+
+    def test_an_interrupt_leaves_nothing_behind(self):
+        np.lib.format.open_memmap("zeros.npy", "w+", np.float32, (6144, 6144)).flush()
+        for words in ((), ("--devices", "cpu:threads=1,cpu:threads=1", "--protect")):
+            with subprocess.Popen([LAUNCHER, "-n", "2", cli_case.PROGRAM, "matmul", "zeros.npy", "zeros.npy", "-o", "half.npy", *words],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **MPI}) as running:
+                time.sleep(1.5)
+                at = time.monotonic()
+                running.send_signal(signal.SIGINT)
+                self.assertEqual(running.communicate(timeout=60)[0], b"")
+            self.assertNotEqual(running.returncode, 0)
+            self.assertLess(time.monotonic() - at, 10)
+            self.assertEqual([name for name in os.listdir(".") if "half" in name], [])
 
     def test_help_is_told_once(self):
         self.assertEqual(self.shared(3, "matmul", "--help").stdout.count("--distributed"), 1)

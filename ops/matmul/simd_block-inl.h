@@ -9,6 +9,7 @@
 #endif
 
 #include <vector>
+#include "tessera/core/interrupt.hpp"
 #include "simd_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -45,8 +46,10 @@ class BlockProduct {
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t j = block_.first_col + part * panels / parts * panel_,
                          end = block_.first_col + (part + 1) * panels / parts * panel_;
-      for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth)
+      for (std::int64_t l = 0; l == 0 || l < p_.k; l += depth) {
+        leave_if_interrupted();
         run_depth(l, std::min(depth, p_.k - l), j, std::min(end, block_.last_col) - j);
+      }
     }
   }
 

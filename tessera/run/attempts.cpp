@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/attempts.hpp"
 #include <algorithm>
-#include "tessera/run/crew.hpp"
+#include <utility>
 #include "tessera/run/place.hpp"
 #include "tessera/run/presumed_speed.hpp"
 
@@ -49,6 +49,17 @@ double speed_of(const Operation& operation, const Division& division, const Devi
   return division.flops(tile) / std::max(seconds, 1e-9);
 }
 
+// But for where in memory their arrays lie.
+bool are_alike(const Arguments& a, const Arguments& b) {
+  if (&a.signature() != &b.signature() || a.element() != b.element() || a.words() != b.words()) return false;
+  return std::ranges::all_of(a.signature().parameters, [&](const Parameter& p) {
+    if (!p.is_array() || a.has(p.name) != b.has(p.name)) return !p.is_array();
+    if (!a.has(p.name)) return true;
+    const ArrayView &x = a.array(p.name), &y = b.array(p.name);
+    return x.element == y.element && x.extents == y.extents && x.strides == y.strides;
+  });
+}
+
 std::string percent(double part) {
   const auto tenths = static_cast<int>(part * 1000 + 0.5);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
@@ -56,8 +67,19 @@ std::string percent(double part) {
 
 }  // namespace
 
+// What is made wrong must be there.
+void check_faults(const Spread& spread, const Arguments& host) {
+  check_faults(spread);
+  for (const Fault& fault : spread.faults)
+    for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
+      const Element element = host.array(p->name).element;
+      if (fault.kind == Fault::Kind::flip && fault.number >= static_cast<int>(8 * size_of(element)))
+        throw Error("--fault flip: " + std::string(name_of(element)) + " has no bit " + std::to_string(fault.number));
+    }
+}
+
 Attempts::Attempts(const Operation& operation, const Arguments& host, const Spread& spread)
-    : operation_(&operation), host_(&host), spread_(&spread), division_(division_of(operation, host)), on_plan_(spread) {
+    : operation_(&operation), host_(host), spread_(&spread), division_(division_of(operation, host_)), on_plan_(spread) {
   const auto has_lanes = [](const Device& device) { return find_lanes(device.where) != nullptr; };
   const bool all = spread.split.how == Split::How::shares || std::ranges::none_of(spread.devices, has_lanes);
   on_plan_.devices.clear();
@@ -68,6 +90,13 @@ Attempts::Attempts(const Operation& operation, const Arguments& host, const Spre
   }
 }
 
+void Attempts::go_on_with(const Arguments& host) {
+  ready_ = ready_ && are_alike(host_, host);
+  host_ = host;
+  division_ = division_of(*operation_, host_);
+  pinned_.reset();
+}
+
 Together Attempts::work() {
   Together out = once();
   out.flops = division_.flops(division_.whole());
@@ -75,8 +104,10 @@ Together Attempts::work() {
 }
 
 Together Attempts::once() {
-  if (lost_.empty() && !unplanned_ && !Overlapped::refuses(*operation_, *host_, division_, on_plan_)) try {
+  if (lost_.empty() && !unplanned_ && !Overlapped::refuses(*operation_, host_, division_, on_plan_)) try {
+      const bool ready = std::exchange(ready_, true);
       if (!overlapped_) choose_planned();
+      else if (!ready) overlapped_->plan_again();
       if (overlapped_) return planned();
     } catch (const LostDevice& lost) {
       overlapped_.reset();
@@ -87,13 +118,13 @@ Together Attempts::once() {
       unplanned_ = true;  // memory for no plan may do for a tile; what else is wrong will be said again
     }
   pin();
-  return lost_.empty() ? Crew(*operation_, *host_, division_, *spread_).work() : with_those_left();
+  return lost_.empty() ? Crew(*operation_, host_, division_, *spread_, &lanes_).work() : with_those_left();
 }
 
 // GPUs do more by a plan than from a queue: those that can follow none are worth one only if they do some of the work.
 void Attempts::choose_planned() {
   constexpr double least = 0.05, far_below = least / 50;
-  overlapped_.emplace(*operation_, *host_, division_, on_plan_);
+  overlapped_.emplace(*operation_, host_, division_, on_plan_);
   for (std::size_t d = 0; d < spread_->devices.size(); ++d) {
     if (std::ranges::find(at_work_, d) != at_work_.end()) continue;
     const double others = overlapped_->flops_per_second();
@@ -129,12 +160,12 @@ Together Attempts::planned() {
 // are out of its reach.
 Together Attempts::work_of(Spread rest) const {
   try {
-    return Crew(*operation_, *host_, division_, rest).work();
+    return Crew(*operation_, host_, division_, rest).work();
   } catch (const Error& error) {
     const auto has_lanes = [](const Device& device) { return find_lanes(device.where) != nullptr; };
     if (error.kind() == Error::Kind::user || !std::ranges::all_of(rest.devices, has_lanes)) throw;
     rest.protect = true;
-    return Crew(*operation_, *host_, division_, rest).work();
+    return Crew(*operation_, host_, division_, rest).work();
   }
 }
 
@@ -142,7 +173,7 @@ Together Attempts::work_of(Spread rest) const {
 void Attempts::pin() {
   const auto copies = [](const Device& device) { return find_lanes(device.where) != nullptr; };
   if (!pinned_ && spread_->pin && !spread_->in_workers() && std::ranges::any_of(spread_->devices, copies))
-    pinned_.emplace(*host_);
+    pinned_.emplace(host_);
 }
 
 // From the beginning: what a lost device had taken from others, or given them, is not to be trusted.
@@ -159,7 +190,7 @@ Together Attempts::with_those_left() const {
   Together out = work_of(std::move(rest));
   for (const auto& [d, why] : lost_) {
     out.shares.insert(out.shares.begin() + static_cast<std::ptrdiff_t>(d),
-                      {.plan = choose_on(spread_->devices[d], *operation_, *host_, spread_->request), .lost = why});
+                      {.plan = choose_on(spread_->devices[d], *operation_, host_, spread_->request), .lost = why});
     for (dist::Span& span : out.timeline.spans) span.device += span.device >= d;
   }
   return out;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/crew.hpp"
 #include <algorithm>
+#include "tessera/core/interrupt.hpp"
 #include "tessera/dist/split.hpp"
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/hand_on_lanes.hpp"
 #include "tessera/run/paid_unit.hpp"
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
+#include "tessera/run/stop_watch.hpp"
 #include "tessera/run/usable_memory.hpp"
 
 namespace tessera {
@@ -54,8 +56,9 @@ class NoHand final : public Hand {
 
 }  // namespace
 
-Crew::Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread)
-    : operation_(&operation), host_(&host), division_(&division), spread_(&spread) {
+Crew::Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread,
+           KeptLanes* kept)
+    : operation_(&operation), host_(&host), division_(&division), spread_(&spread), kept_(kept) {
   for (const Device& device : spread.devices)
     out_.shares.push_back({.plan = choose_on(device, operation, host, spread.request), .lost = {}});
   const Plan& first = out_.shares.front().plan;
@@ -153,7 +156,7 @@ void Crew::make_hands() {
                                                 Worker::Limits{spread_->limit_seconds, spread_->stopped},
                                                 spread_->protect, on_lanes(plan)));
     else try {
-        hands_.push_back(hand_here(plan));
+        hands_.push_back(hand_here(d));
       } catch (const Error&) {
         hands_.push_back(std::make_unique<NoHand>(std::current_exception()));
       }
@@ -171,16 +174,24 @@ std::optional<Worker::OnLanes> Crew::on_lanes(const Plan& plan) const {
                          })};
 }
 
-std::unique_ptr<Hand> Crew::hand_here(const Plan& plan) const {
+std::shared_ptr<Lanes> Crew::lanes_of(std::size_t d) const {
+  const Device& device = out_.shares[d].plan.device;
+  if (kept_ == nullptr) return find_lanes(device.where)->open(device);
+  std::shared_ptr<Lanes>& lanes = (*kept_)[d];
+  if (lanes == nullptr) lanes = find_lanes(device.where)->open(device);
+  return lanes;
+}
+
+std::unique_ptr<Hand> Crew::hand_here(std::size_t d) const {
+  const Plan& plan = out_.shares[d].plan;
   const auto lanes = on_lanes(plan);
   if (!lanes) return std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request);
   return std::make_unique<HandOnLanes>(*operation_, *host_, *division_, plan, spread_->request,
-                                       find_lanes(plan.device.where)->open(plan.device), lanes->memory_bytes,
-                                       lanes->largest);
+                                       lanes_of(d), lanes->memory_bytes, lanes->largest);
 }
 
 double Crew::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-bool Crew::stopped() const { return spread_->stopped && spread_->stopped(); }
+bool Crew::stopped() const { return interrupted_ || (spread_->stopped && spread_->stopped()); }
 
 // Processes that were started together get ready together.
 void Crew::make_ready() {
@@ -195,9 +206,14 @@ void Crew::make_ready() {
 
 Together Crew::work() {
   make_ready();
+  const StopWatch watch(spread_->stopped, interrupted_);
   start_ = out_.started = Clock::now();
   serve_all(
-      hands_.size(), [this](std::size_t d) { serve(d); },
+      hands_.size(),
+      [this](std::size_t d) {
+        const Interruptible in_the_middle_of_a_part(spread_->stopped ? &interrupted_ : nullptr);
+        serve(d);
+      },
       [this](std::size_t d, const std::exception_ptr& why) {
         const std::lock_guard lock(mutex_);
         lose(d, why);
@@ -312,9 +328,10 @@ void Crew::take_back(std::size_t d, std::size_t tile) {
   lose(d, std::make_exception_ptr(Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
 }
 
-// A worker that is not waited for any more has not failed; its part is left for the call that goes on.
+// A part that is left, or not waited for any more, is no failure; it remains for the call that goes on.
 void Crew::lose(std::size_t d, std::exception_ptr failure) {
   queue_->lose(d);
+  if (kept_ != nullptr) kept_->erase(d);
   if (!failure_) failure_ = failure;
   if (stopped()) return;
   try {

@@ -2,12 +2,15 @@
 // The threads of a call on several devices, one for each, and what they share: the queue of tiles, and what
 // is told of each device. A thread waits for its device, computing or in another process.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include "tessera/core/lanes.hpp"
 #include "tessera/dist/queue.hpp"
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/checkpoint.hpp"
@@ -17,9 +20,14 @@
 
 namespace tessera {
 
+// Of devices, by their number: opened for one call, and kept for the next.
+using KeptLanes = std::map<std::size_t, std::shared_ptr<Lanes>>;
+
 class Crew {
  public:
-  Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread);
+  // `kept`, which must stay: of an earlier call on these devices, or none yet; null: nothing is kept.
+  Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread,
+       KeptLanes* kept = nullptr);
   ~Crew();
 
   // Throws Error when no device is left; where it was stopped, what it returns is not complete.
@@ -32,7 +40,8 @@ class Crew {
   void make_queue();
   void make_hands();
   std::optional<Worker::OnLanes> on_lanes(const Plan& plan) const;  // nothing: it does one thing after another
-  std::unique_ptr<Hand> hand_here(const Plan& plan) const;
+  std::unique_ptr<Hand> hand_here(std::size_t device) const;
+  std::shared_ptr<Lanes> lanes_of(std::size_t device) const;
   std::vector<double> work_of_tiles() const;
   void make_ready();
   double now() const;
@@ -57,6 +66,7 @@ class Crew {
   const Arguments* host_;
   const Division* division_;
   const Spread* spread_;
+  KeptLanes* kept_;
   Together out_;
   dist::Unit unit_;                  // what tiles are made of
   std::vector<Tile> tiles_;          // those to do
@@ -68,6 +78,7 @@ class Crew {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr failure_;
+  std::atomic<bool> interrupted_{false};  // parts that are under way, too
   std::chrono::steady_clock::time_point start_;
 };
 

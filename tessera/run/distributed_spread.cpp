@@ -61,9 +61,19 @@ void SpreadSum::add(const ArrayView& left, const ArrayView& right) {
   if (begun_) panel.set_array(contraction_.begins_as, latest_);
   else if (part_.has(contraction_.begins_as))
     panel.set_array(contraction_.begins_as, part_.array(contraction_.begins_as));
-  note(run_together(operation_, panel, spread_));
+  note(work(panel));
   latest_ = to;
   begun_ = true;
+}
+
+Together SpreadSum::work(const Arguments& panel) {
+  if (devices_at_work_) {
+    devices_at_work_->go_on_with(panel);
+  } else {
+    check_faults(spread_, panel);
+    devices_at_work_.emplace(operation_, panel, spread_);
+  }
+  return devices_at_work_->work();
 }
 
 void SpreadSum::note(const Together& together) {
@@ -84,8 +94,10 @@ void SpreadSum::note(const Together& together) {
   leave_out(lost);
 }
 
-// From the next panel on.
+// From the next panel on, for which the others are started anew: a failed one may have left marks on them.
 void SpreadSum::leave_out(const std::vector<std::size_t>& lost) {
+  if (lost.empty()) return;
+  devices_at_work_.reset();
   for (auto d = lost.rbegin(); d != lost.rend(); ++d) {
     const auto at = static_cast<std::ptrdiff_t>(*d);
     spread_.devices.erase(spread_.devices.begin() + at);
@@ -96,6 +108,7 @@ void SpreadSum::leave_out(const std::vector<std::size_t>& lost) {
 }
 
 void SpreadSum::finish() {
+  devices_at_work_.reset();
   const ArrayView& result = part_.array(contraction_.result);
   if (latest_.data != result.data) std::memcpy(result.data, latest_.data, result.bytes());
   spare_ = {};

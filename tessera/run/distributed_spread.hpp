@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's part of a contraction by several devices: each panel is one call that they share, as devices share
-// a call of one process.
+// a call of one process. They are started for the first panel, and stay.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 #include "tessera/core/contraction.hpp"
 #include "tessera/dist/communicator.hpp"
-#include "tessera/run/spread.hpp"
+#include "tessera/run/attempts.hpp"
 
 namespace tessera {
 
@@ -29,6 +30,8 @@ class SpreadSum : public PanelSum {
   // `part`: in host memory, as are its inputs and its result.
   SpreadSum(const Operation& operation, const Contraction& contraction, const Arguments& part,
             const Spread& spread);
+  SpreadSum(const SpreadSum&) = delete;
+  SpreadSum& operator=(const SpreadSum&) = delete;
 
   void add(const ArrayView& left, const ArrayView& right) override;
   void finish() override;
@@ -37,6 +40,7 @@ class SpreadSum : public PanelSum {
   const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong, faults that were none
 
  private:
+  Together work(const Arguments& panel);
   void note(const Together& together);
   void leave_out(const std::vector<std::size_t>& lost);
 
@@ -52,6 +56,7 @@ class SpreadSum : public PanelSum {
   std::vector<std::size_t> places_;
   std::vector<std::string> notes_;
   bool begun_ = false;
+  std::optional<Attempts> devices_at_work_;  // of spread_, as it is
 };
 
 }  // namespace tessera

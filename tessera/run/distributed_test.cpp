@@ -12,6 +12,7 @@
 #include "tessera/dist/communicator_threads.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/run/distributed_spread.hpp"
+#include "tests/made_up_lanes.hpp"
 
 namespace tessera {
 namespace {
@@ -221,6 +222,52 @@ TEST(DevicesOfARank, GpusAreDealtOutAndProcessorsShared) {
   EXPECT_EQ(of(4, 5), "cuda:1 cpu ");
   EXPECT_EQ(devices_of_rank(list, "all", {0, cpu.threads}).back().threads, 1);
   EXPECT_EQ(devices_of_rank(list, "cpu:threads=8", {0, 2}).back().threads, cpu.threads);
+}
+
+// By a plan and from a queue: four panels of three kinds, the first of which adds to what was there, the last of
+// which is less deep.
+TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
+  const Array a = filled(150, 3 * 4096 + 100), b = filled(3 * 4096 + 100, 90), c0 = filled(150, 90);
+  for (const char* split : {"plan", "dynamic"})
+    for (const bool reaches : {true, false}) {
+      const made_up::OnLanes lanes(std::vector<made_up::Traits>{{.reaches_host = reaches}});
+      const Spread spread{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
+                          .request = {.cached = false},
+                          .split = parse_split(split)};
+      const auto errors = run_ranks(
+          2, {.check = true, .spread = spread},
+          [](int, DistributedOutcome& outcome) {
+            EXPECT_EQ(outcome.panels, 4);
+            EXPECT_TRUE(outcome.passed);
+          },
+          [&](int) {
+            return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}, {"C0", c0.view()}},
+                             {{"alpha", "-2"}, {"beta", "0.5"}});
+          });
+      for (const std::string& error : errors) EXPECT_EQ(error, "");
+      EXPECT_EQ(lanes.opened(), 2 * spread.devices.size()) << split;
+    }
+}
+
+// In the trial, in the first panel, in a later one. Those that are left are started anew, for all further panels.
+TEST_F(SharedProduct, ADeviceThatFailsAmidAPlanIsLeftOutOfLaterPanels) {
+  const Array a = filled(150, 3 * 4096), b = filled(3 * 4096, 90);
+  for (const std::size_t step : {1U, 12U, 20U}) {
+    const made_up::OnLanes lanes(std::vector<made_up::Traits>{{.fails_at_step = step}, {}});
+    const Spread spread{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
+                        .request = {.cached = false}};
+    const auto errors = run_ranks(
+        1, {.check = true, .spread = spread},
+        [step](int, DistributedOutcome& outcome) {
+          EXPECT_TRUE(outcome.passed);
+          EXPECT_EQ(outcome.ranks.at(0).notes.find("cpu (device 0) was given up"), 0U) << step;
+          EXPECT_EQ(outcome.ranks.at(0).notes.find("was given up", 40), std::string::npos) << outcome.ranks.at(0).notes;
+        },
+        [&](int) {
+          return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});
+        });
+    EXPECT_EQ(errors[0], "");
+  }
 }
 
 // In this process: what fails in one panel has no part in the next.

@@ -15,13 +15,18 @@ EngineSeat::EngineSeat(const EngineCall& call, std::size_t device, Lanes& lanes)
     for (const dist::Copy& copy : step.copies)
       if (!copy.from) homes_[copy.piece] = host_copies_++;
   }
-  for (const Parameter& p : call.host->signature().parameters) {
-    if (!p.is_array() || !call.host->has(p.name)) continue;
-    const ArrayView& array = call.host->array(p.name);
+}
+
+// Arrays may have come to lie elsewhere since the run before.
+void EngineSeat::see_host() {
+  const Arguments& host = *call_.host;
+  for (const Parameter& p : host.signature().parameters) {
+    if (!p.is_array() || !host.has(p.name)) continue;
+    const ArrayView& array = host.array(p.name);
     const auto [first, last] = array.span();
     const auto size = static_cast<std::int64_t>(size_of(array.element));
-    reached_[p.name] = lanes.reaches(static_cast<const char*>(array.data) + first * size,
-                                     static_cast<std::size_t>((last - first) * size));
+    reached_[p.name] = lanes_->reaches(static_cast<const char*>(array.data) + first * size,
+                                       static_cast<std::size_t>((last - first) * size));
   }
 }
 
@@ -47,6 +52,7 @@ void EngineSeat::begin() {
   made_.clear();
   went_.clear();
   board_.reset(host_copies_, part().steps.size(), tiles_);
+  see_host();
 }
 
 template <class Work>

@@ -13,7 +13,8 @@
 
 namespace tessera {
 
-// What all devices of a call share. All of it must stay.
+// What all devices of a call share. All of it must stay; between runs the arrays of `host`, and the division with
+// them, may come to lie elsewhere in memory.
 struct EngineCall {
   const Operation* operation;
   const Arguments* host;
@@ -58,6 +59,7 @@ class EngineSeat {
     MarkPtr first, last;
   };
 
+  void see_host();
   const dist::Part& part() const { return call_.plan->parts[device_]; }
   const Slice& slice_of(std::size_t piece) const { return call_.plan->pieces[piece].slice; }
   // Enqueues between two marks, and returns the second.

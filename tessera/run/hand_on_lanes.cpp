@@ -26,7 +26,7 @@ Reason HandOnLanes::refuses(const Operation& operation, const Arguments& host, c
 }
 
 HandOnLanes::HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
-                         Request request, std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest)
+                         Request request, std::shared_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest)
     : operation_(&operation),
       host_(&host),
       division_(&division),

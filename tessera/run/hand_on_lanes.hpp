@@ -19,9 +19,9 @@ class HandOnLanes final : public Hand {
 
   // `plan` is for the whole; a part that it refuses is computed by what takes it. `memory_bytes`: the most to take of
   // the device. Its memory is taken here, and the code loaded that computes such a tile, which is the largest. All but
-  // plan, request and lanes must stay.
+  // plan, request and lanes must stay. The lanes are nobody else's meanwhile.
   HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan, Request request,
-              std::unique_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest);
+              std::shared_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest);
   ~HandOnLanes() override { settle(); }
   HandOnLanes(const HandOnLanes&) = delete;
   HandOnLanes& operator=(const HandOnLanes&) = delete;
@@ -63,7 +63,7 @@ class HandOnLanes final : public Hand {
   const Division* division_;
   Plan plan_;
   Request request_;
-  std::unique_ptr<Lanes> lanes_;
+  std::shared_ptr<Lanes> lanes_;
   Clock::time_point started_;
   std::map<std::string, bool> reached_;  // by array: copies reach its host memory
   std::optional<KeptPieces> pieces_;

@@ -202,6 +202,13 @@ void Overlapped::make_engine() {
   }
 }
 
+void Overlapped::plan_again() {
+  const auto start = Clock::now();
+  engine_.reset();
+  make_engine();
+  start_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 double Overlapped::flops_per_second() const {
   double out = 0;
   for (const dist::Device& device : devices_) out += device.flops_per_second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call on GPUs by a plan made beforehand: who computes what follows from a short trial on each, copies hide
 // behind computing, and pieces that several need go from one to the other. Nothing is protected: whoever loses a
-// device starts over. One of these can do the same call again and again.
+// device starts over. One of these can do the same call again and again, and others in its place.
 #pragma once
 #include <functional>
 #include <memory>
@@ -26,6 +26,9 @@ class Overlapped {
              const Open& open = {});
 
   Together run();  // throws LostDevice
+  // What `operation`, `host` and `division` name has become another call: the devices stay as the trial found them.
+  // Not needed where arrays only lie elsewhere. Throws as the start-up does.
+  void plan_again();
 
   const dist::Plan& plan() const { return plan_; }
   double flops_per_second() const;  // of all together, as the trial found them

@@ -36,17 +36,6 @@ bool changes_results(const Fault& fault) {
   return fault.kind == Kind::flip || fault.kind == Kind::strew || fault.kind == Kind::swap;
 }
 
-// What is made wrong must be there.
-void check_bits(const Spread& spread, const Arguments& host) {
-  for (const Fault& fault : spread.faults)
-    for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
-      const Element element = host.array(p->name).element;
-      if (fault.kind == Fault::Kind::flip && fault.number >= static_cast<int>(8 * size_of(element)))
-        throw Error("--fault flip: " + std::string(name_of(element)) + " has no bit " +
-                    std::to_string(fault.number));
-    }
-}
-
 Together in_partial_results(const Operation& computed, const Reduction& reduction, const Arguments& host,
                             const Spread& spread) {
   Arguments partial = reduction.divide(host);
@@ -135,8 +124,7 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
   if (spread.repeat > 1 && !spread.checkpoint.empty())
     throw Error("--repeat with --checkpoint: from the second run on parts would only be read from the file, which is no time of the call");
   refuse_overlaps(host);
-  check_faults(spread);
-  check_bits(spread, host);
+  check_faults(spread, host);
   Together memory;
   give_memory_to_outputs(host, memory, spread.in_workers());
   const Reduction* const reduction = &computed == &operation ? nullptr : find_reduction(operation.name);

@@ -48,7 +48,7 @@ struct Spread {
   std::size_t repeat = 1;  // so often, one after another; the time told is the median, of an even number the mean of the middle two
   bool pin = false;        // host arrays, where devices copy and compute at a time: worth it from the second
                            // call on
-  std::function<bool()> stopped = {};  // optional: asked between tiles
+  std::function<bool()> stopped = {};  // optional: asked between tiles, and by a thread of its own amid them
   // Optional: called on the device's thread before it computes a tile. What it throws is the device's
   // failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};

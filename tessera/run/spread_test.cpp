@@ -103,6 +103,28 @@ TEST(Together, UnlikeDevicesStayWithinTheBound) {
   EXPECT_TRUE(together.verdict->passed);
 }
 
+// One part that takes seconds, on the executor in one block: a call that was complete would have waited for it.
+TEST(Together, AnInterruptEndsAPartInTheMiddle) {
+  const auto interrupted = [](Inputs& inputs, const char* device, const char* variant) {
+    std::atomic<bool> begun = false;
+    Spread spread{.devices = devices_of({device}), .request = {.variant = variant, .cached = false}, .whole = true};
+    spread.before_tile = [&](std::size_t, std::size_t) { begun = true; };
+    spread.stopped = [&] { return begun.load(); };
+    const Together together = run_together(product(), inputs.arguments(), spread);
+    EXPECT_EQ(together.shares[0].lost, "") << variant;
+    return !together.complete;
+  };
+  Inputs large(product(), Element::f64, square(3072, 3072), 3);
+  for (const char* variant : {"naive", "ordered", "blocked", "simd"})
+    EXPECT_TRUE(interrupted(large, "cpu:threads=1", variant)) << variant;
+  EXPECT_TRUE(interrupted(large, "cpu:threads=2", "simd"));
+  EXPECT_TRUE(interrupted(large, "simt:threads=2", "shared_tiles"));
+  Inputs deep(product(), Element::f32, square(64, 1 << 16), 3);
+  EXPECT_TRUE(interrupted(deep, "simt:threads=1", "vectorized"));
+  Inputs low(product(), Element::bf16, square(512, 4096), 3);
+  EXPECT_TRUE(interrupted(low, "cpu:threads=1", "naive"));
+}
+
 TEST(Together, ADeviceThatFailsLosesNothing) {
   Inputs inputs(product(), Element::f32, square(512, 64), 3);
   const auto wanted = alone(inputs, "cpu");

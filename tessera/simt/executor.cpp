@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 #include "tessera/core/error.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/simt/block.hpp"
 #include "tessera/simt/allowed.hpp"
@@ -21,7 +22,7 @@ constexpr std::int64_t most_stacks = 24'576;
 
 // One launch as its OS threads share it.
 struct Progress {
-  explicit Progress(double seconds) : deadline(seconds) {}
+  Progress(double seconds, const std::atomic<bool>* interrupts) : deadline(seconds, interrupts) {}
 
   Deadline deadline;
   std::int64_t blocks = 0;
@@ -117,7 +118,7 @@ void begin_trace(const Task& task, Progress& progress) {
 
 void execute(const Task& task, int os_threads) {
   check(task);
-  Progress progress(Allowed::seconds());
+  Progress progress(Allowed::seconds(), Interruptible::flag());
   progress.blocks = task.launch.blocks();
   if (progress.blocks == 0) return;
   if (task.tracer != nullptr) begin_trace(task, progress);
@@ -136,6 +137,7 @@ void execute(const Task& task, int os_threads) {
   }
   if (task.tracer != nullptr && !task.tracer->blocks_communicate)
     find_races_across(progress.shadows, task.launch, *task.tracer);
+  if (progress.failure && progress.deadline.interrupted()) throw Interrupted();
   if (progress.failure) std::rethrow_exception(progress.failure);
 }
 

@@ -80,8 +80,9 @@ Allowed::Allowed(double seconds) : before_(std::exchange(seconds_allowed, second
 Allowed::~Allowed() { seconds_allowed = before_; }
 double Allowed::seconds() { return seconds_allowed; }
 
-Deadline::Deadline(double seconds)
+Deadline::Deadline(double seconds, const std::atomic<bool>* interrupts)
     : seconds_(seconds),
+      interrupts_(interrupts),
       end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                   std::chrono::duration<double>(std::fmin(seconds, 1e9)))) {}
 
@@ -110,13 +111,14 @@ Watch::~Watch() {
 // It counts this OS thread's processor time, so that a slow or busy machine is not taken for a
 // spinning kernel. Without a clock a kernel that spins does so for ever.
 void Watch::start_clock() {
-  constexpr double shortest = 0.005;
+  constexpr double shortest = 0.005, to_hear_of_interrupts = 0.05;
   const double seconds = most_seconds_without_progress() / ticks;
-  if (deadline_.seconds() == 0) {
+  if (deadline_.seconds() == 0 && !deadline_.may_be_interrupted()) {
     ticks_allowed_ = seconds > 0 ? ticks : 0;
     return tick_every(seconds);
   }
-  double often = std::fmax(shortest, deadline_.seconds() / 16);
+  double often = deadline_.seconds() > 0 ? std::fmax(shortest, deadline_.seconds() / 16) : to_hear_of_interrupts;
+  if (deadline_.may_be_interrupted()) often = std::fmin(often, to_hear_of_interrupts);
   if (seconds > 0) often = std::fmin(often, seconds);
   ticks_allowed_ = seconds > 0 ? static_cast<int>(std::ceil(ticks * seconds / often)) : 0;
   tick_every(often);
