@@ -115,12 +115,14 @@ Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) 
   return channels_of(picture.pixels, 0, channels - 1);
 }
 
-picture::Picture Files::parsed(const std::string& path) {
-  picture::Picture out = picture::read(path, limits_);
-  if (out.first_of_several) notes_.push_back(path + ": has several pictures; the first is read");
-  if (out.bytes_behind) notes_.push_back(path + ": goes on behind its picture; that is not read");
-  return out;
+picture::Picture Files::told(const std::string& name, picture::Picture picture) {
+  if (picture.first_of_several) notes_.push_back(name + ": has several pictures; the first is read");
+  if (picture.bytes_behind) notes_.push_back(name + ": goes on behind its picture; that is not read");
+  if (picture.profile_lost) notes_.push_back(name + ": its colour profile is damaged and is left out");
+  return picture;
 }
+
+picture::Picture Files::parsed(const std::string& path) { return told(path, picture::read(path, limits_)); }
 
 Array Files::read_picture(const Parameter& p, const std::string& path, std::optional<Element> as) {
   const picture::Picture picture = parsed(path);
@@ -147,8 +149,9 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
     throw Error(path +
                 ": is one picture; --tiles ROWSxCOLS says how many it holds, and a name with {row} and {col} "
                 "means several files");
-  const picture::Picture grid = named ? picture::read_grid(picture::find_grid(path), drop, limits_)
-                                      : picture::cut_tiles(parsed(path), tiles_, path);
+  const picture::Picture grid =
+      named ? told("a view of " + path, picture::read_grid(picture::find_grid(path), drop, limits_))
+            : picture::cut_tiles(parsed(path), tiles_, path);
   profile_ = grid.profile;
   whole_alpha_ = grid.alpha && !drop;
   if (!grid.alpha || !drop || named) return converted(path, grid.pixels, as);

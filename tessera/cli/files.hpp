@@ -45,6 +45,8 @@ class Files {
 
  private:
   ArrayView write_one(const Parameter& p, const std::string& path, const ArrayView& view) const;
+  // Notes what a file had beside the picture.
+  picture::Picture told(const std::string& name, picture::Picture picture);
   picture::Picture parsed(const std::string& path);
   Array read_grid(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array read_picture(const Parameter& p, const std::string& path, std::optional<Element> as);

@@ -2,6 +2,7 @@
 #include "tessera/io/picture_grid.hpp"
 #include <glob.h>
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstring>
 #include <map>
@@ -24,18 +25,21 @@ std::string with_stars(std::string pattern) {
   return pattern;
 }
 
+constexpr std::string_view number = "(-?[0-9]+)";
+
 // A shell's pattern as a regular expression that captures the numbers.
 std::regex expression_of(const std::string& pattern) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const std::string_view rest = std::string_view(pattern).substr(i);
     if (rest.starts_with(row_word) || rest.starts_with(col_word)) {
-      out += "([0-9]{1,9})";
+      out += number;
       i += row_word.size() - 1;
     } else if (pattern[i] == '*') {
-      // What stands before a number takes none of its digits.
-      const bool before = rest.substr(1).starts_with(row_word) || rest.substr(1).starts_with(col_word);
-      out += before ? "(?:[^/]*[^/0-9])?" : "[^/]*";
+      // What stands before a number takes none of its digits; between two it keeps them apart.
+      const bool before = rest.substr(1).starts_with(row_word) || rest.substr(1).starts_with(col_word),
+                 behind = out.ends_with(number);
+      out += !before ? "[^/]*" : behind ? "(?:[^/]*[^/0-9])" : "(?:[^/]*[^/0-9])?";
     } else if (pattern[i] == '?') {
       out += "[^/]";
     } else {
@@ -59,6 +63,19 @@ std::string place_text(std::int64_t row, std::int64_t col) {
   return "row " + std::to_string(row) + ", column " + std::to_string(col);
 }
 
+std::int64_t number_of(const std::string& path, std::string_view digits) {
+  constexpr std::size_t most_digits = 18;  // of what 64 bits hold
+  if (digits[0] == '-')
+    throw Error(path + ": " + std::string(digits) + " is no place in a grid: they begin at 0");
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size() - 1));
+  if (digits.size() > most_digits)
+    throw Error(path + ": the number " + std::string(digits) + " has more than " +
+                std::to_string(most_digits) + " digits");
+  std::int64_t out = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return out;
+}
+
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, std::string>;
 
 Places places_of(const std::string& pattern) {
@@ -68,7 +85,7 @@ Places places_of(const std::string& pattern) {
   for (const std::string& path : globbed(with_stars(pattern))) {
     std::smatch match;
     if (!std::regex_match(path, match, expression)) continue;
-    const std::int64_t first = std::stoll(match[1]), second = std::stoll(match[2]);
+    const std::int64_t first = number_of(path, match.str(1)), second = number_of(path, match.str(2));
     const auto [row, col] = row_first ? std::pair(first, second) : std::pair(second, first);
     const auto [at, fresh] = out.emplace(std::pair(row, col), path);
     if (!fresh) throw Error(at->second + " and " + path + " are both the view of " + place_text(row, col));
@@ -111,6 +128,8 @@ bool names_grid(const std::string& pattern) {
       pattern.find(row_word, row + 1) != std::string::npos ||
       pattern.find(col_word, col + 1) != std::string::npos)
     throw Error("'" + pattern + "' should have {row} and {col} once each");
+  if (row + row_word.size() == col || col + col_word.size() == row)
+    throw Error("'" + pattern + "' should have something between {row} and {col}");
   return true;
 }
 
@@ -152,14 +171,21 @@ Picture read_grid(const GridFiles& files, bool drop_alpha, const Limits& limits)
   extents.insert(extents.end(), first.extents().begin(), first.extents().end());
   out.pixels = Array(first.element(), extents);
   const int parts = static_cast<int>(std::min<std::int64_t>(host_threads(), count));
+  std::atomic<bool> several = out.first_of_several, behind = out.bytes_behind;
   parallel(parts, [&](int part) {
     for (std::int64_t i = part; i < count; i += parts) {
       const std::string& path = files.paths[static_cast<std::size_t>(i)];
-      const Array view = i == 0 ? first : read_view(path, drop_alpha, limits).pixels;
-      demand_same(path, view, files.paths[0], first);
-      std::memcpy(out.pixels.as<char>() + static_cast<std::size_t>(i) * bytes, view.as<char>(), bytes);
+      Picture view;
+      if (i == 0) view.pixels = first;
+      else view = read_view(path, drop_alpha, limits);
+      demand_same(path, view.pixels, files.paths[0], first);
+      if (view.first_of_several) several = true;
+      if (view.bytes_behind) behind = true;
+      std::memcpy(out.pixels.as<char>() + static_cast<std::size_t>(i) * bytes, view.pixels.as<char>(), bytes);
     }
   });
+  out.first_of_several = several;
+  out.bytes_behind = behind;
   return out;
 }
 

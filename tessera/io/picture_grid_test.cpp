@@ -68,6 +68,45 @@ TEST_F(Grid, StarsLeaveNumbersWhole) {
   }
 }
 
+TEST_F(Grid, NumbersMayBeLong) {
+  for (const char* name :
+       {"f_2024010100000_0.pgm", "f_2024010100001_0.pgm", "f_02024010100002_0000000000000000000000.pgm"})
+    put(name, 0);
+  const GridFiles files = find_grid(in("f_{row}_{col}.pgm"));
+  EXPECT_EQ(files.rows, 3);
+  EXPECT_EQ(files.cols, 1);
+  EXPECT_EQ(files.paths[2], in("f_02024010100002_0000000000000000000000.pgm"));
+  put("f_1999999999_0.pgm", 0);
+  EXPECT_NE(said([&] { find_grid(in("f_{row}_{col}.pgm")); }).find("more than 4096"), std::string::npos);
+  put("g_1_1.pgm", 0);
+  put("g_1234567890123456789_1.pgm", 0);
+  EXPECT_NE(said([&] {
+              find_grid(in("g_{row}_{col}.pgm"));
+            }).find("g_1234567890123456789_1.pgm: the number 1234567890123456789 has more than 18 digits"),
+            std::string::npos);
+}
+
+TEST_F(Grid, NoNumberIsLeftOutOrCut) {
+  put("v_0_1.pgm", 0);
+  put("v_-1_1.pgm", 0);
+  EXPECT_NE(said([&] { find_grid(in("v_{row}_{col}.pgm")); }).find("v_-1_1.pgm: -1 is no place in a grid"),
+            std::string::npos);
+  EXPECT_NE(said([&] { names_grid("v{row}{col}.pgm"); }).find("something between"), std::string::npos);
+  put("w12.pgm", 0);
+  put("w3x4.pgm", 0);
+  EXPECT_EQ(find_grid(in("w{row}*{col}.pgm")).paths, std::vector{in("w3x4.pgm")});
+}
+
+TEST_F(Grid, WhatFollowsAnyViewIsTold) {
+  put("v_0_0.pgm", 0);
+  put("v_0_1.pgm", 0);
+  const GridFiles files = find_grid(in("v_{row}_{col}.pgm"));
+  EXPECT_FALSE(read_grid(files, false).bytes_behind);
+  std::ofstream(files.paths[1], std::ios::app) << "more";
+  EXPECT_TRUE(read_grid(files, false).bytes_behind);
+  EXPECT_FALSE(read_grid(files, false).first_of_several);
+}
+
 TEST_F(Grid, WhatIsMissingOrTwiceIsTold) {
   put_all();
   std::filesystem::remove(in("v_02_9.pgm"));

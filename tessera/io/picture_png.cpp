@@ -37,11 +37,12 @@ void on_error(png_structp png, png_const_charp text) {
   png_longjmp(png, 1);
 }
 
-// Of a note beside the picture that is damaged, nothing more comes than that it is missing. Pixels are no
-// note.
+// libpng leaves out what it finds fault with and warns. Pixels and their transparency are the picture; a lost
+// profile is told; what else stands beside the picture is not missed.
 void on_reading_warning(png_structp png, png_const_charp text) {
   auto* const state = static_cast<Reading*>(png_get_error_ptr(png));
-  if (std::strncmp(text, "IDAT", 4) != 0 || state->message[0] != 0) return;
+  const bool counts = std::strncmp(text, "IDAT", 4) == 0 || std::strncmp(text, "tRNS", 4) == 0;
+  if (!counts || state->message[0] != 0) return;
   std::strncpy(state->message, text, sizeof state->message - 1);
 }
 
@@ -74,6 +75,7 @@ bool read_header(Reading& r) {
   png_set_user_limits(r.png, 0x7fffffff, 0x7fffffff);
   png_set_chunk_malloc_max(r.png, png_alloc_size_t{1} << 26);
   png_set_benign_errors(r.png, 1);
+  png_set_crc_action(r.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);  // of every chunk
   png_read_info(r.png, r.info);
   return true;
 }
@@ -94,10 +96,14 @@ void demand_room(const Reading& r, const std::string& name, const Limits& limits
     throw unreadable(name, "PNG", "it ends too early");
 }
 
-// Everything becomes 8 or 16 bits of 1 to 4 channels.
+bool has_palette(const Reading& r) { return png_get_color_type(r.png, r.info) == PNG_COLOR_TYPE_PALETTE; }
+
+// Everything becomes 8 or 16 bits of 1 to 4 channels, but palettes' numbers, a byte each: libpng would look
+// up those beyond the palette too, as black.
 bool settle(Reading& r, int* passes) {
   if (setjmp(png_jmpbuf(r.png))) return false;
-  png_set_expand(r.png);
+  if (has_palette(r)) png_set_packing(r.png);
+  else png_set_expand(r.png);
   if (std::endian::native == std::endian::little) png_set_swap(r.png);
   *passes = png_set_interlace_handling(r.png);
   png_read_update_info(r.png, r.info);
@@ -111,6 +117,50 @@ bool read_rows(Reading& r, png_bytepp rows) {
   return r.message[0] == 0;
 }
 
+struct Palette {
+  png_colorp colours = nullptr;
+  int count = 0;
+  png_bytep alpha = nullptr;  // of the first; what lies behind is opaque
+  int alphas = 0;
+
+  explicit Palette(const Reading& r) {
+    png_get_PLTE(r.png, r.info, &colours, &count);
+    png_get_tRNS(r.png, r.info, &alpha, &alphas, nullptr);
+  }
+  int channels() const { return alpha == nullptr ? 3 : 4; }
+};
+
+// A row's numbers lie at its end, so that none is written over before it is looked up.
+void look_up(const Palette& palette, const std::string& name, Array& pixels) {
+  const std::int64_t height = pixels.extents()[0], width = pixels.extents()[1],
+                     channels = pixels.extents()[2];
+  for (std::int64_t y = 0; y < height; ++y) {
+    auto* to = pixels.as<std::uint8_t>() + y * width * channels;
+    const std::uint8_t* const numbers = to + width * (channels - 1);
+    for (std::int64_t x = 0; x < width; ++x, to += channels) {
+      const int number = numbers[x];
+      if (number >= palette.count)
+        throw Error(name + ": is a damaged PNG file: it has a pixel of colour " + std::to_string(number) +
+                    ", but its palette has " + std::to_string(palette.count));
+      to[0] = palette.colours[number].red;
+      to[1] = palette.colours[number].green;
+      to[2] = palette.colours[number].blue;
+      if (channels == 4) to[3] = number < palette.alphas ? palette.alpha[number] : 255;
+    }
+  }
+}
+
+bool has_chunk(std::span<const std::byte> file, std::string_view kind) {
+  constexpr std::size_t signature = 8, beside = 12;  // length, kind and checksum
+  for (std::size_t at = signature; at <= file.size() && file.size() - at >= beside;) {
+    if (std::memcmp(file.data() + at + 4, kind.data(), 4) == 0) return true;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < 4; ++i) bytes = bytes << 8 | std::to_integer<std::size_t>(file[at + i]);
+    at += bytes + beside;
+  }
+  return false;
+}
+
 void take_notes(Reading& r, Raw& raw) {
   png_charp name = nullptr;
   png_bytep profile = nullptr;
@@ -120,6 +170,7 @@ void take_notes(Reading& r, Raw& raw) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(profile);
     raw.picture.profile.assign(bytes, bytes + length);
   }
+  raw.picture.profile_lost = raw.picture.profile.empty() && has_chunk(r.file, "iCCP");
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(r.png, r.info, &length, &exif) != 0)
     raw.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), length});
@@ -162,14 +213,19 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
   int passes = 0;
   if (!settle(r, &passes)) throw unreadable(name, "PNG", r.message);
   Raw raw;
-  const std::size_t height = png_get_image_height(r.png, r.info), row_bytes = png_get_rowbytes(r.png, r.info);
-  const int channels = png_get_channels(r.png, r.info);
+  const std::size_t height = png_get_image_height(r.png, r.info);
+  const bool by_palette = has_palette(r);
+  const Palette palette(r);
+  const int channels = by_palette ? palette.channels() : png_get_channels(r.png, r.info);
   raw.picture.pixels =
       pixels_for(name, limits, png_get_bit_depth(r.png, r.info) == 16 ? Element::u16 : Element::u8,
                  static_cast<std::int64_t>(height), png_get_image_width(r.png, r.info), channels);
   raw.picture.alpha = channels == 2 || channels == 4;
-  std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>(), height, row_bytes);
-  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message, raw.picture.pixels.view().bytes());
+  const std::size_t all = raw.picture.pixels.view().bytes(), row_bytes = all / height,
+                    before = row_bytes - png_get_rowbytes(r.png, r.info);  // 0 but for palettes' numbers
+  std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>() + before, height, row_bytes);
+  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message, all);
+  if (by_palette) look_up(palette, name, raw.picture.pixels);
   take_notes(r, raw);
   return raw;
 }

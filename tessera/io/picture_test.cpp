@@ -7,6 +7,7 @@
 #include <fstream>
 #include "tessera/core/random.hpp"
 #include "tessera/io/picture_codec.hpp"
+#include "tests/png_files.hpp"
 
 namespace tessera::picture {
 namespace {
@@ -179,22 +180,7 @@ TEST(Picture, LimitsHoldBeforeMemoryIsTaken) {
 
 // A PNG file of a header and nothing else but its end.
 std::string bare_png(std::uint32_t width, std::uint32_t height) {
-  const auto number = [](std::uint32_t value) {
-    std::string out;
-    for (int i = 3; i >= 0; --i) out += static_cast<char>(value >> 8 * i & 255);
-    return out;
-  };
-  const auto chunk = [&](const std::string& data, std::uint32_t bytes) {
-    std::uint32_t sum = ~0u;
-    for (const char c : data) {
-      sum ^= static_cast<unsigned char>(c);
-      for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ ((sum & 1) != 0 ? 0xedb88320u : 0);
-    }
-    return number(bytes) + data + number(~sum);
-  };
-  return "\x89PNG\r\n\x1a\n" +
-         chunk("IHDR" + number(width) + number(height) + std::string("\x10\6\0\0\0", 5), 13) +
-         chunk("IDAT", 0) + chunk("IEND", 0);
+  return png_signature + png_header(width, height, 16, PngKind::rgb_alpha) + png_chunk("IDAT") + png_chunk("IEND");
 }
 
 // libpng takes memory for two rows as soon as it knows their length.
