@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tools of a GPU run write can go into results/ as it is: the program's report shows it.   tools_test.py PROGRAM"""
+import contextlib
+import io
+import itertools
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
@@ -94,6 +100,15 @@ class Tables(unittest.TestCase):
         self.assertIn(f"| bf16 | 1.000, {share:.3f} | 0.500, n/a | 0.500, n/a | 0.500, n/a |", product_tables.tables("layouts", self.folder))
         self.assertIn("| bf16 | 1.250, 0.500 |", product_tables.tables("small", self.folder))
 
+    def test_cold_inputs(self):
+        shapes = product_tables.CUBES[:2]
+        (self.folder / "matmul-strict-none-cold.json").write_text(json.dumps({"rows": rows_of(shapes[0], 1, 1.5, lies=("none", "none"))}))
+        (self.folder / "matmul-products-f64-cold.json").write_text(json.dumps({"rows": rows_of(shapes[0], 1, 1) + rows_of(shapes[1], 2, 1)}))
+        table = product_tables.tables("cold", self.folder).splitlines()
+        self.assertIn("| strict f32, rows of B contiguous | 1.500 | 1.500 (512³) | 1 | 1, 0.93: met |", table)
+        self.assertIn("| f64 | 0.707 | 0.500 (1024³) | 2 | 1, 0.93: missed |", table)
+        self.assertIn("| i8 | n/a | n/a | 0 | 1.03, 0.95: not measured |", table)
+
     def test_wrong_results_make_no_table(self):
         rows = rows_of(product_tables.WHOLE, 1, 1)
         rows[0]["verified"] = "wrong"
@@ -117,6 +132,52 @@ class Tables(unittest.TestCase):
         pathlib.Path(parts[1]).write_text(json.dumps(other))
         with self.assertRaises(SystemExit):
             product_tables.merge(merged, parts)
+
+    def made_up_program(self):
+        """Takes every bench for done, and notes it down."""
+        program = self.folder / "tessera"
+        program.write_text(f"""#!{sys.executable}
+import json, pathlib, re, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    sys.exit(print("tessera 0.1.0 (made-up)"))
+after = lambda word: words[words.index(word) + 1]
+lies = {{op: after("--" + op) for op in ("op-a", "op-b")}}
+shapes = [dict(zip("mnk", map(int, shape))) for shape in re.findall(r"\\((\\d+),(\\d+),(\\d+)\\)", words[2])]
+rows = [{{"dims": dims, "words": lies, "mode": mode, "variant": variant, "yardstick": variant == "cublas", "median": 1, "verified": "ok"}}
+        for dims in shapes for variant in after("--variant").split(",") for mode in ("burst", "sustained")[:1 + ("--sustained" in words)]]
+pathlib.Path(after("--json")).write_text(json.dumps({{"git": "made-up", "argv": words, "rows": rows}}))
+with open(sys.argv[0] + ".log", "a") as log:
+    print(words[2], file=log)
+""")
+        program.chmod(0o755)
+        return str(program)
+
+    def benches(self):
+        return (self.folder / "tessera.log").read_text().splitlines()
+
+    def test_parts_of_the_tables_are_added_to_what_is_there(self):
+        program, everything = self.made_up_program(), product_tables.PARTS
+        self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], ["small", "graphs"], math.inf), 0)
+        self.assertEqual(len(self.benches()), 2)
+        # A clock that goes on by ten seconds each time it is asked: one bench, which takes ten, and no second one.
+        with unittest.mock.patch("time.monotonic", side_effect=itertools.count(0, 10)), contextlib.redirect_stdout(io.StringIO()) as told:
+            self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], everything, 35), 0)
+        self.assertEqual(self.benches()[2:], ["(m,n,k)=(16384,16384,16384)"])
+        self.assertIn("no time for bf16 shapes 512³ 1024³ 2048³\n", told.getvalue())
+        self.assertNotIn("small", told.getvalue())
+        for _ in range(2):  # the rest; then nothing is left
+            self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], everything, math.inf), 0)
+        self.assertEqual(len(self.benches()), len(set(self.benches())) + 6, "but for layouts, of which three have the same sizes, and cold ones")
+        for kind in product_tables.TABLES:
+            self.assertEqual(re.findall(r"\| bf16 \|.*n/a", product_tables.tables(kind, self.folder)), [])
+
+    def test_results_of_another_build_are_not_added_to(self):
+        program = self.made_up_program()
+        (self.folder / "matmul-products-i8-graph.json").write_text(json.dumps({"git": "older", "rows": []}))
+        with self.assertRaisesRegex(SystemExit, "another build than tessera 0.1.0 .made-up."):
+            product_tables.measure(program, self.folder, ["bf16", "i8"], product_tables.PARTS, math.inf)
+        self.assertFalse((self.folder / "tessera.log").exists())
 
     def test_counters_of_the_quickest_launch(self):
         names = ["ID", "Kernel Name", "Metric Name", "Metric Value"]

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What docs/low-precision.md says of products' speed: measured, and made into tables.
-  tools/product_tables.py measure TESSERA FOLDER [NAME…]   on a GPU: FOLDER/matmul-products-NAME.json and …-NAME-graph.json of each type
+  tools/product_tables.py measure TESSERA FOLDER [NAME…]   on a GPU: FOLDER/matmul-products-NAME.json, -NAME-cold.json, -NAME-graph.json of each type
+                          [--only PART,…] [--seconds N]    some parts of it; as much as fits. What the files lack is measured and added, so
+                                                           that several calls make the tables, each bench that is done is kept.
   tools/product_tables.py merge OUT.json IN.json…          files of `tessera bench` of one build and machine as one
   tools/product_tables.py show FOLDER                      all tables
 tools/readme_tables puts the tables into the page, and its test holds them to the files."""
+import argparse
 import json
 import math
 import pathlib
 import subprocess
 import sys
+import time
 
 # Shapes that decide: cubes, short and tall ones. Then sizes that are multiples of nothing, or of 8 alone.
 CUBES = [(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)]
@@ -31,6 +35,8 @@ TYPES = {
     "f32": ("strict f32, rows of B contiguous", "warp_tiles", ("none", "none"), ["--element", "f32"], (1.0, 0.93)),
     "f32-columns": ("strict f32, columns of B contiguous", "warp_tiles", ("none", "transpose"), ["--element", "f32"], (1.0, 0.93)),
 }
+PARTS = ("shapes", "odd", "small", "layouts", "cold", "graphs")
+ENDS = {"cold": "-cold", "graphs": "-graph"}  # of files of their own
 ONE_BUILD = ("kind", "operation", "git", "machine", "compiler", "flags", "cuda", "seed", "distribution", "caches", "launches")
 
 
@@ -39,53 +45,95 @@ def sizes_of(shapes):
 
 
 def plans_of(name):
-    """What is measured of a type: a name, shapes, how operands lie, more words."""
+    """What is measured of a type, a bench each: its part, shapes, how operands lie, more words."""
     _, _, own, _, _ = TYPES[name]
+    lasting, at_once = ["--pause", "0.02", "--sustained", "0.6"], 3
     # 16384³ takes the host long to check, and doubles and strict f32 the device long to compute.
     if own[1] == "transpose" and name not in ("f64", "f32-columns"):
-        yield "largest", [LARGEST], own, ["--no-verify", "--pause", "0.02", "--sustained", "0.6"]
-    yield "shapes", [s for s in CUBES + OTHERS if s != LARGEST] + ODD, own, ["--pause", "0.02", "--sustained", "0.6"]
+        yield "shapes", [LARGEST], own, ["--no-verify", *lasting]
+    several = [shape for shape in CUBES + OTHERS if shape != LARGEST]
+    for part, shapes in (("shapes", several), ("odd", ODD)):
+        for at in range(0, len(shapes), at_once):
+            yield part, shapes[at:at + at_once], own, lasting
     yield "small", SMALL, own, []
     for lies in ((a, b) for a in OPS for b in OPS):
         if lies != own and name not in ("f32-columns", "e4m3-fast", "f16"):
-            yield "layout-%s-%s" % lies, [WHOLE, PAST], lies, ["--no-verify", "--pause", "0.01"]
-    yield "graph", SMALL + [(512, 512, 512)], own, ["--graph"]
+            yield "layouts", [WHOLE, PAST], lies, ["--pause", "0.01"]
+    for at in range(0, len(several), at_once):
+        yield "cold", several[at:at + at_once], own, ["--cold", "--pause", "0.02"]
+    yield "graphs", SMALL + [(512, 512, 512)], own, ["--graph"]
 
 
-def measure(tessera, folder, names):
-    status = 0
-    for name in names or TYPES:
-        _, variant, _, words, _ = TYPES[name]
-        parts = []
-        for part, shapes, (op_a, op_b), more in plans_of(name):
-            file = folder / f"part-{name}-{part}.json"
-            done = subprocess.run([tessera, "bench", "matmul", sizes_of(shapes), "--op-a", op_a, "--op-b", op_b, "--device", "cuda",
-                                   "--no-serial", "--variant", "cublas," + variant, "--time", "0.25", *words, *more, "--json", str(file)],
-                                  capture_output=True, text=True, timeout=300, check=False)
-            if done.returncode != 0:
-                status = 1
-                print(f"{name} {part}: {done.returncode}: {(done.stdout + done.stderr)[-600:]}", file=sys.stderr)
-            if file.exists():
-                parts.append((part == "graph", file))
-        for graph, end in ((False, ""), (True, "-graph")):
-            files = [file for of_graph, file in parts if of_graph == graph]
-            if files:
-                merge(folder / f"matmul-products-{name}{end}.json", files)
-        for _, file in parts:
+def lacking(file, shapes, lies):
+    """Of these shapes, those that a file has nothing of."""
+    rows = json.loads(file.read_text())["rows"] if file.exists() else []
+    there = {(shape_of(row), lies_of(row)) for row in rows}
+    return [shape for shape in shapes if (shape, lies) not in there]
+
+
+def check_builds(tessera, folder, names):
+    """Files of another build are not added to, and that is found out before anything is measured."""
+    told = subprocess.run([tessera, "--version"], capture_output=True, text=True, check=True).stdout
+    for file in (folder / f"matmul-products-{name}{end}.json" for name in names for end in ("", *ENDS.values())):
+        if file.exists() and f"({json.loads(file.read_text())['git']})" not in told:
+            sys.exit(f"{file} is of another build than {told.strip()}")
+
+
+def bench(tessera, name, shapes, lies, more, file):
+    """What went wrong, in words, or nothing."""
+    _, variant, _, words, _ = TYPES[name]
+    try:
+        done = subprocess.run([tessera, "bench", "matmul", sizes_of(shapes), "--op-a", lies[0], "--op-b", lies[1], "--device", "cuda",
+                               "--no-serial", "--variant", "cublas," + variant, "--time", "0.25", *words, *more, "--json", str(file)],
+                              capture_output=True, text=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired as late:
+        return str(late)
+    return f"{done.returncode}: {(done.stdout + done.stderr)[-600:]}" if done.returncode != 0 else ""
+
+
+def measure(tessera, folder, names, only, seconds):
+    check_builds(tessera, folder, names)
+    status, left, longest, begun = 0, [], 0, time.monotonic()
+    for name, (part, shapes, lies, more) in ((name, plan) for name in names for plan in plans_of(name)):
+        out = folder / f"matmul-products-{name}{ENDS.get(part, '')}.json"
+        shapes = lacking(out, shapes, lies) if part in only else []
+        if not shapes:
+            continue
+        before = time.monotonic()
+        if before - begun + longest > seconds:
+            left.append(f"{name} {part} {' '.join(text_of(shape) for shape in shapes)}")
+            continue
+        file = folder / f"part-{name}-{part}.json"
+        wrong = bench(tessera, name, shapes, lies, more, file)
+        longest = max(longest, time.monotonic() - before)
+        if wrong:
+            status = 1
+            print(f"{name} {part}: {wrong}", file=sys.stderr)
+        if file.exists():
+            merge(out, [out, file] if out.exists() else [file])
             file.unlink()
+    for what in left:
+        print("no time for", what)
     return status
+
+
+def build_of(document):
+    """What results of one build and machine have in common."""
+    return {what: document.get(what) for what in ONE_BUILD} | {"GPU": [device.get("name") for device in document.get("devices") or []]}
 
 
 def merge(out, files):
     documents = [json.loads(pathlib.Path(file).read_text()) for file in files]
-    first = documents[0]
+    first = build_of(documents[0])
     for document, file in zip(documents, files):
-        for what in ONE_BUILD:
-            if document.get(what) != first.get(what):
+        for what, value in build_of(document).items():
+            if value != first[what]:
                 sys.exit(f"{file}: another {what} than {files[0]}")
-    merged = dict(first, rows=[row for document in documents for row in document["rows"]])
-    merged["parts"] = [document["argv"] for document in documents]
-    pathlib.Path(out).write_text(json.dumps(merged) + "\n")
+    merged = dict(documents[0], rows=[row for document in documents for row in document["rows"]])
+    merged["parts"] = [part for document in documents for part in document.get("parts", [document["argv"]])]
+    whole = pathlib.Path(f"{out}.new")
+    whole.write_text(json.dumps(merged) + "\n")
+    whole.replace(out)
 
 
 def shape_of(row):
@@ -97,14 +145,13 @@ def lies_of(row):
 
 
 class Type:
-    """The rows of one type; medians in seconds."""
+    """The rows of one type, of files that there may be; medians in seconds."""
 
-    def __init__(self, folder, name):
+    def __init__(self, name, file, of_graphs):
         self.name, self.title, self.own, self.aim = name, TYPES[name][0], TYPES[name][2], TYPES[name][4]
-        self.ours, self.theirs, self.graph, self.wrong = {}, {}, {}, []
-        for end, graph in (("", False), ("-graph", True)):
-            file = folder / f"matmul-products-{name}{end}.json"
-            for row in json.loads(file.read_text())["rows"] if file.exists() else []:
+        self.ours, self.theirs, self.wrong = {}, {}, []
+        for file, graph in ((file, False), (of_graphs, True)):
+            for row in json.loads(file.read_text())["rows"] if file is not None and file.exists() else []:
                 if row.get("verified") == "wrong":
                     self.wrong.append((row["variant"], shape_of(row)))
                 if row.get("median") and row["verified"] != "wrong":
@@ -198,30 +245,73 @@ def small_table(types):
     return lines
 
 
-TABLES = {"shapes": shapes_table, "odd": odd_table, "layouts": layouts_table, "small": small_table}
+def cold_table(types):
+    """Bursts with the L2 flushed before each sample; of all types, measured or not."""
+    lines = ["| | burst | least | shapes | aim: mean, least |", "|---|--:|--:|--:|---|"]
+    for one in types:
+        of_one = summary(one, "burst")
+        if of_one is None:
+            lines.append(f"| {one.title} | n/a | n/a | 0 | {one.aim[0]:g}, {one.aim[1]:g}: not measured |")
+            continue
+        mean, least, shape, shapes = of_one
+        verdict = "met" if mean >= one.aim[0] and least >= one.aim[1] else "missed"
+        lines.append(f"| {one.title} | {mean:.3f} | {least:.3f} ({text_of(shape)}) | {shapes} | {one.aim[0]:g}, {one.aim[1]:g}: {verdict} |")
+    return lines
+
+
+TABLES = {"shapes": shapes_table, "odd": odd_table, "layouts": layouts_table, "small": small_table, "cold": cold_table}
+# What was measured of cold inputs before these tables were.
+COLD = {name: f"matmul-tensor-{name}-cold.json" for name in TYPES} | {"f32": "matmul-strict-none-cold.json", "f32-columns": "matmul-strict-transpose-cold.json"}
 
 
 def tables(kind, folder):
-    types = [Type(pathlib.Path(folder), name) for name in TYPES]
+    folder = pathlib.Path(folder)
+    if kind == "cold":
+        files = {name: [folder / f"matmul-products-{name}-cold.json", folder / COLD[name]] for name in TYPES}
+        types = [Type(name, next((file for file in both if file.exists()), None), None) for name, both in files.items()]
+    else:
+        types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-graph"))) for name in TYPES]
+        types = [one for one in types if one.ours or one.wrong]
     for one in types:
         if one.wrong:
             sys.exit(f"{one.name}: wrong results: {one.wrong}")
-    return "\n".join(TABLES[kind]([one for one in types if one.ours])) + "\n"
+    return "\n".join(TABLES[kind](types)) + "\n"
 
 
-def main(words):
-    if len(words) >= 3 and words[0] == "measure" and not set(words[3:]) - set(TYPES):
-        return measure(words[1], pathlib.Path(words[2]), words[3:])
-    if len(words) >= 3 and words[0] == "merge":
-        merge(words[1], words[2:])
-        return 0
-    if len(words) == 2 and words[0] == "show":
-        for kind in TABLES:
-            print(tables(kind, words[1]))
-        return 0
-    print(__doc__, file=sys.stderr)
-    return 2
+def some_of(known):
+    """Of an argument: names of these, with commas between."""
+    def parse(text):
+        names = text.split(",")
+        if set(names) - set(known):
+            raise argparse.ArgumentTypeError(f"{text}: some of {', '.join(known)}")
+        return names
+    return parse
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("tessera")
+    measuring.add_argument("folder", type=pathlib.Path)
+    measuring.add_argument("names", nargs="*", metavar="NAME", help=", ".join(TYPES))
+    measuring.add_argument("--only", type=some_of(PARTS), default=PARTS, metavar="PART,…", help=", ".join(PARTS))
+    measuring.add_argument("--seconds", type=float, default=math.inf)
+    merging = commands.add_parser("merge")
+    merging.add_argument("out")
+    merging.add_argument("files", nargs="+")
+    commands.add_parser("show").add_argument("folder")
+    words = parser.parse_args()
+    if words.command == "measure":
+        if set(words.names) - set(TYPES):
+            measuring.error(f"NAME: some of {', '.join(TYPES)}")
+        return measure(words.tessera, words.folder, words.names or list(TYPES), words.only, words.seconds)
+    if words.command == "merge":
+        merge(words.out, words.files)
+    else:
+        print("\n".join(tables(kind, words.folder) for kind in TABLES))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -20,12 +20,13 @@ inline Intake by_copy_engine(const InputOrder& order, bool turns) {
   return turns ? Intake::turned_in_loading : Intake::packed_before;
 }
 
-// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory; of f32, B is before, where
-// products are large enough, and what lies at odd addresses is moved.
+// Whoever multiplies lines across k: what lies along k is turned on its way to shared memory. Of f32, where products are large
+// enough, a B along k and lines across k that lie no multiple of 16 bytes apart are copied before (`WarpCopies`); a B along k
+// is taken as it lies where A has few rows (`takes_lines`).
 inline Intake across_k(Element element, const InputOrder& order) {
-  const bool turned = order.input == "B" && lies_along_k(order);
-  if (element == Element::f32 && (turned || order.odd)) return Intake::packed_before;
-  return lies_along_k(order) ? Intake::turned_in_loading : Intake::as_it_lies;
+  if (lies_along_k(order))
+    return element == Element::f32 && order.input == "B" ? Intake::turned_packed_or_lying : Intake::turned_in_loading;
+  return element == Element::f32 && order.odd ? Intake::packed_if_large : Intake::as_it_lies;
 }
 
 }  // namespace tessera::matmul

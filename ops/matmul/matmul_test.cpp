@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
+#include "intakes.hpp"
 #include "matmul.hpp"
 #include "multiply.hpp"
 #include "tessera/core/intake.hpp"
@@ -300,6 +301,21 @@ TEST(Multiply, AddsToWhatCHolds) {
   EXPECT_EQ(c, (std::vector<float>{48, 54, 96, 110}));
   EXPECT_TRUE(outcome.verdict->passed);
   EXPECT_EQ(outcome.plan.variant->name, "simd");
+}
+
+// Where the plan decides by the sizes, as `is_worth_a_copy` and `takes_lines` do, `list` does not promise one way.
+TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
+  const auto told = [](Element element, const char* input, bool transposed, bool odd) {
+    return text_of(across_k(element, {input, transposed, odd}));
+  };
+  for (const bool odd : {false, true}) {
+    EXPECT_EQ(told(Element::f32, "A", false, odd), "turned in loading");
+    EXPECT_EQ(told(Element::f32, "B", true, odd), "turned; large: packed; few rows: as it lies");
+    EXPECT_EQ(told(Element::f64, "B", true, odd), "turned in loading");
+    for (const bool transposed : {false, true}) EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed before if large");
+    for (const char* input : {"A", "B"})  // across k
+      EXPECT_EQ(told(Element::f32, input, *input == 'A', odd), odd ? "packed before if large" : "as it lies");
+  }
 }
 
 // `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.

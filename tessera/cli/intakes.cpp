@@ -47,20 +47,18 @@ std::string text_of(const std::vector<Element>& elements) {
   return out;
 }
 
-// What all of the second half say; else each, where they differ from the first.
+// Of the second half what differs from the first.
 std::string text_of_odd(const Alike& alike) {
   const std::size_t half = alike.intakes.size() / 2;
-  if (std::equal(alike.intakes.begin(), alike.intakes.begin() + static_cast<std::ptrdiff_t>(half),
-                 alike.intakes.begin() + static_cast<std::ptrdiff_t>(half)))
-    return "the same";
   std::string out;
   std::vector<Intake> told;
   for (std::size_t i = half; i < alike.intakes.size(); ++i) {
-    if (std::ranges::find(told, alike.intakes[i]) != told.end()) continue;
-    told.push_back(alike.intakes[i]);
-    out += (out.empty() ? "" : ", ") + std::string(tessera::text_of(alike.intakes[i]));
+    const Intake intake = alike.intakes[i];
+    if (intake == alike.intakes[i - half] || std::ranges::find(told, intake) != told.end()) continue;
+    told.push_back(intake);
+    out += (out.empty() ? "" : ", ") + std::string(tessera::text_of(intake));
   }
-  return out;
+  return out.empty() ? "the same" : out;
 }
 
 }  // namespace
@@ -86,8 +84,8 @@ std::string intake_table(const Operation& operation) {
     }
   }
   if (!any) return {};
-  return "\nHow inputs are read (ᵀ: the file holds the transpose; odd: addresses or lines are no multiples "
-         "of 16 bytes)\n" +
+  return "\nHow inputs are read (ᵀ: the file holds the transpose; odd: what is otherwise where addresses or lines are no "
+         "multiples of 16 bytes)\n" +
          table.text() +
          "The others read any order where it lies, without a pass before; yardsticks as their library "
          "does.\n";

@@ -27,9 +27,13 @@ std::string_view text_of(Intake intake) {
     case Intake::turned_in_loading:
       return "turned in loading";
     case Intake::packed_before:
+      return "packed before";
+    case Intake::packed_if_large:
+      return "packed before if large";
+    case Intake::turned_packed_or_lying:
       break;
   }
-  return "packed before";
+  return "turned; large: packed; few rows: as it lies";
 }
 
 void enlist_intake(TellIntake tell, Here here) { all().insert_or_assign(std::string(with_folder(here.file)), std::move(tell)); }

@@ -9,7 +9,13 @@
 
 namespace tessera {
 
-enum class Intake { as_it_lies, turned_in_loading, packed_before };  // the last: a pass of its own writes a copy first
+enum class Intake {
+  as_it_lies,
+  turned_in_loading,
+  packed_before,           // a pass of its own writes a copy first
+  packed_if_large,         // where that pass takes less than it saves; else as it lies, an element at a time
+  turned_packed_or_lying,  // as packed_if_large, but else turned in loading, and as it lies where C has few rows
+};
 std::string_view text_of(Intake intake);
 
 struct InputOrder {
