@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "build/tessera"
@@ -13,6 +14,26 @@ PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "build/tess
 def run(*words, **environment):
     return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300,
                           env={**os.environ, **environment})
+
+
+def wait_until(true, seconds=60):
+    """Where a test waits for something to come about, however busy the machine is."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.01)
+
+
+def processes_that_map(path):
+    """How many have this file in their memory: programs that have begun to read it."""
+    path, count = os.path.realpath(path), 0
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/maps", encoding="utf-8") as file:
+                count += path in file.read()
+        except OSError:  # it has ended, or is somebody else's
+            pass
+    return count
 
 
 def save(path, rows, columns, value):

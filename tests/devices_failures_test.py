@@ -23,7 +23,7 @@ class Failures(devices_case.Case):
         # The other device is slow, or each has its share, lest a device that begins late gets no part to fail at.
         for fault, words, said in (("kill:1@2,delay:0@1:2", (), "(device 1) was given up, and its parts were done by the others: its process was ended by a signal: Killed"),
                                    ("fail:0@1", ("--split", "3:1"), "(device 0) was given up, and its parts were done by the others: a failure that was asked for"),
-                                   ("hang:0@2", ("--limit", "2", "--split", "1:1"), "(device 0) was given up, and its parts were done by the others: it did not answer within 2.0 s"),
+                                   ("hang:0@2", ("--limit", "4", "--split", "1:1"), "(device 0) was given up, and its parts were done by the others: it did not answer within 4.0 s"),
                                    ("flip:0@1,flip:1@2:20", ("--protect", "--split", "1:1"), "did not fit, and was corrected"),
                                    ("strew:0@1:3,swap:1@1", ("--protect", "--split", "1:1"), "2 columns did not fit, the part was computed again"),
                                    ("delay:1@1:0.2", ("--split", "auto"), "copied to where all processes see it")):
@@ -169,13 +169,22 @@ class Failures(devices_case.Case):
                            "-o", "one_{name}.png")
         self.assertIn("warning: fault kill:0@2 did not happen: device 0 had 1 part\n", done.stderr)
 
+    @staticmethod
+    def parts_kept(checkpoint):
+        """How many a checkpoint has: behind its first line lies a mark of 8 bytes for each, not 0 where it is done."""
+        try:
+            with open(checkpoint, "rb") as file:
+                line = file.readline()
+                marks = file.read(8 * len(json.loads(line)["tiles"])) if line.endswith(b"\n") else b""
+        except FileNotFoundError:
+            return 0
+        return sum(any(marks[i:i + 8]) for i in range(0, len(marks), 8))
+
     def test_an_interrupted_call_does_not_wait_for_a_worker_that_hangs(self):
-        words = ("matmul", "left.npy", "right.npy", "-o", "hung.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--protect", "--checkpoint", "hung")
+        words = ("matmul", "left.npy", "right.npy", "-o", "hung.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--protect", "--checkpoint", "hung")
         for fault in ("hang:0@1", "delay:0@1:20"):
             with subprocess.Popen([cli_case.PROGRAM, *words, "--fault", fault], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
-                while not os.path.exists("hung"):
-                    time.sleep(0.01)
-                time.sleep(0.8)
+                cli_case.wait_until(lambda: self.parts_kept("hung") > 0)
                 begun = time.monotonic()
                 running.send_signal(signal.SIGINT)
                 self.assertIn("stopped; the same call goes on", running.communicate(timeout=60)[1], fault)
@@ -185,11 +194,10 @@ class Failures(devices_case.Case):
             self.assertIn("were there already", self.passes(*words).stdout)
             os.remove("hung.npy")
 
-    def interrupted(self, *words, begun):
-        """What a call says that is interrupted half a second after `begun` is there; it must end within 3 s."""
-        with subprocess.Popen([cli_case.PROGRAM, *words, "-o", "half.npy"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
-            while not os.path.exists(begun):
-                time.sleep(0.01)
+    def interrupted(self, first, *words):
+        """What a call says that is interrupted half a second after it began to read its first file; it must end within 3 s."""
+        with subprocess.Popen([cli_case.PROGRAM, "matmul", first, *words, "-o", "half.npy"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+            cli_case.wait_until(lambda: cli_case.processes_that_map(first) == 1)
             time.sleep(0.5)
             self.assertIsNone(running.poll(), words)
             at = time.monotonic()
@@ -206,18 +214,16 @@ class Failures(devices_case.Case):
             np.lib.format.open_memmap(name, "w+", np.float32, shape).flush()
         for words in (("square.npy", "square.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--variant", "naive"),
                       ("flat.npy", "tall.npy", "--devices", "simt:threads=1", "--variant", "vectorized")):
-            self.assertIn("stopped; the same call goes on", self.interrupted("matmul", *words, "--checkpoint", "long", begun="long"))
+            self.assertIn("stopped; the same call goes on", self.interrupted(*words, "--checkpoint", "long"))
             os.remove("long")
-            self.assertEqual(self.interrupted("matmul", *words, begun="square.npy"), "")
+            self.assertEqual(self.interrupted(*words), "")
 
     def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
         words = (cli_case.PROGRAM, "matmul", "left.npy", "right.npy", "-o", "late.npy", "--devices", "simt:threads=1", "--variant", "shared_tiles",
                  "--checkpoint", "later")
         with subprocess.Popen([*words, "--fault", "delay:0@2:2"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
-            while not os.path.exists("later"):
-                time.sleep(0.01)
-            time.sleep(0.5)
+            cli_case.wait_until(lambda: self.parts_kept("later") > 0)
             running.send_signal(signal.SIGINT)
             self.assertIn("stopped; the same call goes on", running.communicate(timeout=60)[1])
         self.assertEqual(running.returncode, 130)

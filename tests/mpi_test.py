@@ -281,7 +281,8 @@ class Ranks(cli_case.Case):
         for words in ((), ("--devices", "cpu:threads=1,cpu:threads=1", "--protect")):
             with subprocess.Popen([LAUNCHER, "-n", "2", cli_case.PROGRAM, "matmul", "zeros.npy", "zeros.npy", "-o", "half.npy", *words],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **MPI}) as running:
-                time.sleep(1.5)
+                cli_case.wait_until(lambda: cli_case.processes_that_map("zeros.npy") == 2)
+                time.sleep(0.5)
                 at = time.monotonic()
                 running.send_signal(signal.SIGINT)
                 self.assertEqual(running.communicate(timeout=60)[0], b"")

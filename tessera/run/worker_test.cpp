@@ -54,9 +54,11 @@ TEST(Worker, SharedOperandsAreNotCopiedAndOthersOnce) {
   Arguments host(product.signature, Element::f32, {{"A", a.view().transposed()}, {"B", b.view()}}, {});
   Spread spread{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
                 .request = {.cached = false},
+                .split = parse_split("1:1"),  // from a queue one might have had every part
                 .protect = true,
                 .faults = parse_faults("kill:1@1,flip:0@1")};
   const Together together = run_together(product, host, spread, true);
+  EXPECT_EQ(faults_left(spread, together), std::vector<std::string>{});
   EXPECT_EQ(together.copied_bytes, n * n * 4);
   EXPECT_TRUE(together.verdict->passed);
   Arguments alone(product.signature, Element::f32, {{"A", a.view().transposed()}, {"B", b.view()}}, {});
