@@ -30,7 +30,17 @@ class Words(Case):
         self.fails(2, "did you mean '--variant'?", "matmul", "A.npy", "B.npy", "--varient", "naive")
         self.fails(2, "did you mean 'transpose'?", "matmul", "A.npy", "B.npy", "--op-a", "transpos")
         self.fails(2, "did you mean 'simt'?", "matmul", "A.npy", "B.npy", "--device", "simd")
-        self.fails(2, "element", "matmul", "A.npy", "B.npy", "--element", "f31")
+        self.fails(2, "there is f32, f64", "matmul", "A.npy", "B.npy", "--element", "float")
+        for word, meant in (("fitler", "filter"), ("--hlp", "--help"), ("integrate_bacth", "integrate_batch")):
+            self.fails(2, "did you mean '%s'?" % meant, word)
+        for meant, *words in (("--help", "matmul", "--hlp"), ("--help", "bench", "--hepl"), ("--kernel", "code", "--kernell", "Tiles"),
+                              ("--kernel", "filter", "x.png", "--kernell", "box"), ("--split", "matmul", "A.npy", "B.npy", "--splti", "auto"),
+                              ("dynamic", "matmul", "A.npy", "B.npy", "--devices", "cpu,cpu", "--split", "dynamc"),
+                              ("local", "tune", "matmul", "m=4", "n=4", "k=4", "--device", "cpu", "--search", "locl"),
+                              ("simpson", "integrate", "x", "0", "1", "--rule", "simpsn"), ("f32", "matmul", "A.npy", "B.npy", "--element", "f31"),
+                              ("aside", "resize", "x.png", "--width", "3", "--height", "3", "--alpha", "asid"),
+                              ("cpu/simd", "matmul", "A.npy", "B.npy", "--variant", "cpu/smd")):
+            self.fails(2, "did you mean '%s'?" % meant, *words)
         self.fails(2, "what is to be done", )
 
     def test_sizes(self):

@@ -191,7 +191,7 @@ class Devices(devices_case.Case):
     def test_mistakes(self):
         pair = ("matmul", "left.npy", "right.npy", "--devices", UNLIKE)
         self.fails(2, "3 shares for 2 devices", *pair, "--split", "1:2:3")
-        self.fails(2, "neither auto nor dynamic", *pair, "--split", "half")
+        self.fails(2, "there is plan, dynamic, auto, shares as in 2:1", *pair, "--split", "half")
         self.fails(2, "a share that is not 0", *pair, "--split", "0:0")
         self.fails(2, "500M or 8G", *pair, "--memory", "8X")
         self.fails(2, "runs on cpu, not on", *pair, "--variant", "cpu/naive")

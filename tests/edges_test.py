@@ -46,7 +46,8 @@ class Tunings(cli_case.Case):
     def test_what_a_rung_takes_is_told(self):
         words = ("matmul", "A.npy", "B.npy", "--device")
         self.fails(2, "it takes no tuning", *words, "cpu", "--variant", "simd", "--tuning", "tile=9")
-        self.fails(2, "it has tile=", *words, "simt", "--variant", "shared_tiles", "--tuning", "tile=9")
+        self.fails(2, "it has tile=4, 8, 16, 32", *words, "simt", "--variant", "shared_tiles", "--tuning", "tile=9")
+        self.fails(2, "did you mean 'tile'?", *words, "simt", "--variant", "shared_tiles", "--tuning", "tiel=8")
 
 
 class Devices(cli_case.Case):

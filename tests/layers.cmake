@@ -23,7 +23,7 @@ tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
 target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(tune tessera/tune/measured_test.cpp tessera/tune/predict_test.cpp tessera/tune/search_test.cpp
-             tessera/tune/space_test.cpp tessera/tune/tuner_test.cpp tessera/report/two_way_table_test.cpp)
+             tessera/tune/space_test.cpp tessera/tune/tuner_test.cpp tessera/run/known_tunings_test.cpp tessera/report/two_way_table_test.cpp)
 target_link_libraries(test_tune PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(report tessera/report/svg_test.cpp tessera/report/drawing_test.cpp tessera/report/document_test.cpp
              tessera/report/page_test.cpp)

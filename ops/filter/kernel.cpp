@@ -7,7 +7,8 @@
 #include <numeric>
 #include "kernel_text.hpp"
 #include "setting.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/meant.hpp"
 #include "tessera/io/npy.hpp"
 
 namespace tessera::filter {
@@ -215,11 +216,8 @@ Kernel kernel_of(const std::string& text, int size, double sigma, Element elemen
   if (text == "gaussian") return gaussian(size, sigma, element);
   if (text == "box") return box(size);
   if (text.ends_with(".npy")) return from_file(text);
-  if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
-    const std::string meant = nearest(text, kernel_names());
-    throw Error("--kernel cannot be '" + text + "'" +
-                (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
-  }
+  if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0)
+    throw Error("--kernel cannot be '" + text + "'" + meant_or_all(text, kernel_names()));
   return from_text(text);
 }
 

@@ -9,6 +9,7 @@
 #include "intakes.hpp"
 #include "sections.hpp"
 #include "tensor_rung.cuh"
+#include "tile_wish.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -47,12 +48,16 @@ void launch_part(const LowProblem& p, TensorPart& part, Run& here) {
   }
 }
 
+bool is_promoted(const LowProblem& p) {
+  return (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
+}
+
+TileShapes shapes_of(const LowProblem& p) { return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes); }
+
 void run_section(const LowProblem& p, const Tuning& tuning, Run& here) {
   TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
-  const bool promotes = (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
-  run_parts(job, promotes ? TileShapes(promoted_shapes) : TileShapes(tile_shapes), turns(p.a.element), here,
-            [&](TensorPart& part) { launch_part(p, part, here); });
+  run_parts(job, shapes_of(p), turns(p.a.element), here, [&](TensorPart& part) { launch_part(p, part, here); });
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
@@ -69,8 +74,19 @@ std::size_t workspace(const Arguments& arguments, const Tuning& tuning) {
   return tensor_workspace(arguments, tuning) + section_bytes(LowProblem::of(arguments));
 }
 
+// The rows of C next to each other, as the launch has them.
+Reason refuses_wish(const LowProblem& p, int tile) {
+  if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
+  const auto is_turned = [&](const Factor& factor) {
+    const auto there = readable(factor, turns(p.a.element));
+    return there && there->turned;
+  };
+  return refuses_tile(tile, shapes_of(p), is_turned(left_of(p)) || is_turned(right_of(p)) ? turning_tiles : all_tiles);
+}
+
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const LowProblem p = LowProblem::of(arguments);
+  if (const Reason reason = refuses_wish(with_rows(p), tuning.find("tile").value_or(0))) return reason;
   if (std::max({p.m, p.n, p.k}) <= most_counted) return tensor_refuses(arguments, tuning, device);
   // Other rungs do not cut: of the reasons that they have, size is none here.
   if (p.a.element == Element::f32 && !p.tf32) return "its f32 factors lose 13 bits: --compute tf32 allows that";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of the tensor core kernels: every part of every sum exactly once, whatever the shape.
-#include "tile_plan.hpp"
+#include "tile_wish.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <random>
@@ -153,6 +153,18 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).together, most_together);
   EXPECT_EQ(plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits, 1);  // no room
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
+}
+
+TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
+  EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101), "has no tile=2 for operands that are turned in loading; it has tile=1, 3");
+  EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111), "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
+  for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})
+    for (unsigned tiles = 1; tiles < 32; ++tiles)
+      for (int tile = 0; tile <= tile_count; ++tile) {
+        if ((tiles & ((1u << shapes.size()) - 1)) == 0) continue;
+        const bool heard = tile == 0 || plan_tiles(shapes, 4096, 4096, 4096, 64, 132, tiles, {.tile = tile}).tile == tile - 1;
+        EXPECT_EQ(heard, !refuses_tile(tile, shapes, tiles)) << tile << " of " << tiles << " and " << shapes.size();
+      }
 }
 
 }  // namespace

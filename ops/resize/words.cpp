@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include "tessera/core/effect.hpp"
+#include "tessera/core/meant.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::resize {
@@ -103,8 +104,7 @@ Method method_named(const std::string& word, Convention convention) {
     if (name == known.name) return known.value;
     names.emplace_back(known.name);
   }
-  const std::string meant = nearest(name, names);
-  throw Error("--method cannot be '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  throw Error("--method cannot be '" + word + "'" + meant_or_all(name, names));
 }
 
 Wish wish_of(const Arguments& arguments) {

@@ -2,6 +2,7 @@
 #include "tessera/cli/candidates.hpp"
 #include <algorithm>
 #include "tessera/cli/select.hpp"
+#include "tessera/run/known_tunings.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -37,7 +38,7 @@ void add_choices(const Variant& variant, const Device& device, const Selection& 
   }
   if (out.size() == before)
     out.push_back({.plan = {&variant, &variant.choices.at(0), selection.tuning, device},
-                   .absent = "has no choice with " + to_string(selection.tuning)});
+                   .absent = no_choice_with(variant, selection.tuning)});
 }
 
 bool runs_on_one_of(const std::vector<const Variant*>& variants, const std::vector<Device>& devices) {

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/meant.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -81,7 +82,7 @@ struct Words::Hidden {
 };
 
 Words::Words(std::string verb, std::string usage, std::string about)
-    : hidden_(new Hidden{CLI::App(std::move(about), std::move(verb)), false, false, {}, {}}) {
+    : hidden_(new Hidden{.app = CLI::App(std::move(about), std::move(verb)), .otherwise = {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
@@ -155,14 +156,7 @@ std::string environment_variable(const std::string& flag) {
 }
 
 void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates) {
-  std::string text = what + " '" + word + "' is not known";
-  if (const std::string meant = nearest(word, candidates); !meant.empty()) {
-    text += "; did you mean '" + meant + "'?";
-  } else if (!candidates.empty()) {
-    text += "; there is";
-    for (std::size_t i = 0; i < candidates.size(); ++i) text += (i == 0 ? " " : ", ") + candidates[i];
-  }
-  throw tessera::Error(text);
+  throw tessera::Error(what + " '" + word + "' is not known" + meant_or_all(word, candidates));
 }
 
 std::vector<std::string> split(const std::string& text, char at) {

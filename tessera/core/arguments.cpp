@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include "tessera/core/meant.hpp"
 #include "tessera/core/numbers.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/told_size.hpp"
@@ -83,8 +84,7 @@ std::string nobody_tells(const Signature& signature, const std::string& extent) 
 
 void check_choice(const Parameter& p, const std::string& word) {
   if (std::ranges::find(p.options, word) != p.options.end()) return;
-  const std::string meant = nearest(word, p.options);
-  throw Error("--" + p.flag() + " cannot be '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  throw Error("--" + p.flag() + " cannot be '" + word + "'" + meant_or_all(word, p.options));
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 #include "tessera/core/border.hpp"
 #include <cctype>
 #include <string_view>
-#include "tessera/core/operation.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/meant.hpp"
 
 namespace tessera {
 namespace {
@@ -33,9 +34,8 @@ Border border_named(const std::string& word) {
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
   for (const BorderName& known : border_names)
     if (name == known.name) return known.border;
-  const std::string meant =
-      nearest(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"});
-  throw Error("--border cannot be '" + word + "'" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  throw Error("--border cannot be '" + word + "'" +
+              meant_or_all(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
 }
 
 }  // namespace tessera

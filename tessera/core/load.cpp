@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include "tessera/core/meant.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/version.hpp"
 
@@ -115,9 +116,8 @@ void load(const std::vector<std::string>& files) {
   for (const Operation& operation : operations()) names.push_back(operation.name);
   for (const Variant& variant : all_variants()) {
     if (find_operation(variant.operation) != nullptr) continue;
-    const std::string meant = nearest(variant.operation, names);
-    throw Error(variant.file + ": there is no operation '" + variant.operation +
-                "', as the file's folder says" + (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+    throw Error(variant.file + ": there is no operation '" + variant.operation + "', as the file's folder says" +
+                meant_or_all(variant.operation, names));
   }
 }
 

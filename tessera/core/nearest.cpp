@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of its own: what only reads words needs no registry.
 #include <algorithm>
+#include "tessera/core/meant.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera {
 namespace {
 
-// Levenshtein distance, with one row of the table.
+// Letters put in, left out or replaced, and neighbours exchanged, each one edit: the optimal string alignment
+// distance (Boytsov, 2011, "Indexing methods for approximate dictionary searching", section 2.1), by rows of its table.
 std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1), above, twice_above;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    twice_above = std::move(above);
+    above = row;
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, row[j - 1] + 1, above[j] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], twice_above[j - 2] + 1);
     }
   }
   return row.back();
@@ -26,13 +30,21 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  // As many edits as the word has letters make any word of it.
+  std::size_t least = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, std::max<std::size_t>(1, word.size()));
   for (const auto& candidate : candidates)
     if (const std::size_t distance = edits(word, candidate); distance < least) {
       least = distance;
       best = candidate;
     }
   return best;
+}
+
+std::string meant_or_all(std::string_view word, const std::vector<std::string>& names) {
+  if (const std::string meant = nearest(word, names); !meant.empty()) return "; did you mean '" + meant + "'?";
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "; there is " : ", ") + name;
+  return out;
 }
 
 }  // namespace tessera

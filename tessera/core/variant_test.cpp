@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/variant.hpp"
 #include <gtest/gtest.h>
+#include "tessera/core/meant.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera {
@@ -54,6 +55,15 @@ TEST(Tuning, ReadsWhatItWrites) {
 TEST(Names, TheNearestIsSuggested) {
   EXPECT_EQ(nearest("shard_tiles", {"shared_tiles", "cached_tiles"}), "shared_tiles");
   EXPECT_EQ(nearest("zebra", {"shared_tiles", "naive"}), "");
+  EXPECT_EQ(nearest("sni", {"ln", "sin"}), "sin") << "neighbours exchanged are one edit";
+  EXPECT_EQ(nearest("fitler", {"resize", "filter"}), "filter");
+  EXPECT_EQ(nearest("xx", {"m", "n", "k"}), "") << "every letter would be another";
+}
+
+TEST(Names, WithoutANearOneAllAreTold) {
+  EXPECT_EQ(meant_or_all("shard_tiles", {"shared_tiles", "naive"}), "; did you mean 'shared_tiles'?");
+  EXPECT_EQ(meant_or_all("zebra", {"shared_tiles", "naive"}), "; there is shared_tiles, naive");
+  EXPECT_EQ(meant_or_all("zebra", {}), "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include "tessera/core/error.hpp"
+#include "tessera/core/meant.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/escape.hpp"
 #include "tessera/report/page.hpp"
@@ -220,16 +221,16 @@ std::vector<Section> sections_of(const std::vector<Document>& documents) {
 }
 
 const Chart& chart_named(const std::vector<Section>& sections, const std::string& name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const Section& section : sections)
     for (const Chart& chart : section.charts) {
       if (chart.name == name) {
         if (chart.missing) throw Error("the chart '" + name + "' cannot be drawn: " + *chart.missing);
         return chart;
       }
-      if (!chart.missing) names += (names.empty() ? "" : ", ") + chart.name;
+      if (!chart.missing) names.push_back(chart.name);
     }
-  throw Error("there is no chart '" + name + "'; there is " + (names.empty() ? "none" : names));
+  throw Error("there is no chart '" + name + "'" + (names.empty() ? "; there is none" : meant_or_all(name, names)));
 }
 
 }  // namespace tessera::report

@@ -2,7 +2,9 @@
 #include "tessera/run/choose.hpp"
 #include <algorithm>
 #include <cstdlib>
+#include "tessera/core/meant.hpp"
 #include "tessera/run/enqueue.hpp"
+#include "tessera/run/known_tunings.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
 
@@ -34,15 +36,6 @@ bool transfer_pays(const Operation& operation, const Arguments& arguments, const
   return there < here;
 }
 
-std::string known_tunings(const Variant& variant) {
-  if (std::ranges::all_of(variant.choices, [](const Choice& c) { return c.defaults().empty(); })) return "takes no tuning";
-  std::string out = "has ";
-  constexpr std::size_t most = 4;
-  for (std::size_t i = 0; i < std::min(most, variant.choices.size()); ++i)
-    out += (i == 0 ? "" : "; ") + to_string(variant.choices[i].defaults());
-  return variant.choices.size() > most ? out + "; …" : out;
-}
-
 // Whether a Plan can run the arguments, by where they lie now.
 using Refusing = Reason (*)(const Plan&, const Arguments&);
 
@@ -54,7 +47,11 @@ Reason refuses_in_place(const Plan& plan, const Arguments& there) {
 Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, const Request& request,
               Refusing refusing) {
   Reason first_reason;
+  const Element element = arguments.element();
+  const auto computes = [element](const Choice& c) { return c.run.contains(element); };
+  const bool computed = std::ranges::any_of(variant.choices, computes);
   for (const Choice& choice : variant.choices) {
+    if (request.tuning && computed && !computes(choice)) continue;  // its tuning is another element's
     Tuning tuning = choice.defaults();
     if (request.tuning) {
       if (!choice.allows(*request.tuning)) continue;
@@ -69,8 +66,7 @@ Reason settle(Plan& plan, const Variant& variant, const Arguments& arguments, co
     if (!first_reason) first_reason = reason;
   }
   if (first_reason) return first_reason;
-  return "has no choice with " + to_string(request.tuning.value_or(Tuning{})) + "; it " +
-         known_tunings(variant);
+  return no_choice_with(variant, request.tuning.value_or(Tuning{}), element);
 }
 
 // Why `name` is no rung of this device's ladder.
@@ -86,9 +82,9 @@ Error unknown_variant(const std::string& name, const Operation& operation, const
   for (const Variant* v : ladder_of(operation.name)) names.push_back(v->name);
   for (const CatalogueEntry& entry : catalogue())
     if (entry.operation == operation.name) names.push_back(entry.name);
-  const std::string meant = nearest(name, names);
-  return Error("no variant of " + operation.name + " is called '" + name + "'" +
-               (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return Error("no variant of " + operation.name + " is called '" + name + "'" + meant_or_all(name, names));
 }
 
 bool may_use_cache(const Request& request) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include "tessera/core/condition.hpp"
+#include "tessera/core/meant.hpp"
+#include "tessera/run/known_tunings.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -68,7 +70,7 @@ void add_fitting(std::vector<Config>& out, const Variant& variant, const Tuning&
     if (out.size() > most_configs)
       throw Error("more than " + std::to_string(most_configs) + " configurations");
   }
-  if (!any) add(out, {&variant, &variant.choices.at(0), wanted, "has no choice with " + to_string(wanted)});
+  if (!any) add(out, {&variant, &variant.choices.at(0), wanted, no_choice_with(variant, wanted)});
 }
 
 void demand_known(const std::vector<const Variant*>& variants, const std::string& name) {
@@ -77,10 +79,8 @@ void demand_known(const std::vector<const Variant*>& variants, const std::string
     for (const std::string& parameter : parameters_of(*variant))
       if (std::ranges::find(known, parameter) == known.end()) known.push_back(parameter);
   if (std::ranges::find(known, name) != known.end()) return;
-  std::string list;
-  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
   throw Error("no variant asked for has a parameter '" + name + "'" +
-              (list.empty() ? "; they have none" : "; there is " + list));
+              (known.empty() ? "; they have none" : meant_or_all(name, known)));
 }
 
 Dims values_known(const Config& config, const Dims& sizes) {
