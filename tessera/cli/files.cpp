@@ -5,6 +5,8 @@
 #include <cstring>
 #include "tessera/cli/file_names.hpp"
 #include "tessera/core/expression.hpp"
+#include "tessera/core/meant.hpp"
+#include "tessera/io/file_kind.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/io/picture_grid.hpp"
 
@@ -91,6 +93,18 @@ Array alpha_as(const Array& alpha, Element element) {
   return out;
 }
 
+// Of what is neither a picture nor an array: what it seems to be, and what can be read.
+void demand_array(const std::string& path) {
+  constexpr std::string_view array = "\x93NUMPY", archive = "PK\x03\x04";  // of the latter the reader of arrays tells
+  const auto beginning = beginning_of(path);
+  if (!beginning) return;  // reading says why
+  const std::string_view text(reinterpret_cast<const char*>(beginning->data()), beginning->size());
+  if (!text.empty() && (text.starts_with(array.substr(0, text.size())) || text.starts_with(archive))) return;
+  const std::string kind = kind_of(*beginning);
+  throw Error(path + ": " + (kind.empty() ? "is not known" : text.empty() ? "is empty" : "seems to be " + kind) +
+              "; what is read are .npy arrays and PNG, JPEG, TIFF, PGM, PPM and PFM pictures");
+}
+
 }  // namespace
 
 Files::Files(const FileOptions& options) : asked_alpha_(options.alpha), tiles_(options.tiles) {
@@ -99,7 +113,7 @@ Files::Files(const FileOptions& options) : asked_alpha_(options.alpha), tiles_(o
     style_.quality = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.quality), 0, 101));
   if (style_.quality < 1 || style_.quality > 100) throw Error("--quality is 1 to 100");
   if (!asked_alpha_.empty() && asked_alpha_ != "aside" && asked_alpha_ != "channel" && asked_alpha_ != "drop")
-    throw Error("--alpha cannot be '" + asked_alpha_ + "', but aside, channel or drop");
+    throw Error("--alpha cannot be '" + asked_alpha_ + "'" + meant_or_all(asked_alpha_, {"aside", "channel", "drop"}));
 }
 
 Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) {
@@ -143,6 +157,7 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
   dimensions_ = picture_dimensions;
   if (!named && !picture::begins_as_picture(path) && !picture::named_as_picture(path)) {
     if (!tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
+    demand_array(path);
     return npy::read(path, as);
   }
   if (!named && tiles_.empty())
@@ -164,6 +179,7 @@ Array Files::read(const Parameter& p, const std::string& path, std::optional<Ele
   if (is_grid(p)) return read_grid(p, path, as);
   const bool picture = picture::begins_as_picture(path);
   if (!picture && picture::named_as_picture(path)) (void)picture::read(path, limits_);  // says what is wrong
+  if (!picture) demand_array(path);
   if (p.picture == Picture::no) {
     if (!picture) return npy::read(path, as);
     const Array pixels = converted(path, parsed(path).pixels, as);

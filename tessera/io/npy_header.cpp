@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string_view>
+#include "tessera/io/file_kind.hpp"
 
 namespace tessera::npy {
 namespace {
@@ -69,7 +70,8 @@ std::string_view text_of(std::size_t& data_offset, std::string_view file, const 
   if (file.empty()) throw Error(name + ": is empty");
   if (file.starts_with("PK\x03\x04"))
     throw Error(name + ": is a zip archive (.npz); save its arrays one by one");
-  if (!file.starts_with(magic.substr(0, file.size()))) throw Error(name + ": is not a .npy file");
+  if (!file.starts_with(magic.substr(0, file.size())))
+    throw Error(name + ": is not a .npy file" + but_seems(std::as_bytes(std::span(file))));
   const auto byte = [&](std::size_t i) {
     if (i >= file.size()) throw Error(name + ": ends within its header");
     return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));

@@ -135,7 +135,7 @@ TEST(NpyParse, refusesEveryTruncation) {
 }
 
 TEST(NpyParse, refusesWhatIsNoNpyFile) {
-  EXPECT_EQ(refusal("hello, world"), "x.npy: is not a .npy file");
+  EXPECT_EQ(refusal("hello, world"), "x.npy: is not a .npy file, but seems to be text");
   EXPECT_EQ(refusal("PK\x03\x04zip"), "x.npy: is a zip archive (.npz); save its arrays one by one");
   EXPECT_EQ(refusal(file_of(dict_of("|u1", "()"), "x", 4)),
             "x.npy: is of .npy version 4.0; 1.0, 2.0 and 3.0 can be read");

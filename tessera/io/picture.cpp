@@ -9,6 +9,7 @@
 #include <memory>
 #include <system_error>
 #include "tessera/io/atomic_file.hpp"
+#include "tessera/io/file_kind.hpp"
 #include "tessera/io/picture_codec.hpp"
 
 namespace tessera::picture {
@@ -111,7 +112,7 @@ Raw parse_any(std::span<const std::byte> file, const std::string& name, const Li
     case Format::none:
       break;
   }
-  throw Error(name + ": is " + (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file"));
+  throw Error(name + ": is " + (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
 }
 
 // Whether the host has what a library may want for a picture: its pixels and some buffers beside them.

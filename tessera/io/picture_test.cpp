@@ -167,7 +167,7 @@ TEST(Picture, LimitsHoldBeforeMemoryIsTaken) {
   expect_refused("P5 20 20 255\n", "more than the limit of 399", {.pixels = 399});
   expect_refused("P5 20 20 255\n", "ends too early");
   expect_refused("", "is empty");
-  expect_refused("GIF89a", "is no PNG");
+  expect_refused("GIF89a", "is no PNG, JPEG, TIFF, PGM, PPM or PFM file, but seems to be a GIF picture");
   expect_refused("P2 2 1 300 1 301", "a number from 0 to 300");
   for (const Kind& kind : kinds) {
     const auto file = encoded(kind, made(kind.element, 20, 20, kind.channels), {.alpha = kind.alpha});
