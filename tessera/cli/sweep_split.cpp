@@ -6,6 +6,7 @@
 #include <optional>
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
+#include "tessera/cli/split_words.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
 #include "tessera/lab/machine.hpp"
@@ -122,19 +123,10 @@ class SplitSweep {
     std::fflush(to_);
   }
 
-  // The best of the shares that were named, and how near the others came.
   static std::string conclusion(const std::vector<Measured>& measured) {
-    const Measured* best = nullptr;
-    for (const Measured& one : measured)
-      if (parse_split(one.split).how == Split::How::shares &&
-          (best == nullptr || one.run.seconds < best->run.seconds))
-        best = &one;
-    if (best == nullptr) return "";
-    std::string out = "the best shares: " + best->split;
-    for (const Measured& one : measured)
-      if (parse_split(one.split).how != Split::How::shares)
-        out += fmt::format("; {} took {:.3f} × that", one.split, one.run.seconds / best->run.seconds);
-    return out + "\n";
+    std::vector<std::pair<std::string, double>> seconds;
+    for (const Measured& one : measured) seconds.emplace_back(one.split, one.run.seconds);
+    return fastest_split(seconds);
   }
 
   void note(const Arguments& arguments, const Measured& one) {

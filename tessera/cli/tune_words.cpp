@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include "tessera/lab/compare.hpp"
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/report/row_words.hpp"
@@ -50,18 +51,27 @@ std::string times_faster(const lab::Row& of, const lab::Row& to) {
   return fmt::format("{:.2f} ± {:.2f} times faster", ratio.value, ratio.error);
 }
 
+// What a user may do where the samples of two do not tell which is faster.
+std::string remedy(const lab::Row& best, const lab::Row& rival) {
+  const std::size_t fewest = lab::Judging{}.fewest, had = std::min(best.seconds.size(), rival.seconds.size());
+  if (had < fewest) return fmt::format(". The same command with --reps {} or more can tell", fewest);
+  return fmt::format(
+      ". The same command with more samples (--reps {}), on a machine that does nothing else, may tell", 4 * had);
+}
+
 std::string sentence(const tune::Outcome& outcome) {
   const lab::Row *best = outcome.best(), *untuned = outcome.untuned();
   if (best == nullptr) return without_a_winner(outcome);
   if (untuned == nullptr)
-    return name_of(*best) + " is the fastest; what is used untuned could not be measured";
+    return name_of(*best) + " is the fastest; what is used without tuning could not be measured";
   if (best != untuned)
     return name_of(*best) + " ran " + times_faster(*best, *untuned) + " than " + name_of(*untuned) +
            ", which is used without tuning";
-  if (!outcome.rival) return name_of(*best) + ", which is used without tuning, stays the fastest";
+  if (!outcome.rival)
+    return name_of(*best) + " is the fastest of what was tried; it is what is used without tuning, and goes on being used";
   const lab::Row& rival = outcome.finals[*outcome.rival];
-  return name_of(*best) + ", which is used without tuning, stays: " + name_of(rival) + " ran " +
-         times_faster(rival, *best) + ", but that is not settled: " + outcome.why;
+  return name_of(*best) + ", which is used without tuning, goes on being used: " + name_of(rival) + " ran " +
+         times_faster(rival, *best) + ", which does not show that it is faster (" + outcome.why + ")" + remedy(*best, rival);
 }
 
 Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -85,7 +95,7 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
   if (const std::string words = tune::describe(counted); !words.empty()) out += words + "\n";
   out += report::reasons_of(without) + report::findings_of(without);
   if (!outcome.finals.empty())
-    out += "the fastest, in turn with what is used untuned:\n" + report::ladder_table(outcome.finals);
+    out += "the fastest few, measured again in turn with what is used without tuning:\n" + report::ladder_table(outcome.finals);
   out += sentence(outcome) + ".\n";
   if (outcome.fit.count > 0) {
     out += "predicted order against the measured one: " + tune::describe(outcome.fit);

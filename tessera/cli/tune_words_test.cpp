@@ -54,10 +54,25 @@ TEST(TuneWords, WhatIsNotSettledIsNotCalledFaster) {
   outcome.rival = 1;
   outcome.why = "too few samples: 1, 5 are needed";
   const std::string text = said(outcome);
-  EXPECT_TRUE(has(text, "x=16, which is used without tuning, stays: ")) << text;
-  EXPECT_TRUE(
-      has(text, "x=8 ran 2.00 times faster, but that is not settled: too few samples: 1, 5 are needed"))
+  EXPECT_TRUE(has(text, "x=16, which is used without tuning, goes on being used: ")) << text;
+  EXPECT_TRUE(has(text, "x=8 ran 2.00 times faster, which does not show that it is faster (too few samples: 1, 5 are needed). "
+                        "The same command with --reps 5 or more can tell.\n"))
       << text;
+}
+
+TEST(TuneWords, NoiseAsksForMoreSamplesThanThereWere) {
+  tune::Outcome outcome;
+  outcome.finals = {row(16, {2, 3, 4, 5, 6, 7}), row(8, {1, 3, 4, 5, 6, 7, 8})};
+  outcome.rival = 1;
+  outcome.why = "too noisy to tell";
+  EXPECT_TRUE(has(said(outcome), "(too noisy to tell). The same command with more samples (--reps 24), on a machine"))
+      << said(outcome);
+}
+
+TEST(TuneWords, WhereNothingWasFasterThatIsSaid) {
+  tune::Outcome outcome;
+  outcome.finals = {row(16, {1, 1}), row(8, {2, 2})};
+  EXPECT_TRUE(has(said(outcome), "x=16 is the fastest of what was tried; it is what is used without tuning")) << said(outcome);
 }
 
 }  // namespace
