@@ -29,7 +29,8 @@ tessera_test(report tessera/report/svg_test.cpp tessera/report/drawing_test.cpp 
              tessera/report/page_test.cpp)
 target_link_libraries(test_report PRIVATE nlohmann_json::nlohmann_json fmt::fmt)
 tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/words.cpp tessera/cli/tune_words_test.cpp
-             tessera/cli/tune_words.cpp tessera/cli/split_words_test.cpp tessera/cli/split_words.cpp)
+             tessera/cli/tune_words.cpp tessera/cli/split_words_test.cpp tessera/cli/split_words.cpp tessera/cli/paired_files_test.cpp
+             tessera/cli/paired_files.cpp tessera/cli/file_names.cpp)
 target_link_libraries(test_cli PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
 tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/checksums_test.cpp ops/matmul/tile_plan_test.cpp ops/matmul/tile_waves_test.cpp

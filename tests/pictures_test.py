@@ -117,10 +117,57 @@ class Pictures(cli_case.Case):
         with open("kept.pgm", "rb") as file:
             self.assertEqual(file.read()[-4:], bytes([0, 1, 4, 5]))
 
+    def test_each_of_several_pictures_has_its_mask(self):
+        def save_pgm(path, values):
+            with open(path, "wb") as file:
+                file.write(b"P5\n%d 1\n255\n" % len(values) + bytes(values))
+
+        def row(path):
+            with open(path, "rb") as file:
+                return list(file.read()[-2:])
+
+        for folder in ("rows", "marks", "by_order", "narrow"):
+            os.makedirs(folder, exist_ok=True)
+        for name, marked in (("a", (0, 1)), ("b", (2, 3)), ("c", (0, 3))):
+            save_pgm(f"rows/{name}.pgm", [10, 20, 30, 40])
+            save_pgm(f"marks/{name}.pgm", [255 * (i in marked) for i in range(4)])
+            save_pgm(f"by_order/{'zyx'['abc'.index(name)]}.pgm", [255 * (i in marked) for i in range(4)])
+        by_name = {"a": [10, 20], "b": [30, 40], "c": [10, 40]}
+        for word in ("marks/*.pgm", "marks/{name}.pgm"):
+            for devices in ((), ("--devices", "cpu:threads=1,cpu:threads=1")):
+                self.passes("seamcarve", "rows/*.pgm", "--protect", word, "--width", "2", "-o", "narrow/{name}.pgm", *devices)
+                self.assertEqual({name: row(f"narrow/{name}.pgm") for name in "abc"}, by_name, word)
+        self.passes("seamcarve", "rows/*.pgm", "--protect", "by_order/*.pgm", "--width", "2", "-o", "narrow/{name}.pgm")
+        self.assertEqual([row(f"narrow/{name}.pgm") for name in "abc"], [[10, 40], [30, 40], [10, 20]])
+        self.passes("seamcarve", "rows/*.pgm", "--protect", "marks/b.pgm", "--width", "2", "-o", "narrow/{name}.pgm")
+        self.assertEqual([row(f"narrow/{name}.pgm") for name in "abc"], [[30, 40]] * 3)
+        with open("pairs", "w", encoding="utf-8") as file:
+            file.write("by_order/y.pgm\nby_order/x.pgm\n")
+        self.fails(2, "means 2 files for 3 files to be read, none called alike", "seamcarve", "rows/*.pgm", "--protect", "@pairs", "--width", "2",
+                   "-o", "narrow/{name}.pgm")
+        self.fails(2, "--protect marks/a.pgm is what -o names", "seamcarve", "rows/*.pgm", "--protect", "marks/*.pgm", "--width", "2",
+                   "-o", "marks/{name}.pgm")
+        self.fails(2, "means 3 files for 1 file", "seamcarve", "rows/a.pgm", "--protect", "by_order/*.pgm", "--width", "2", "-o", "narrow/a.pgm")
+        self.passes("seamcarve", "rows/b.pgm", "--remove", "marks/*.pgm", "-o", "narrow/b.pgm")
+        self.assertEqual(row("narrow/b.pgm"), [10, 20])
+        os.remove("marks/c.pgm")
+        self.fails(2, "none of its 2 files is called as rows/c.pgm is", "seamcarve", "rows/*.pgm", "--protect", "marks/*.pgm", "--width", "2",
+                   "-o", "narrow/{name}.pgm")
+        self.assertFalse(os.path.exists("marks/c.pgm"))
+
     def test_what_is_no_picture_says_so(self):
         with open("no.png", "wb") as file:
             file.write(b"GIF89a, or so")
         self.fails(2, "no.png: is no PNG, JPEG, TIFF, PGM, PPM or PFM file", "matmul", "no.png", "B.npy")
+        for name, content, says in (("notes.txt", b"a text\n", "seems to be text; what is read"), ("page.pdf", b"%PDF-1.7\n", "seems to be a PDF document"),
+                                    ("none", b"", "is empty; what is read"), ("photo.heif", b"\0\0\0\x20ftypheic", "seems to be a HEIC picture"),
+                                    ("text.png", b"a text\n", "PFM file, but seems to be text"), ("bytes", b"\x01\x02", "is not known; what is read")):
+            with open(name, "wb") as file:
+                file.write(content)
+            for words in (("filter",), ("resize", "--width", "3", "--height", "3"), ("seamcarve", "--width", "3"), ("sharpest",)):
+                done = self.fails(2, f"{name}: ", words[0], name, *words[1:])
+                self.assertIn(says, done.stderr)
+                self.assertIn("PNG, JPEG, TIFF, PGM, PPM", done.stderr)
         with open("cut.pfm", "wb") as file:
             file.write(b"Pf\n3 5\n-1.0\n" + bytes(59))
         self.fails(2, "cut.pfm: is damaged: it ends too early", "matmul", "cut.pfm", "B.npy")

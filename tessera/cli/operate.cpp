@@ -327,20 +327,22 @@ int run_each(const Call& call, const Places& places, const std::string& name,
   if (!options.json.empty() && !is_shared(options)) throw Error("--json tells of one file, not of several");
   if (!options.study.empty()) throw Error("--study tells of one file, not of several");
   const auto outputs = outputs_for(inputs, options.outputs);
+  const std::vector<Options> own = options_for_each(call.operation, options, inputs, outputs);
+  const auto call_for = [&](std::size_t i) { return Call{call.operation, own[i], call.command, call.request}; };
   const auto places_for = [&](std::size_t i) {
     Places out = places;
     out[name] = inputs[i];
     return out;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    demand_apart_from_told(options, inputs_of(call.operation, options, places_for(i)), outputs[i]);
+    demand_apart_from_told(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
   if (!is_shared(options))
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
-      return run_once(call, places_for(i), outputs[i], nullptr, &progress);
+      return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
     });
   const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
   const auto make = [&](std::size_t i, const Spread& on, Together& told) {
-    Loaded loaded = load(call, places_for(i));
+    Loaded loaded = load(call_for(i), places_for(i));
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
     demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
     told = run_together(call.operation, loaded.arguments, on, options.check);
@@ -379,10 +381,12 @@ int operate(const Operation& operation, const Command& command) {
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);
   for (const auto& [name, word] : places)
-    if (const Parameter& p = operation.signature.at(name); p.picture != Picture::no && !is_grid(p))
+    if (const Parameter& p = operation.signature.at(name); p.picture != Picture::no && !is_grid(p)) {
       if (const auto inputs = several(word); !inputs.empty())
         return run_each({operation, options, command, request_of(operation, options, true)}, places, name,
                         inputs);
+      options = options_for_each(operation, options, {word}, {}).front();
+    }
   return run_once({operation, options, command, request_of(operation, options, false)}, places,
                   outputs_after(operation, options.outputs, places), to);
 }

@@ -2,8 +2,10 @@
 #include "tessera/cli/operate_options.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <set>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
+#include "tessera/cli/paired_files.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
@@ -103,6 +105,23 @@ void declare(Words& words, const Operation& operation, OperateOptions& options) 
   words.flag("--no-cache", options.no_cache, "leave aside what `tune` has found");
   words.value("--json", options.json, "what was done, as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
+}
+
+std::vector<OperateOptions> options_for_each(const Operation& operation, const OperateOptions& options,
+                                             const std::vector<std::string>& inputs,
+                                             const std::vector<std::vector<std::string>>& outputs) {
+  std::vector<OperateOptions> out(inputs.size(), options);
+  std::vector<std::string> written;
+  for (const auto& of_one : outputs) written.insert(written.end(), of_one.begin(), of_one.end());
+  for (const Parameter* p : operation.signature.of(Kind::input)) {
+    if (!p->is_flag() || options.flags.at(p->name).empty()) continue;
+    const auto files = paired_files(p->flag(), options.flags.at(p->name), inputs);
+    const std::string flag = "--" + p->flag();
+    for (const std::string& file : std::set<std::string>(files.begin(), files.end()))
+      demand_files_of_their_own({{flag.c_str(), file}}, {}, written);
+    for (std::size_t i = 0; i < inputs.size(); ++i) out[i].flags[p->name] = files[i];
+  }
+  return out;
 }
 
 void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
