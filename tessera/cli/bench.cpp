@@ -11,6 +11,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
+#include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/csv.hpp"
@@ -73,6 +74,7 @@ class Bench {
       for (const std::string& sentence : lab::closing(rows)) fmt::print(to_, "{}\n", sentence);
     std::fflush(to_);
     warn(lab::warnings(rows));
+    warn(lab::ceiling_doubts(rows));
     session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
     if (options_->json != "-") write_json(options_->json, json());
   }

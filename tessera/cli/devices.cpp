@@ -21,25 +21,43 @@ constexpr const char* about =
     "What this machine offers to run on.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
-    "               first bench, and remembered for its name and driver\n\n"
+    "               first bench, and remembered for its name and driver, with the date; under load: while something\n"
+    "               else had the processors, so that they may do more\n\n"
     "A part of a GPU's multiprocessors is a device as well: cuda:0:sms=44 has the first 44, cuda:0:sms=44-131\n"
     "those; in a list, parts that are named by their size lie one after another.";
 
 struct Found {
   Device device;
-  std::optional<Ceilings> ceilings;
+  std::optional<lab::MeasuredCeilings> measured;
+  std::optional<Ceilings> ceilings = measured ? std::optional(measured->rates()) : std::nullopt;
 };
 
-std::vector<Found> found(const std::string& named, bool measure) {
+enum class Measuring { none, keeping_the_better, anew };
+
+void measure(const Device& device, Measuring how) {
+  lab::MeasuredCeilings now = lab::measure_ceilings(device);
+  if (now.empty()) return;
+  if (how == Measuring::keeping_the_better)
+    if (const auto known = lab::known_ceilings(device)) now = lab::better_of(*known, now);
+  if (const std::string why = lab::remember(device, now); !why.empty())
+    warn({"what was measured cannot be remembered: " + why});
+}
+
+std::vector<Found> found(const std::string& named, Measuring how) {
   std::vector<Found> out;
   for (const Device& device : devices_named(named.empty() ? "all" : named)) {
-    if (measure)
-      if (const Ceilings ceilings = lab::measure_ceilings(device); !ceilings.empty())
-        if (const std::string why = lab::remember(device, ceilings); !why.empty())
-          warn({"what was measured cannot be remembered: " + why});
+    if (how != Measuring::none) measure(device, how);
     out.push_back({device, lab::known_ceilings(device)});
+    if (const auto& measured = out.back().measured)
+      if (const std::string doubt = lab::doubt_about(device, *measured, lab::now_utc()); !doubt.empty()) warn({doubt});
   }
   return out;
+}
+
+// "2030-01-31, under load"
+std::string when(const std::optional<lab::MeasuredCeilings>& measured) {
+  if (!measured || measured->empty()) return {};
+  return measured->date().substr(0, measured->date().find('T')) + (measured->under_load() ? ", under load" : "");
 }
 
 std::string rate(const std::optional<Ceilings>& ceilings, Element element) {
@@ -48,7 +66,7 @@ std::string rate(const std::optional<Ceilings>& ceilings, Element element) {
 }
 
 std::vector<std::string> row_of(const Found& found) {
-  const auto& [device, ceilings] = found;
+  const auto& [device, measured, ceilings] = found;
   const bool gpu = device.where == Where::cuda;
   return {
       device.label(),
@@ -62,6 +80,7 @@ std::vector<std::string> row_of(const Found& found) {
       rate(ceilings, Element::f32),
       rate(ceilings, Element::f64),
       rate(ceilings, Element::i32),
+      when(measured),
       gpu ? device.driver : "-"};
 }
 
@@ -77,6 +96,7 @@ std::string table_of(const std::vector<Found>& all) {
                        {"f32, GFLOP/s", Align::right, true},
                        {"f64", Align::right, true},
                        {"i32", Align::right, true},
+                       {"measured", Align::left},
                        {"driver", Align::left}});
   for (const Found& one : all) table.add(row_of(one));
   return table.text();
@@ -86,9 +106,12 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
   Json out{{"schema", 1}, {"kind", "devices"}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["rows"] = Json::array();
-  for (const auto& [device, ceilings] : all) {
+  for (const auto& [device, measured, ceilings] : all) {
     out["rows"].push_back(lab::to_json(device));
-    out["rows"].back()["ceilings"] = ceilings ? lab::to_json(*ceilings) : Json(nullptr);
+    Json& told = out["rows"].back()["ceilings"] = ceilings ? lab::to_json(*ceilings) : Json(nullptr);
+    if (!measured) continue;
+    told["measured"] = measured->date();
+    told["under_load"] = measured->under_load();
   }
   return out;
 }
@@ -96,15 +119,18 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
 }  // namespace
 
 int devices(const Command& command) {
-  bool measure = false;
+  bool measure = false, anew = false;
   std::string named, json;
   Words words("devices", "tessera devices [FLAGS]", about);
-  words.flag("--measure", measure, "measure what each can do at most, and remember it");
+  words.flag("--measure", measure, "measure what each can do at most, and remember the better of that and what is known");
+  words.flag("--anew", anew, "measure, and forget what was known: of another machine under the same name, or after a change");
   words.value("--device,--devices", named, "only these", "LIST");
   words.value("--json", json, "the devices; - is standard output", "FILE");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
-  const std::vector<Found> all = found(named, measure);
+  const std::vector<Found> all = found(named, anew      ? Measuring::anew
+                                              : measure ? Measuring::keeping_the_better
+                                                        : Measuring::none);
   std::string missing;
   for (const Where where : {Where::cpu, Where::simt, Where::cuda})
     if (const Reason reason = unusable(where))

@@ -11,6 +11,7 @@
 #include "tessera/cli/sweep_split.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/core/division.hpp"
+#include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
@@ -192,6 +193,7 @@ class Sweep {
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(lab::warnings(rows));
+    warn(lab::ceiling_doubts(rows));
   }
 
   // What the processors took for the same problem, for whoever reads another device's table.

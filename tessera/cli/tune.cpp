@@ -168,20 +168,22 @@ class Tune {
     else if (best != nullptr && best->verified != lab::Verified::ok)
       fmt::print(to_, "not kept for later calls, because it was not verified\n");
     else if (best != nullptr && !outcome.settled)
-      fmt::print(to_, "not kept for later calls: that takes {} samples; give more with --time or --reps\n",
-                 lab::Judging{}.fewest);
+      fmt::print(to_, "not kept for later calls: that takes {} samples of each; --reps {} or more gives them\n",
+                 lab::Judging{}.fewest, lab::Judging{}.fewest);
     else if (best != nullptr && !journal_.file().empty() && journal_.failure().empty())
-      fmt::print(to_, "kept in {}: later calls like this one use it\n", journal_.file());
+      fmt::print(to_, "kept in {}: calls of {} with sizes like these use it from now on (--no-cache leaves it aside)\n",
+                 journal_.file(), operation_->name);
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(lab::warnings(outcome.finals));
+    warn(lab::ceiling_doubts(outcome.finals));
     nlohmann::ordered_json decision{{"title", title}, {"search", options_->search}};
     decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
       // Also those that an earlier call kept without what the device can do.
       for (tune::Trial trial : *trials) {
-        if (const auto known = lab::known_ceilings(trial.row.device)) trial.row.ceilings = *known;
+        if (const auto known = lab::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates();
         session_.rows.push_back(trial.row);
         rows_.push_back(json_of(trial));
       }

@@ -6,12 +6,11 @@
 #include "tessera/core/array.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/lab/ceilings.hpp"
-#include "tessera/lab/clock.hpp"
 
 namespace tessera::lab {
 namespace {
 
-constexpr int rounds = 4;  // of each; the best counts
+constexpr int fewest = 4, most_rounds = 12;  // of each; the best counts
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {
@@ -20,7 +19,7 @@ void triad(double* __restrict to, const double* __restrict a, const double* __re
 
 }  // namespace
 
-double copy_bytes_per_second(const Device& device) {
+Reached copy_reached(const Device& device) {
   constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
   // Three arrays must leave the machine room to breathe.
   const std::int64_t bytes =
@@ -32,33 +31,28 @@ double copy_bytes_per_second(const Device& device) {
   double* const arrays[] = {a.as<double>(), b.as<double>(), c.as<double>()};
   volatile double factor = 3;
   // Each thread touches its part first, so that its pages lie near it.
-  const auto each_part = [&](auto work) {
-    parallel(parts, [&](int part) {
+  const auto part_of = [&](auto work) {
+    return [=](int part) {
       const std::size_t from = count * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts),
                         to = count * static_cast<std::size_t>(part + 1) / static_cast<std::size_t>(parts);
       work(from, to - from);
-    });
+    };
   };
-  each_part([&](std::size_t from, std::size_t n) {
+  parallel(parts, part_of([&](std::size_t from, std::size_t n) {
     for (double* array : arrays) std::fill_n(array + from, n, 1.0);
-  });
-  double best = 0;
+  }));
   const auto timed = [&](int moved, auto work) {
-    for (int i = 0; i < rounds; ++i) {
-      const Stopwatch watch;
-      each_part(work);
-      best = std::max(best, moved * static_cast<double>(bytes) / watch.seconds());
-    }
+    return best_of(fewest, most_rounds, [&] { return reach(parts, moved * static_cast<double>(bytes), part_of(work)); });
   };
-  timed(2, [&](std::size_t from, std::size_t n) {
+  const Reached copied = timed(2, [&](std::size_t from, std::size_t n) {
     std::memcpy(arrays[2] + from, arrays[0] + from, n * sizeof(double));
   });
-  timed(3, [&](std::size_t from, std::size_t n) {
+  const Reached added = timed(3, [&](std::size_t from, std::size_t n) {
     triad(arrays[2] + from, arrays[0] + from, arrays[1] + from, factor, n);
   });
   volatile double sink = arrays[2][count / 2];
   (void)sink;
-  return best;
+  return copied.rate > added.rate ? copied : added;
 }
 
 }  // namespace tessera::lab
