@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command that README.md and docs tell a reader to give runs as it is written, at sizes that a test has time
 for and on what is here.   docs_test.py PROGRAM"""
+import json
 import os
 import pathlib
 import re
@@ -73,6 +74,16 @@ class Commands(unittest.TestCase):
                     self.given(command)
                 count += 1
         self.assertGreater(count, 15)
+
+    def test_what_the_readme_shares_is_shared(self):
+        shared = [command for command in commands(ROOT / "README.md") if " --devices " in command and " sweep " not in command]
+        self.assertTrue(shared)
+        for command in shared:
+            done = subprocess.run([PROGRAM, *shortened(command), "--json", "-"], capture_output=True, text=True, timeout=120, check=True,
+                                  cwd=self.folder.name)
+            parts = json.loads(done.stdout)["parts"]
+            self.assertGreater(len(parts), 1, command)
+            self.assertTrue(all(part["parts"] > 0 for part in parts), f"{command}\n{done.stderr}")
 
     def test_the_verbs_of_the_readme_are_all_there(self):
         verbs = {shlex.split(command)[1] for command in commands(ROOT / "README.md")}
