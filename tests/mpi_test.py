@@ -208,6 +208,27 @@ class Ranks(cli_case.Case):
         self.fails_once(5, "a failure that was asked for", ranks(2, "matmul", *words, "--fault", "fail:0@1,fail:1@1"))
         self.assertIn("rank 1: fault kill:1@999 did not happen: device 1 had ", self.several(2, *words, "--fault", "kill:1@999"))
 
+    def test_processes_of_devices_stay_from_panel_to_panel(self):
+        left, right = self.random.normal(size=(70, 9000)).astype(np.float32), self.random.normal(size=(9000, 48)).astype(np.float32)
+        np.save("pa.npy", left)
+        np.save("pb.npy", right)
+        with open("worker", "w", encoding="utf-8") as file:  # which counts how often it is started
+            file.write(f"#!/bin/sh\necho started >> {os.getcwd()}/starts\nexec {os.path.dirname(cli_case.PROGRAM)}/tessera-worker\n")
+        os.chmod("worker", 0o755)
+        words = ["pa.npy", "pb.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1"]
+        self.assertIn("3 panels of 4096", self.several(2, *words))
+        wanted = bytes_of("several.npy")
+        # Each of two ranks has two; where one dies in a later panel the other is started anew.
+        for more, starts in ((("--protect",), 4), (("--protect", "--fault", "flip:0@1,flip:1@3"), 4), (("--protect", "--fault", "kill:1@3"), 6)):
+            told = self.several(2, *words, *more, TESSERA_WORKER=os.path.abspath("worker"))
+            self.assertIn("3 panels of 4096", told)
+            self.assertEqual(bytes_of("several.npy"), wanted, more)
+            self.assertNotIn("did not happen", told)
+            self.assertEqual(told.count("cpu (device 1) was given up"), 2 if "kill:1@3" in more else 0, told)
+            with open("starts", encoding="utf-8") as file:
+                self.assertEqual(len(file.readlines()), starts, more)
+            os.remove("starts")
+
     def test_fewer_rows_than_ranks_and_empty_sums(self):
         np.save("thin.npy", self.random.normal(size=(2, 300)))
         np.save("wide.npy", self.random.normal(size=(300, 1)))

@@ -23,29 +23,25 @@ Error failure(const std::string& what, int reason) {
   return Error(Error::Kind::internal, what + ": " + std::strerror(reason));
 }
 
+// What a message says of the files that come with it.
+constexpr std::size_t most_files = 64;
+struct FileRoom {
+  alignas(cmsghdr) char bytes[CMSG_SPACE(most_files * sizeof(int))];
+};
+
 // Spawning closes nothing: what another thread opens meanwhile is marked by whoever opens it.
-int spawn(const std::string& program, int channel, const std::vector<int>& files) {
+int spawn(const std::string& program, int channel) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // Above all numbers that are meant, lest one overwrites another that is still to be moved.
-  std::vector<int> moved;
-  int reason = 0;
-  std::vector<int> wanted{channel};
-  wanted.insert(wanted.end(), files.begin(), files.end());
-  const int clear = channel_file + static_cast<int>(wanted.size());
-  for (std::size_t i = 0; i < wanted.size() && reason == 0; ++i) {
-    moved.push_back(fcntl(wanted[i], F_DUPFD_CLOEXEC, clear));
-    if (moved.back() < 0) reason = errno;
-    else
-      reason = posix_spawn_file_actions_adddup2(&actions, moved.back(), channel_file + static_cast<int>(i));
-  }
+  // One that has the number already would be closed with this program's.
+  const int moved = fcntl(channel, F_DUPFD_CLOEXEC, channel_file + 1);
+  int reason = moved < 0 ? errno : posix_spawn_file_actions_adddup2(&actions, moved, channel_file);
   pid_t process = -1;
   std::string name = program;
   char* words[] = {name.data(), nullptr};
   if (reason == 0) reason = posix_spawn(&process, program.c_str(), &actions, nullptr, words, environ);
   posix_spawn_file_actions_destroy(&actions);
-  for (const int file : moved)
-    if (file >= 0) (void)close(file);
+  if (moved >= 0) (void)close(moved);
   if (reason != 0) throw Error(Error::Kind::no_device, "cannot start " + program + ": " + std::strerror(reason));
   return process;
 }
@@ -58,12 +54,12 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-Process::Process(const std::string& program, const std::vector<int>& files) {
+Process::Process(const std::string& program) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     throw failure("cannot make a channel", errno);
   try {
-    process_ = spawn(program, ends[1], files);
+    process_ = spawn(program, ends[1]);
   } catch (...) {
     (void)close(ends[0]);
     (void)close(ends[1]);
@@ -102,8 +98,10 @@ std::string Process::end() {
   return ended < 0 ? "its process has ended" : how_it_ended(status);
 }
 
-void Process::send(const std::string& message) {
-  if (!send_message(channel_, message)) throw Error(Error::Kind::no_device, end());
+void Process::send(const std::string& message, const std::vector<int>& files) {
+  if (files.size() > most_files)
+    throw Error(Error::Kind::internal, std::to_string(files.size()) + " files are too many for a message");
+  if (!send_message(channel_, message, files)) throw Error(Error::Kind::no_device, end());
 }
 
 std::string Process::receive(double seconds, const std::function<bool()>& stopped) {
@@ -134,9 +132,23 @@ std::string Process::receive(double seconds, const std::function<bool()>& stoppe
   }
 }
 
-bool send_message(int channel, const std::string& message) {
+bool send_message(int channel, const std::string& message, const std::vector<int>& files) {
+  iovec text{const_cast<char*>(message.data()), message.size()};
+  FileRoom room{};
+  msghdr whole{};
+  whole.msg_iov = &text;
+  whole.msg_iovlen = 1;
+  if (!files.empty()) {
+    whole.msg_control = room.bytes;
+    whole.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
+    cmsghdr* const about = CMSG_FIRSTHDR(&whole);
+    about->cmsg_level = SOL_SOCKET;
+    about->cmsg_type = SCM_RIGHTS;
+    about->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(about), files.data(), files.size() * sizeof(int));
+  }
   for (;;) {
-    const ssize_t sent = ::send(channel, message.data(), message.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::sendmsg(channel, &whole, MSG_NOSIGNAL);
     if (sent >= 0) return true;
     if (errno != EINTR) return false;
   }
@@ -147,14 +159,35 @@ bool message_waits(int channel, double seconds) {
   return poll(&waiting, 1, static_cast<int>(std::ceil(seconds * 1e3))) > 0;
 }
 
-bool receive_message(int channel, std::string& message) {
+bool receive_message(int channel, std::string& message, std::vector<int>& files) {
+  files.clear();
   for (;;) {
     const ssize_t bytes = recv(channel, nullptr, 0, MSG_PEEK | MSG_TRUNC);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) return false;
     message.resize(static_cast<std::size_t>(bytes));
-    if (recv(channel, message.data(), message.size(), 0) == bytes) return true;
+    iovec text{message.data(), message.size()};
+    FileRoom room{};
+    msghdr whole{};
+    whole.msg_iov = &text;
+    whole.msg_iovlen = 1;
+    whole.msg_control = room.bytes;
+    whole.msg_controllen = sizeof room.bytes;
+    if (recvmsg(channel, &whole, MSG_CMSG_CLOEXEC) != bytes) continue;
+    for (cmsghdr* about = CMSG_FIRSTHDR(&whole); about != nullptr; about = CMSG_NXTHDR(&whole, about)) {
+      if (about->cmsg_level != SOL_SOCKET || about->cmsg_type != SCM_RIGHTS) continue;
+      files.resize((about->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+      std::memcpy(files.data(), CMSG_DATA(about), files.size() * sizeof(int));
+    }
+    return true;
   }
+}
+
+bool receive_message(int channel, std::string& message) {
+  std::vector<int> files;
+  const bool out = receive_message(channel, message, files);
+  for (const int file : files) (void)close(file);
+  return out;
 }
 
 }  // namespace tessera::dist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Another program, started beside this one, and a channel of whole messages to it. It shares nothing with
-// this one but the files it is handed: whatever becomes of it, this process goes on.
+// this one but the files that come with messages: whatever becomes of it, this process goes on.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,15 +10,15 @@ namespace tessera::dist {
 
 class Process {
  public:
-  // Runs the program with the channel's other end as file 3, and the files as 4, 5, …; nothing else is
-  // inherited but the standard streams. Throws Error where it cannot be started.
-  Process(const std::string& program, const std::vector<int>& files);
+  // Runs the program with the channel's other end as file 3; nothing else is inherited but the standard streams.
+  // Throws Error where it cannot be started.
+  explicit Process(const std::string& program);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Throw Error with how it ended, where it did.
-  void send(const std::string& message);
+  // Throw Error with how it ended, where it did. The files, open ones of this process, come with the message.
+  void send(const std::string& message, const std::vector<int>& files = {});
   // … and where no answer comes within so long, or before stopped() is true, after which it is killed.
   std::string receive(double seconds, const std::function<bool()>& stopped = {});
 
@@ -33,9 +33,11 @@ class Process {
 };
 
 // The other side's ends of a channel. False, or nothing: the channel is closed.
-inline constexpr int channel_file = 3, first_file = 4;
-bool send_message(int channel, const std::string& message);
-bool receive_message(int channel, std::string& message);
+inline constexpr int channel_file = 3;
+bool send_message(int channel, const std::string& message, const std::vector<int>& files = {});
+// `files`: those that came with it, in their order, which the caller closes.
+bool receive_message(int channel, std::string& message, std::vector<int>& files);
+bool receive_message(int channel, std::string& message);  // one without files
 // Whether one has come within so many seconds, or the channel is closed.
 bool message_waits(int channel, double seconds);
 

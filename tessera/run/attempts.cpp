@@ -118,7 +118,7 @@ Together Attempts::once() {
       unplanned_ = true;  // memory for no plan may do for a tile; what else is wrong will be said again
     }
   pin();
-  return lost_.empty() ? Crew(*operation_, host_, division_, *spread_, &lanes_).work() : with_those_left();
+  return lost_.empty() ? Crew(*operation_, host_, division_, *spread_, &kept_).work() : with_those_left();
 }
 
 // GPUs do more by a plan than from a queue: those that can follow none are worth one only if they do some of the work.

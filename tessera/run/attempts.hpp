@@ -25,6 +25,7 @@ class Attempts {
   // From now on another call on the same devices, which stay as they were made ready: where its arrays only lie
   // elsewhere all that was planned serves it, too, else what a trial found.
   void go_on_with(const Arguments& host);
+  void keep_workers() { kept_.workers = true; }  // processes of devices stay, too; repeated calls start them anew
 
  private:
   Together once();
@@ -45,7 +46,7 @@ class Attempts {
   bool unplanned_ = false, ready_ = true;  // ready_: what the plan is for is what the call is
   std::optional<Overlapped> overlapped_;
   std::optional<Pinned> pinned_;
-  KeptLanes lanes_;  // of those that take tiles from a queue
+  KeptDevices kept_;  // of those that take tiles from a queue
 };
 
 }  // namespace tessera

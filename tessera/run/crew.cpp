@@ -57,7 +57,7 @@ class NoHand final : public Hand {
 }  // namespace
 
 Crew::Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread,
-           KeptLanes* kept)
+           KeptDevices* kept)
     : operation_(&operation), host_(&host), division_(&division), spread_(&spread), kept_(kept) {
   for (const Device& device : spread.devices)
     out_.shares.push_back({.plan = choose_on(device, operation, host, spread.request), .lost = {}});
@@ -146,22 +146,38 @@ void Crew::make_queue() {
 
 void Crew::make_hands() {
   if (spread_->in_workers()) shared_.emplace(*operation_, *host_);
-  for (std::size_t d = 0; d < out_.shares.size(); ++d) {
-    const Plan& plan = out_.shares[d].plan;
-    std::vector<Fault> faults;
-    for (const Fault& fault : spread_->faults)
-      if (fault.device == d) faults.push_back(fault);
-    if (shared_)
-      hands_.push_back(std::make_unique<Worker>(*shared_, *division_, plan, faults,
-                                                Worker::Limits{spread_->limit_seconds, spread_->stopped},
-                                                spread_->protect, on_lanes(plan)));
+  for (std::size_t d = 0; d < out_.shares.size(); ++d)
+    if (shared_) hands_.push_back(worker_of(d));
     else try {
         hands_.push_back(hand_here(d));
       } catch (const Error&) {
         hands_.push_back(std::make_unique<NoHand>(std::current_exception()));
       }
-  }
   if (shared_) out_.copied_bytes = shared_->copied_bytes();
+}
+
+std::unique_ptr<Hand> Crew::worker_of(std::size_t d) {
+  const Plan& plan = out_.shares[d].plan;
+  const bool goes_on = kept_ != nullptr && kept_->workers;
+  const std::size_t before = goes_on ? kept_->begun[d] : 0;
+  std::vector<Fault> faults;
+  for (Fault fault : spread_->faults) {
+    if (fault.device != d || fault.tile <= before) continue;
+    fault.tile -= before;
+    faults.push_back(fault);
+  }
+  return std::make_unique<Worker>(*shared_, *division_, plan, faults,
+                                  Worker::Limits{spread_->limit_seconds, spread_->stopped}, spread_->protect,
+                                  on_lanes(plan), goes_on ? std::move(kept_->processes[d]) : nullptr);
+}
+
+void Crew::keep_workers() {
+  if (!shared_ || kept_ == nullptr || !kept_->workers) return;
+  for (std::size_t d = 0; d < hands_.size(); ++d) {
+    kept_->begun[d] += out_.shares[d].begun;
+    auto* const worker = dynamic_cast<Worker*>(hands_[d].get());
+    if (worker != nullptr && !queue_->is_lost(d)) kept_->processes[d] = worker->release();
+  }
 }
 
 std::optional<Worker::OnLanes> Crew::on_lanes(const Plan& plan) const {
@@ -177,7 +193,7 @@ std::optional<Worker::OnLanes> Crew::on_lanes(const Plan& plan) const {
 std::shared_ptr<Lanes> Crew::lanes_of(std::size_t d) const {
   const Device& device = out_.shares[d].plan.device;
   if (kept_ == nullptr) return find_lanes(device.where)->open(device);
-  std::shared_ptr<Lanes>& lanes = (*kept_)[d];
+  std::shared_ptr<Lanes>& lanes = kept_->lanes[d];
   if (lanes == nullptr) lanes = find_lanes(device.where)->open(device);
   return lanes;
 }
@@ -222,6 +238,7 @@ Together Crew::work() {
   out_.seconds = now();
   out_.complete = queue_->done();
   if (!out_.complete && !stopped()) std::rethrow_exception(failure_);
+  keep_workers();
   return std::move(out_);
 }
 
@@ -331,7 +348,7 @@ void Crew::take_back(std::size_t d, std::size_t tile) {
 // A part that is left, or not waited for any more, is no failure; it remains for the call that goes on.
 void Crew::lose(std::size_t d, std::exception_ptr failure) {
   queue_->lose(d);
-  if (kept_ != nullptr) kept_->erase(d);
+  if (kept_ != nullptr) kept_->lanes.erase(d);
   if (!failure_) failure_ = failure;
   if (stopped()) return;
   try {

@@ -20,14 +20,19 @@
 
 namespace tessera {
 
-// Of devices, by their number: opened for one call, and kept for the next.
-using KeptLanes = std::map<std::size_t, std::shared_ptr<Lanes>>;
+// Of devices, by their number: opened or started for one call, and kept for the next.
+struct KeptDevices {
+  std::map<std::size_t, std::shared_ptr<Lanes>> lanes;
+  bool workers = false;  // these, too; parts of faults then count on from call to call
+  std::map<std::size_t, std::unique_ptr<dist::Process>> processes;
+  std::map<std::size_t, std::size_t> begun;  // parts, of all calls
+};
 
 class Crew {
  public:
   // `kept`, which must stay: of an earlier call on these devices, or none yet; null: nothing is kept.
   Crew(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread,
-       KeptLanes* kept = nullptr);
+       KeptDevices* kept = nullptr);
   ~Crew();
 
   // Throws Error when no device is left; where it was stopped, what it returns is not complete.
@@ -40,6 +45,8 @@ class Crew {
   void make_queue();
   void make_hands();
   std::optional<Worker::OnLanes> on_lanes(const Plan& plan) const;  // nothing: it does one thing after another
+  std::unique_ptr<Hand> worker_of(std::size_t device);
+  void keep_workers();
   std::unique_ptr<Hand> hand_here(std::size_t device) const;
   std::shared_ptr<Lanes> lanes_of(std::size_t device) const;
   std::vector<double> work_of_tiles() const;
@@ -66,7 +73,7 @@ class Crew {
   const Arguments* host_;
   const Division* division_;
   const Spread* spread_;
-  KeptLanes* kept_;
+  KeptDevices* kept_;
   Together out_;
   dist::Unit unit_;                  // what tiles are made of
   std::vector<Tile> tiles_;          // those to do

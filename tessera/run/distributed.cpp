@@ -112,7 +112,7 @@ class Rank {
   DistributedOutcome run() {
     dist::agree(ranks_, [&] {
       outcome_.plan = settle(operation_, contraction_, whole_, request_.request, request_.spread);
-      outcome_.depth = request_.spread ? spread_depth(contraction_, whole_, *request_.spread)
+      outcome_.depth = request_.spread ? spread_depth(contraction_, whole_)
                                        : contraction_.depth(whole_, where());
     });
     demand_same(ranks_, fingerprint_of(whole_, outcome_.depth, where(), request_));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include "tessera/core/shared_array.hpp"
 
 namespace tessera {
 
@@ -30,11 +31,9 @@ std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::
   return out;
 }
 
-std::int64_t spread_depth(const Contraction& contraction, const Arguments& whole, const Spread& spread) {
+std::int64_t spread_depth(const Contraction& contraction, const Arguments& whole) {
   constexpr std::int64_t deep = 4096;
-  return contraction.no_panels(whole) || spread.in_workers()
-             ? std::max<std::int64_t>(1, contraction.extent(whole))
-             : deep;
+  return contraction.no_panels(whole) ? std::max<std::int64_t>(1, contraction.extent(whole)) : deep;
 }
 
 SpreadSum::SpreadSum(const Operation& operation, const Contraction& contraction, const Arguments& part,
@@ -43,20 +42,27 @@ SpreadSum::SpreadSum(const Operation& operation, const Contraction& contraction,
       contraction_(contraction),
       part_(part),
       spread_(spread),
+      faults_(spread.faults),
       latest_(part.array(contraction.result)),
       flops_(spread.devices.size()),
-      places_(spread.devices.size()) {
+      places_(spread.devices.size()),
+      parts_begun_(spread.devices.size()) {
   for (const Device& device : spread_.devices) labels_.push_back(device.label());
   std::iota(places_.begin(), places_.end(), std::size_t{0});
 }
 
-void SpreadSum::add(const ArrayView& left, const ArrayView& right) {
+ArrayView SpreadSum::next_result() {
   const ArrayView& result = part_.array(contraction_.result);
-  ArrayView to = result;
-  if (begun_ && latest_.data == result.data) {
-    if (spare_.view().data == nullptr) spare_ = Array(result.element, result.extents);
-    to = spare_.view();
-  }
+  const bool shared = spread_.in_workers();
+  if (!shared && !(begun_ && latest_.data == result.data)) return result;
+  Array& out = spare_[shared && begun_ && latest_.data == spare_[0].view().data ? 1 : 0];
+  if (out.view().data == nullptr)
+    out = shared ? shared_array(result.element, result.extents) : Array(result.element, result.extents);
+  return out.view();
+}
+
+void SpreadSum::add(const ArrayView& left, const ArrayView& right) {
+  const ArrayView to = next_result();
   Arguments panel = contraction_.panel(part_, left, right, to, !begun_);
   if (begun_) panel.set_array(contraction_.begins_as, latest_);
   else if (part_.has(contraction_.begins_as))
@@ -72,18 +78,18 @@ Together SpreadSum::work(const Arguments& panel) {
   } else {
     check_faults(spread_, panel);
     devices_at_work_.emplace(operation_, panel, spread_);
+    devices_at_work_->keep_workers();
   }
   return devices_at_work_->work();
 }
 
 void SpreadSum::note(const Together& together) {
   std::vector<std::size_t> lost;
-  if (!begun_)  // with faults there is one panel
-    for (const std::string& text : faults_left(spread_, together)) notes_.push_back(text);
   for (std::size_t d = 0; d < together.shares.size(); ++d) {
     const Share& share = together.shares[d];
     const std::size_t place = places_[d];
     flops_[place] += share.flops;
+    parts_begun_[place] += share.begun;
     const std::string name = labels_[place] + " (device " + std::to_string(place) + ")";
     if (share.wrong > 0)
       notes_.push_back(name + ": " + std::to_string(share.wrong) + " parts found wrong, and computed again");
@@ -105,13 +111,25 @@ void SpreadSum::leave_out(const std::vector<std::size_t>& lost) {
     if (spread_.split.how == Split::How::shares)
       spread_.split.shares.erase(spread_.split.shares.begin() + at);
   }
+  spread_.faults.clear();
+  for (Fault fault : faults_) {
+    const auto place = std::ranges::find(places_, fault.device);
+    if (place == places_.end() || fault.tile <= parts_begun_[fault.device]) continue;
+    fault.tile -= parts_begun_[fault.device];
+    fault.device = static_cast<std::size_t>(place - places_.begin());
+    spread_.faults.push_back(fault);
+  }
 }
 
 void SpreadSum::finish() {
   devices_at_work_.reset();
   const ArrayView& result = part_.array(contraction_.result);
   if (latest_.data != result.data) std::memcpy(result.data, latest_.data, result.bytes());
-  spare_ = {};
+  for (Array& one : spare_) one = {};
+  Spread asked{.devices = {}, .faults = faults_};
+  Together all;
+  for (const std::size_t begun : parts_begun_) all.shares.push_back({.plan = {}, .begun = begun, .lost = {}});
+  for (const std::string& text : faults_left(asked, all)) notes_.push_back(text);
 }
 
 std::string SpreadSum::devices() const {

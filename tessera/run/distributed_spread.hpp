@@ -21,9 +21,8 @@ std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::
                                     const dist::HostPlace& here);
 
 // How deep their panels are: each is read, copied to devices and added as a whole, so they are deeper than
-// those of one device. Sums that devices do not add to are one panel, and so is all that processes of their
-// own compute, which start for each.
-std::int64_t spread_depth(const Contraction& contraction, const Arguments& whole, const Spread& spread);
+// those of one device. Sums that devices do not add to are one panel.
+std::int64_t spread_depth(const Contraction& contraction, const Arguments& whole);
 
 class SpreadSum : public PanelSum {
  public:
@@ -40,6 +39,7 @@ class SpreadSum : public PanelSum {
   const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong, faults that were none
 
  private:
+  ArrayView next_result();
   Together work(const Arguments& panel);
   void note(const Together& together);
   void leave_out(const std::vector<std::size_t>& lost);
@@ -48,12 +48,15 @@ class SpreadSum : public PanelSum {
   const Contraction& contraction_;
   const Arguments& part_;
   Spread spread_;
-  Array spare_;  // sums go to and fro: no call reads where it writes, so that parts can be computed again
+  const std::vector<Fault> faults_;  // that were asked for; of spread_ those that are still to come
+  // Sums go to and fro: no call reads where it writes, so that parts can be computed again. Workers see both, and
+  // write none of them by way of a copy.
+  Array spare_[2];
   ArrayView latest_;
   // Of all devices, also those that were lost; where those that are left stand among them.
   std::vector<std::string> labels_;
   std::vector<double> flops_;
-  std::vector<std::size_t> places_;
+  std::vector<std::size_t> places_, parts_begun_;
   std::vector<std::string> notes_;
   bool begun_ = false;
   std::optional<Attempts> devices_at_work_;  // of spread_, as it is

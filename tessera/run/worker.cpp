@@ -97,27 +97,27 @@ void SharedCall::fetch(const std::vector<Slice>& written) const {
 
 Worker::Worker(const SharedCall& call, const Division& division, const Plan& plan,
                const std::vector<Fault>& faults, Limits limits, bool watched,
-               const std::optional<OnLanes>& lanes)
+               const std::optional<OnLanes>& lanes, std::unique_ptr<dist::Process> process)
     : call_(&call),
       division_(&division),
       limits_(std::move(limits)),
       most_(lanes ? 2 : 1),
-      process_(worker_program(), call.files()) {
+      process_(process != nullptr ? std::move(process) : std::make_unique<dist::Process>(worker_program())) {
   Json setup = call.description();
   setup["plan"] = plan_json(plan, faults);
   setup["watched"] = watched;
   if (lanes) setup["lanes"] = {{"memory", lanes->memory_bytes}, {"largest", tile_json(lanes->largest)}};
-  process_.send(setup.dump());
+  process_->send(setup.dump(), call.files());
 }
 
 void Worker::make_ready() {
   constexpr double least = 60;  // what is limited is a part's time
-  const Json answer = Json::parse(process_.receive(std::max(limits_.seconds, least), limits_.stopped));
+  const Json answer = Json::parse(process_->receive(std::max(limits_.seconds, least), limits_.stopped));
   if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
 }
 
 void Worker::begin(const Tile& tile) {
-  process_.send(tile_json(tile).dump());
+  process_->send(tile_json(tile).dump());
   under_way_.push_back({tile, std::chrono::steady_clock::now()});
 }
 
@@ -125,7 +125,7 @@ void Worker::begin(const Tile& tile) {
 std::vector<dist::Span> Worker::finish() {
   const Begun begun = under_way_.front();
   under_way_.pop_front();
-  const Json answer = Json::parse(process_.receive(limits_.seconds, limits_.stopped));
+  const Json answer = Json::parse(process_->receive(limits_.seconds, limits_.stopped));
   if (answer.contains("error")) throw Error(Error::Kind::no_device, answer["error"].get<std::string>());
   finding_.reset();
   if (answer.contains("finding")) finding_ = finding_of(answer["finding"]);

@@ -57,13 +57,17 @@ class Worker final : public Hand {
   };
 
   // `watched`: each part is looked at before it leaves the device. Without `lanes` it does one thing after another.
+  // `process`: one that release() gave, of the same device; null: one is started.
   Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
-         Limits limits, bool watched, const std::optional<OnLanes>& lanes = {});
+         Limits limits, bool watched, const std::optional<OnLanes>& lanes = {},
+         std::unique_ptr<dist::Process> process = nullptr);
+  // For another call, when all of this one's parts are finished: nothing more is asked of this one.
+  std::unique_ptr<dist::Process> release() { return std::move(process_); }
   void make_ready() override;
   void begin(const Tile& tile) override;
   std::vector<dist::Span> finish() override;
   std::size_t most_under_way() const override { return most_; }
-  void settle() noexcept override { process_.stop(); }
+  void settle() noexcept override { process_->stop(); }
   const Finding* finding() const override { return finding_ ? &*finding_ : nullptr; }
 
  private:
@@ -79,7 +83,7 @@ class Worker final : public Hand {
   Limits limits_;
   std::size_t most_;
   std::deque<Begun> under_way_;
-  dist::Process process_;
+  std::unique_ptr<dist::Process> process_;
   std::optional<Finding> finding_;
 };
 
@@ -87,7 +91,7 @@ class Worker final : public Hand {
 // Throws Error where there is none.
 std::string worker_program();
 
-// All that the program does; `channel` is its end. Returns when the other end is closed.
+// All that the program does, one call after another; `channel` is its end. Returns when the other end is closed.
 void serve_worker(int channel);
 
 }  // namespace tessera

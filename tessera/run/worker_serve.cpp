@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side: sets up the call that it is told of, then computes tile after tile.
+// The worker's side: sets up the call that it is told of, then computes tile after tile, until it is told of another.
+#include <unistd.h>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <chrono>
@@ -27,15 +28,15 @@ Tile tile_of(const Json& words) {
 
 class Service {
  public:
-  explicit Service(const Json& setup) {
-    load(setup.at("objects").get<std::vector<std::string>>());
+  // The files are those that the setup's arrays lie in; `lanes` are kept for the next.
+  Service(const Json& setup, const std::vector<int>& files, std::shared_ptr<Lanes>& lanes) {
     operation_ = find_operation(setup.at("operation").get<std::string>());
     if (operation_ == nullptr) throw Error("this worker does not know " + setup.at("operation").dump());
-    map_arrays(setup);
+    map_arrays(setup, files);
     division_ = (*find_division(operation_->name))(*arguments_);
     const Json& plan = setup.at("plan");
     device_ = find_device(plan.at("device").get<std::string>());
-    hand_ = hand_of(setup, plan_of(plan));
+    hand_ = hand_of(setup, plan_of(plan), lanes);
     for (const Json& fault : plan.at("faults"))
       faults_.push_back({.kind = *kind_named(fault.at("kind").get<std::string>()),
                          .tile = fault.at("tile"),
@@ -74,7 +75,7 @@ class Service {
   }
 
  private:
-  void map_arrays(const Json& setup) {
+  void map_arrays(const Json& setup, const std::vector<int>& files) {
     const auto element = parse_element(setup.at("element").get<std::string>());
     std::map<std::string, ArrayView> inputs, outputs;
     for (const Json& about : setup.at("arrays")) {
@@ -83,7 +84,7 @@ class Service {
       view.extents = about.at("extents").get<Extents>();
       view.strides = about.at("strides").get<Extents>();
       if (about.contains("file")) {
-        const int file = dist::first_file + about.at("file").get<int>();
+        const int file = files.at(about.at("file").get<std::size_t>());
         mapped_.push_back(map_shared(file, about.at("bytes").get<std::size_t>()));
         view.data = static_cast<char*>(mapped_.back().get()) + about.at("offset").get<std::int64_t>();
       }
@@ -107,13 +108,14 @@ class Service {
     return out;
   }
 
-  std::unique_ptr<Hand> hand_of(const Json& setup, Plan plan) const {
+  std::unique_ptr<Hand> hand_of(const Json& setup, Plan plan, std::shared_ptr<Lanes>& lanes) const {
     const Request request{.cached = false};
-    LaneMaker* const lanes = setup.contains("lanes") ? find_lanes(device_.where) : nullptr;
-    if (lanes == nullptr) return std::make_unique<HandHere>(*operation_, division_, std::move(plan), request);
+    LaneMaker* const maker = setup.contains("lanes") ? find_lanes(device_.where) : nullptr;
+    if (maker != nullptr && lanes == nullptr) lanes = maker->open(device_);
+    if (maker == nullptr) return std::make_unique<HandHere>(*operation_, division_, std::move(plan), request);
     const Json& about = setup.at("lanes");
     return std::make_unique<HandOnLanes>(*operation_, *arguments_, division_, std::move(plan), request,
-                                         lanes->open(device_), about.at("memory").get<std::int64_t>(),
+                                         lanes, about.at("memory").get<std::int64_t>(),
                                          tile_of(about.at("largest")));
   }
 
@@ -174,29 +176,34 @@ void serve_worker(int channel) {
     return dist::send_message(channel, answer.dump(-1, ' ', false, Json::error_handler_t::replace));
   };
   std::string message;
-  std::optional<Service> service;
-  if (!dist::receive_message(channel, message)) return;
-  try {
-    service.emplace(Json::parse(message));
-  } catch (const std::exception& error) {
-    (void)send({{"error", error.what()}});
-    return;
-  }
-  if (!send({{"ready", true}})) return;
+  std::vector<int> files;
+  std::shared_ptr<Lanes> lanes;
+  std::unique_ptr<Service> service;
+  const auto set_up = [&](const Json& setup) {
+    static const bool loaded = (load(setup.at("objects").get<std::vector<std::string>>()), true);
+    service.reset();
+    service = std::make_unique<Service>(setup, files, lanes);
+    for (const int file : files) (void)close(file);
+    return loaded;
+  };
   // The caller sends the next tile when it has the answer to one: it is waited for, so that it arrives behind computing.
   constexpr double soon = 1e-3;
   for (;;) {
     Json answer;
     try {
-      if (!service->idle() && !(service->has_room() && dist::message_waits(channel, soon))) {
+      if (service && !service->idle() && !(service->has_room() && dist::message_waits(channel, soon))) {
         answer = service->finish();
       } else {
-        if (!dist::receive_message(channel, message)) return;
-        service->begin(Json::parse(message));
-        continue;
+        if (!dist::receive_message(channel, message, files)) return;
+        const Json words = Json::parse(message);
+        if (!words.is_object()) {
+          service->begin(words);
+          continue;
+        }
+        answer = {{"ready", set_up(words)}};
       }
     } catch (const std::exception& error) {
-      service->give_up();
+      if (service) service->give_up();
       answer = {{"error", error.what()}};
     }
     if (!send(answer)) return;

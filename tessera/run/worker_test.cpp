@@ -32,10 +32,10 @@ TEST(SharedArray, IsFoundByAnyOfItsBytesWhileItLives) {
 }
 
 TEST(Process, TellsHowItEnded) {
-  dist::Process ended("/bin/true", {});
+  dist::Process ended("/bin/true");
   EXPECT_THROW(ended.receive(20), Error);
-  EXPECT_THROW(dist::Process("/no/such/program", {}), Error);
-  dist::Process silent(worker_program(), {});  // nothing is asked of it
+  EXPECT_THROW(dist::Process("/no/such/program"), Error);
+  dist::Process silent(worker_program());  // nothing is asked of it
   kill(silent.id(), SIGKILL);
   try {
     (void)silent.receive(20);
