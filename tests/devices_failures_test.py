@@ -194,10 +194,10 @@ class Failures(devices_case.Case):
             self.assertIn("were there already", self.passes(*words).stdout)
             os.remove("hung.npy")
 
-    def interrupted(self, first, *words):
-        """What a call says that is interrupted half a second after it began to read its first file; it must end within 3 s."""
-        with subprocess.Popen([cli_case.PROGRAM, "matmul", first, *words, "-o", "half.npy"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
-            cli_case.wait_until(lambda: cli_case.processes_that_map(first) == 1)
+    def interrupted(self, begun, *words):
+        """What a call says that is interrupted half a second after it has begun; it must end within 3 s."""
+        with subprocess.Popen([cli_case.PROGRAM, *words, "-o", "half.npy"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+            cli_case.wait_until(begun)
             time.sleep(0.5)
             self.assertIsNone(running.poll(), words)
             at = time.monotonic()
@@ -214,9 +214,14 @@ class Failures(devices_case.Case):
             np.lib.format.open_memmap(name, "w+", np.float32, shape).flush()
         for words in (("square.npy", "square.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--variant", "naive"),
                       ("flat.npy", "tall.npy", "--devices", "simt:threads=1", "--variant", "vectorized")):
-            self.assertIn("stopped; the same call goes on", self.interrupted(*words, "--checkpoint", "long"))
+            def reads(first=words[0]):
+                return cli_case.processes_that_map(first) == 1
+            self.assertIn("stopped; the same call goes on", self.interrupted(reads, "matmul", *words, "--checkpoint", "long"))
             os.remove("long")
-            self.assertEqual(self.interrupted(*words), "")
+            self.assertEqual(self.interrupted(reads, "matmul", *words), "")
+        integral = ("integrate", "sqrt(1-x^2)", "0", "1", "--strips", "1e12", "--devices", "cpu:threads=1", "--checkpoint", "long")
+        self.assertIn("stopped; the same call goes on", self.interrupted(lambda: os.path.exists("long"), *integral))
+        os.remove("long")
 
     def test_an_interrupted_call_stops_between_parts_and_goes_on(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")

@@ -7,6 +7,7 @@
 #include "lanes.hpp"
 #include "partials.hpp"
 #include "segments.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 
@@ -232,8 +233,10 @@ void add_segments(const Problem<T>& p, const Segments<T>& segments, int threads)
   parallel(parts, [&](int part) {
     std::optional<Piece<T>> piece;
     if (suits_vectors(p)) piece.emplace(p, formula::Roots::ieee);
-    for (std::int64_t i = segments.count * part / parts; i < segments.count * (part + 1) / parts; ++i)
+    for (std::int64_t i = segments.count * part / parts; i < segments.count * (part + 1) / parts; ++i) {
+      leave_if_interrupted();
       add_segment(p, piece ? &*piece : nullptr, segments, segments.first + i);
+    }
   });
 }
 template void add_segments(const Problem<float>&, const Segments<float>&, int);

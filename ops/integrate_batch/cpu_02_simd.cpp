@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 #include "integrate_batch.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/rung.hpp"
@@ -100,6 +101,7 @@ class Table {
   bool fill(std::size_t seat) {
     if (!seats_[seat]) seats_[seat] = std::make_unique<Seat>(p_.cells);
     for (std::int64_t index = 0; (index = next_.fetch_add(1, std::memory_order_relaxed)) < p_.work.count;) {
+      leave_if_interrupted();
       if (!seats_[seat]->sit(p_, index)) {
         seats_[seat]->leave();
         continue;

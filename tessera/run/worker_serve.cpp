@@ -144,7 +144,7 @@ class Service {
       smash(tile);
       (void)std::raise(SIGKILL);
     }
-    if (fault.kind == Kind::hang) (void)std::raise(SIGSTOP);
+    while (fault.kind == Kind::hang) (void)std::raise(SIGSTOP);  // a shell that ends continues what is stopped
     if (fault.kind == Kind::poison) (*find_poison(device_.where))(device_);
     if (fault.kind == Kind::fail) throw Error("a failure that was asked for");
     if (fault.kind == Kind::delay) std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
