@@ -8,7 +8,7 @@
 #include "tessera/run/paid_unit.hpp"
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
-#include "tessera/run/stop_watch.hpp"
+#include "tessera/run/stop_listener.hpp"
 #include "tessera/run/usable_memory.hpp"
 
 namespace tessera {
@@ -222,7 +222,7 @@ void Crew::make_ready() {
 
 Together Crew::work() {
   make_ready();
-  const StopWatch watch(spread_->stopped, interrupted_);
+  const StopListener listener(spread_->stopped, interrupted_);
   start_ = out_.started = Clock::now();
   serve_all(
       hands_.size(),

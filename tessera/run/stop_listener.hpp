@@ -12,11 +12,11 @@
 
 namespace tessera {
 
-class StopWatch {
+class StopListener {
  public:
   // As long as it lives, of which both must stay. `stopped` may be empty. Where the system has no thread for it the
   // flag stays down.
-  StopWatch(const std::function<bool()>& stopped, std::atomic<bool>& flag) {
+  StopListener(const std::function<bool()>& stopped, std::atomic<bool>& flag) {
     if (!stopped) return;
     try {
       thread_ = std::jthread([&stopped, &flag](const std::stop_token& over) { watch(over, stopped, flag); });
