@@ -14,7 +14,8 @@ inline void check(cudaError_t status, Here where = Here::current()) {
   const bool bad_access = status == cudaErrorIllegalAddress || status == cudaErrorMisalignedAddress;
   throw Error(bad_access ? Error::Kind::memory : Error::Kind::internal,
               std::string(where.file) + ":" + std::to_string(where.line) +
-                  ": CUDA: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+                  ": CUDA: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")" +
+                  (status == cudaErrorNoKernelImageForDevice ? "; TESSERA_CUDA_ARCHITECTURES names the GPUs to build for" : ""));
 }
 
 }  // namespace tessera::cuda
