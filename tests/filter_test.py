@@ -142,6 +142,7 @@ class Filter(cli_case.Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn("3 of 4 files done", done.stdout)
         self.assertIn("in3.png: is a damaged PNG file", done.stderr)
+        self.assertNotIn("in3.png: in3.png", done.stderr)
         for number in range(3):
             self.assertEqual(self.filtered(f"out-in{number}.png", "--kernel", "1")[2, 3, 0], 10 * number + 1)
         self.assertFalse(os.path.exists("out-in3.png"))

@@ -27,4 +27,4 @@ tessera_fuzzer(formula 6 ${PROJECT_SOURCE_DIR}/tests/fuzz/formula formula/formul
 get_directory_property(formats DIRECTORY ${PROJECT_SOURCE_DIR}/tessera DEFINITION TESSERA_PICTURE_FORMATS)
 set(TESSERA_FUZZED_WITH ${formats})
 tessera_fuzzer(picture 8 ${PROJECT_BINARY_DIR}/tests/picture_seeds io/picture_fuzz.cpp io/file_kind.cpp io/picture.cpp io/picture_jpeg.cpp io/picture_orient.cpp io/picture_png.cpp
-               io/picture_pnm.cpp io/picture_tiff.cpp io/picture_tiff_pixels.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)
+               io/picture_pnm.cpp io/picture_tiff.cpp io/picture_tiff_pixels.cpp io/picture_tiff_tags.cpp io/atomic_file.cpp core/array.cpp core/element.cpp)

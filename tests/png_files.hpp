@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tessera {
 
@@ -16,14 +17,19 @@ inline std::string png_number(std::uint32_t value) {
   return out;
 }
 
-// `kind` is four letters.
-inline std::string png_chunk(const std::string& kind, const std::string& data = "") {
+// The checksum of a chunk's kind and data (CRC-32).
+inline std::uint32_t png_sum(std::string_view bytes) {
   std::uint32_t sum = ~0u;
-  for (const char c : kind + data) {
+  for (const char c : bytes) {
     sum ^= static_cast<unsigned char>(c);
     for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ ((sum & 1) != 0 ? 0xedb88320u : 0);
   }
-  return png_number(static_cast<std::uint32_t>(data.size())) + kind + data + png_number(~sum);
+  return ~sum;
+}
+
+// `kind` is four letters.
+inline std::string png_chunk(const std::string& kind, const std::string& data = "") {
+  return png_number(static_cast<std::uint32_t>(data.size())) + kind + data + png_number(png_sum(kind + data));
 }
 
 inline std::string png_header(std::uint32_t width, std::uint32_t height, int depth, PngKind kind) {

@@ -40,7 +40,8 @@ class Tally {
       return;
     }
     progress_.clear();
-    fmt::print(stderr, "{}: {}\n", (*inputs_)[file], why);
+    const std::string of = (*inputs_)[file] + ": ";
+    fmt::print(stderr, "{}{}\n", why.starts_with(of) ? "" : of, why);
     if (code_ == exit_code::passed) code_ = code;
   }
 

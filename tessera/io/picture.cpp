@@ -163,6 +163,11 @@ Array pixels_for(const std::string& name, const Limits& limits, Element element,
 
 Error unreadable(const std::string& name, const std::string& format, const std::string& message,
                  std::size_t picture_bytes) {
+  // What libraries call the kinds that they do not read.
+  for (const char* kind :
+       {"nsupported", "not supported", "not implemented", "not configured", "old-style JPEG"})
+    if (message.find(kind) != std::string::npos)
+      return Error(name + ": is a " + format + " file of a kind that is not read here: " + message);
   const bool memory = message.find("emory") != std::string::npos && !can_be_had(picture_bytes);
   return Error(name + ": " + (memory ? "there is not enough memory to read this " : "is a damaged ") +
                format + " file: " + message);

@@ -27,7 +27,7 @@ class Numbers {
 }  // namespace
 
 int exif_orientation(std::span<const std::byte> exif) {
-  constexpr std::uint32_t tag = 0x0112, whole_number = 3;
+  constexpr std::uint32_t tag = 0x0112, whole_number = 3, long_number = 4;  // which some write instead
   constexpr std::size_t entry_bytes = 12;
   if (exif.size() < 8) return 1;
   const Numbers numbers(exif, exif[0] == std::byte{'I'});
@@ -36,9 +36,10 @@ int exif_orientation(std::span<const std::byte> exif) {
   for (std::size_t i = 0; i < entries; ++i) {
     const std::size_t at = start + 2 + i * entry_bytes;
     if (at > exif.size()) break;
-    if (numbers.get(at, 2) != tag || numbers.get(at + 2, 2) != whole_number) continue;
-    const auto value = static_cast<int>(numbers.get(at + 8, 2));
-    return value >= 1 && value <= 8 ? value : 1;
+    const std::uint32_t type = numbers.get(at + 2, 2);
+    if (numbers.get(at, 2) != tag || (type != whole_number && type != long_number)) continue;
+    const auto value = numbers.get(at + 8, type == long_number ? 4 : 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
   return 1;
 }

@@ -134,6 +134,8 @@ TEST(Picture, ExifTellsTheOrientationInEitherByteOrder) {
   EXPECT_EQ(exif("II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0", 26), 6);
   EXPECT_EQ(exif("MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x08\0\0\0\0\0\0", 26), 8);
   EXPECT_EQ(exif("MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x09\0\0\0\0\0\0", 26), 1);
+  EXPECT_EQ(exif("MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x04\0\0\0\x01\0\0\0\x06\0\0\0\0", 26), 6);
+  EXPECT_EQ(exif("II\x2a\0\x08\0\0\0\x01\0\x12\x01\x04\0\x01\0\0\0\x06\0\x01\0\0\0\0\0", 26), 1);
   EXPECT_EQ(exif("II\x2a\0\xff\xff\xff\xff\x01\0", 10), 1);
   EXPECT_EQ(exif("II", 2), 1);
 }
@@ -205,6 +207,13 @@ TEST(Picture, ShortMemoryIsNoDamage) {
                "a.png: there is not enough memory to read this PNG file: Out of memory");
   EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Bogus length").what(),
                "a.jpg: is a damaged JPEG file: Bogus length");
+}
+
+TEST(Picture, AKindThatALibraryLacksIsNoDamage) {
+  EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Unsupported JPEG data precision 12").what(),
+               "a.jpg: is a JPEG file of a kind that is not read here: Unsupported JPEG data precision 12");
+  EXPECT_STREQ(unreadable("a.tif", "TIFF", "LERC compression support is not configured").what(),
+               "a.tif: is a TIFF file of a kind that is not read here: LERC compression support is not configured");
 }
 
 // A stream in a file that asks for gigabytes where its picture needs bytes.

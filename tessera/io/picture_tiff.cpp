@@ -13,6 +13,7 @@
 #include <memory>
 #include <string_view>
 #include "tessera/io/picture_tiff_pixels.hpp"
+#include "tessera/io/picture_tiff_tags.hpp"
 
 namespace tessera::picture {
 namespace {
@@ -146,6 +147,16 @@ Header read_header(TIFF* tiff, const std::string& name) {
   return h;
 }
 
+// Numbers of colours whose palette is missing or too short libtiff takes for greys.
+void demand_palette(TIFF* tiff, const Header& h, const std::string& name, std::span<const std::byte> file) {
+  std::uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
+  const bool wanted =
+      h.photometric == PHOTOMETRIC_PALETTE ||
+      listed_number(file, TIFFCurrentDirOffset(tiff), TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_PALETTE;
+  if (wanted && TIFFGetField(tiff, TIFFTAG_COLORMAP, &red, &green, &blue) == 0)
+    throw Error(name + ": is a damaged TIFF file: its palette is missing or too short");
+}
+
 // How a file is cut: into strips or tiles, each of one plane or of all.
 struct Cut {
   bool tiled = false, apart = false;
@@ -197,55 +208,27 @@ double most_of_a_byte(std::uint16_t compression) {
   }
 }
 
-// A number of the file; beyond its end 0.
-std::uint64_t number_at(std::span<const std::byte> file, std::uint64_t at, unsigned bytes,
-                        bool largest_first) {
-  if (at > file.size() || file.size() - at < bytes) return 0;
-  std::uint64_t out = 0;
-  for (unsigned i = 0; i < bytes; ++i)
-    out = out << 8 | std::to_integer<std::uint64_t>(file[at + (largest_first ? i : bytes - 1 - i)]);
-  return out;
-}
-
-// The length of a lone strip as the file lists it (TIFF 6.0, section 2): one that reaches beyond the file's end
-// libtiff replaces by the length that it should have. 0 where there are several, or none is listed.
-std::uint64_t listed_bytes(TIFF* tiff, std::span<const std::byte> file) {
-  const bool largest_first = TIFFIsBigEndian(tiff) != 0;
-  const auto number = [&](std::uint64_t at, unsigned bytes) {
-    return number_at(file, at, bytes, largest_first);
-  };
-  const bool big = number(2, 2) == 43;  // BigTIFF
-  const unsigned word = big ? 8 : 4, entry = 4 + 2 * word;
-  std::uint64_t at = TIFFCurrentDirOffset(tiff);
-  const std::uint64_t entries = number(at, big ? 8 : 2);
-  at += big ? 8 : 2;
-  for (std::uint64_t i = 0; i < entries && at < file.size(); ++i, at += entry)
-    if (number(at, 2) == TIFFTAG_STRIPBYTECOUNTS && number(at + 4, word) == 1) {
-      const std::uint64_t type = number(at + 2, 2);
-      return number(at + 4 + word, type == TIFF_SHORT ? 2 : type == TIFF_LONG8 ? 8 : 4);
-    }
-  return 0;
-}
-
 // Before memory is taken: each block lies within the file, and they can hold as much as the header says.
-// libtiff reads a block that is not listed from wherever 0 leads.
+// A lone strip that reaches beyond the file's end libtiff gives the length that it should have; a block that
+// is not listed it reads from wherever 0 leads.
 void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name,
                    std::span<const std::byte> bytes_of_file) {
   const std::size_t file = bytes_of_file.size();
   const std::uint64_t first = TIFFGetStrileOffset(tiff, 0);
-  if (first > file || listed_bytes(tiff, bytes_of_file) > file - first)
-    throw Error(name + ": is a damaged TIFF file: it ends too early");
+  const std::uint64_t bytes =
+      listed_number(bytes_of_file, TIFFCurrentDirOffset(tiff), TIFFTAG_STRIPBYTECOUNTS);
+  if (first > file || bytes > file - first) throw Error(name + ": is a damaged TIFF file: it ends too early");
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
     int failed = i > std::numeric_limits<std::uint32_t>::max() ? 1 : 0, no_count = 0;
     const std::uint64_t at = failed != 0 ? 0 : TIFFGetStrileOffsetWithErr(tiff, index, &failed),
-                        bytes = failed != 0 ? 0 : TIFFGetStrileByteCountWithErr(tiff, index, &no_count);
-    if (failed != 0 || no_count != 0 || at == 0 || bytes == 0)
+                        length = failed != 0 ? 0 : TIFFGetStrileByteCountWithErr(tiff, index, &no_count);
+    if (failed != 0 || no_count != 0 || at == 0 || length == 0)
       throw Error(name + ": is a damaged TIFF file: of its " + std::to_string(cut.blocks) + " " +
                   (cut.tiled ? "tiles" : "strips") + " number " + std::to_string(i + 1) + " is missing");
-    if (at > file || bytes > file - at) throw Error(name + ": is a damaged TIFF file: it ends too early");
-    stored += static_cast<double>(bytes);
+    if (at > file || length > file - at) throw Error(name + ": is a damaged TIFF file: it ends too early");
+    stored += static_cast<double>(length);
   }
   const double wanted = static_cast<double>(h.height) * ((1.0 * h.width * h.samples * h.bits) / 8);
   if (wanted > stored * most_of_a_byte(h.compression))
@@ -288,8 +271,7 @@ void as_straight_colours(TIFF* tiff, const Header& h, const std::string& name, c
                          Array& pixels) {
   if (h.photometric == PHOTOMETRIC_PALETTE) {
     Palette palette{nullptr, nullptr, nullptr, std::size_t{1} << h.bits};
-    if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &palette.red, &palette.green, &palette.blue) == 0)
-      throw Error(name + ": is a damaged TIFF file: its palette is missing");
+    TIFFGetField(tiff, TIFFTAG_COLORMAP, &palette.red, &palette.green, &palette.blue);
     Array colours = pixels_for(name, limits, Element::u8, h.height, h.width, 3);
     look_up(palette, pixels, colours);
     pixels = colours;
@@ -335,6 +317,7 @@ Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const L
   const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, least_memory));
   if (!tiff) throw unreadable(name, "TIFF", stream.message);
   const Header h = read_header(tiff.get(), name);
+  demand_palette(tiff.get(), h, name, file);
   demand_within(name, limits, h.element, {h.height, h.width, h.samples});
   const Cut cut = cut_of(tiff.get(), h, name);
   demand_blocks(tiff.get(), h, cut, name, file);

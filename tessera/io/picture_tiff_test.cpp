@@ -85,6 +85,24 @@ TEST(Tiff, PalettesBecomeBytes) {
   expect_refused(tiff_file({tiff_page(2, 1, 4, 3, 1, {bytes_of({0})})}), "file");
 }
 
+// libtiff would give the colours' numbers as greys.
+TEST(Tiff, APaletteThatIsMissingOrShortIsDamage) {
+  const std::string says = "file: is a damaged TIFF file: its palette is missing or too short";
+  expect_refused(tiff_file({tiff_page(2, 1, 8, 3, 1, {bytes_of({0, 1})})}), says);
+  TiffPage half = coloured(8, 257, bytes_of({0, 1}));
+  half.tags.back().values.resize(3 * 128);
+  expect_refused(tiff_file({half}), says);
+}
+
+TEST(Tiff, AKindThatLibtiffLacksIsNoDamage) {
+  for (const std::uint32_t compression : {6u, 34712u}) {  // JPEG as it was before 1995; JPEG 2000
+    TiffPage page = tiff_page(2, 1, 8, 1, 1, {bytes_of({0, 1})});
+    for (TiffTag& tag : page.tags)
+      if (tag.tag == tiff_compression) tag.values = {compression};
+    expect_refused(tiff_file({page}), "file: is a TIFF file of a kind that is not read here: ");
+  }
+}
+
 TEST(Tiff, TilesAndPlanesComeTogether) {
   // 20 × 3 of two planes in tiles of 16 × 16: four tiles, the second of each plane hangs over the edge.
   TiffPage page{{{tiff_width, {20}},
