@@ -77,27 +77,43 @@ std::optional<int> exponent_of(const Operand& x, std::int64_t first, std::int64_
   return std::clamp(-std::ilogb(largest), -most, most);
 }
 
-// Of each of some columns of x. One that tells nothing has the last one's.
-std::vector<int> exponents_of(const Operand& x, std::int64_t rows, const Interval& cols) {
-  std::vector<int> out;
-  int last = 0;
+using Exponents = std::vector<std::optional<int>>;
+
+// Of each of some columns of x; nothing of one that tells none.
+Exponents exponents_of(const Operand& x, std::int64_t rows, const Interval& cols) {
+  Exponents out;
   dispatch(x.element, [&](auto type) {
     using T = typename decltype(type)::type;
-    for (std::int64_t j = cols.first; j < cols.last; ++j)
-      out.push_back(last = exponent_of<T>(x, j * x.col, x.row, rows).value_or(last));
+    for (std::int64_t j = cols.first; j < cols.last; ++j) out.push_back(exponent_of<T>(x, j * x.col, x.row, rows));
   });
   return out;
 }
 
-// Of a whole matrix of doubles, so that squares of norms stay doubles; others are left alone.
-int scaling_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
-  if (x.element != Element::f64) return 0;
+// Of a whole matrix.
+std::optional<int> exponent_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t looked_at = 64;
   std::optional<int> out;
-  for (std::int64_t i = 0; i < std::min(rows, looked_at); ++i)
-    if (const auto found = exponent_of<double>(x, i * rows / std::min(rows, looked_at) * x.row, x.col, cols))
-      out = std::min(*found, out.value_or(*found));
-  return out.value_or(0);
+  dispatch(x.element, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (std::int64_t i = 0; i < std::min(rows, looked_at); ++i)
+      if (const auto found = exponent_of<T>(x, i * rows / std::min(rows, looked_at) * x.row, x.col, cols))
+        out = std::min(*found, out.value_or(*found));
+  });
+  return out;
+}
+
+// Doubles are scaled, so that squares of norms stay doubles; others are left alone.
+int scaling_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
+  return x.element == Element::f64 ? exponent_of(x, rows, cols).value_or(0) : 0;
+}
+
+// What makes β·C0 look like an addend of the other factor: where that is x, the product adds about |α|·√k·|factor|·x.
+int exponent_beside(const Operand& factor, std::int64_t rows, const Checked& whole) {
+  const auto own = exponent_of(factor, rows, whole.k);
+  if (!own) return 0;  // the product is nothing, or unknown
+  const double shift =
+      std::log2(std::fabs(whole.alpha)) + 0.5 * std::log2(static_cast<double>(whole.k)) - std::log2(std::fabs(whole.beta)) - *own;
+  return is_number(shift) ? static_cast<int>(std::clamp(shift, -4000.0, 4000.0)) : 0;
 }
 
 Operand turned(Operand x) {
@@ -131,7 +147,10 @@ struct Side {
   std::int64_t count, length;            // lines, and how long they are
   Interval cols;                         // of the other factor, in the whole
   Operand whole;                         // that factor in host memory
+  Operand whole_added;                   // C0, too; no data: nothing is added
+  std::int64_t whole_count;              // lines of the whole
   int exponent;                          // of the factor
+  int beside;                            // C0's exponents as the other factor's
   std::uint64_t seed;
 };
 
@@ -143,7 +162,13 @@ class ProductChecksums final : public Checksums {
         summing_(std::move(summing)),
         whole_(Checked::of(whole)),
         a_exponent_(scaling_of(whole_.a, whole_.m, whole_.k)),
-        b_exponent_(scaling_of(turned(whole_.b), whole_.n, whole_.k)) {}
+        b_exponent_(scaling_of(turned(whole_.b), whole_.n, whole_.k)) {
+    // Where results take C0's place, it is no more what it was, and may be written just now.
+    if (whole_.beta == 0 || whole_.c0.data == whole_.c.data) whole_.c0 = {};
+    if (whole_.c0.data == nullptr) return;
+    a_beside_ = exponent_beside(whole_.a, whole_.m, whole_);
+    b_beside_ = exponent_beside(turned(whole_.b), whole_.n, whole_);
+  }
 
   // Rows alone see what is wrong; columns are asked where.
   ChecksumVerdict look(const Tile& tile, const Arguments& part, const Run& run) override {
@@ -152,11 +177,12 @@ class ProductChecksums final : public Checksums {
     // A sum that goes on where its output lies has lost what it began with.
     out.decided = p.beta == 0 || p.c0.data != p.c.data;
     if (!out.decided || p.m == 0 || p.n == 0) return out;
-    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.cols, whole_.b, a_exponent_, 1}, cols_, part, p,
-                       run, out);
+    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.cols, whole_.b, whole_.c0, whole_.m, a_exponent_,
+                        a_beside_, 1},
+                       cols_, part, p, run, out);
     if (out.rows.empty()) return out;
     out.cols = look_at({turned(p.b), turned(p.a), turned(p.c), turned(p.c0), p.n, p.m, tile.rows,
-                        turned(whole_.a), b_exponent_, 2},
+                        turned(whole_.a), turned(whole_.c0), whole_.n, b_exponent_, b_beside_, 2},
                        rows_, part, p, run, out);
     return out;
   }
@@ -192,12 +218,32 @@ class ProductChecksums final : public Checksums {
     return tally.beyond == 0 ? std::vector<std::int64_t>() : beyond(lines, tolerance, run, out.mark);
   }
 
-  // Weights make columns of the other factor about equally large, lest small ones hide behind large ones.
+  // Weights make columns of what is summed about equally large, lest small ones hide behind large ones: the larger
+  // decides of what the product adds to a column, which goes with the other factor's, and of what C0 adds. A column that
+  // tells neither has the last one's.
+  static std::vector<int> exponents_for(const Side& side, std::int64_t depth) {
+    const Exponents factor = exponents_of(side.whole, depth, side.cols);
+    const Exponents added = side.whole_added.data == nullptr ? Exponents(factor.size())
+                                                             : exponents_of(side.whole_added, side.whole_count, side.cols);
+    constexpr int most = 900;
+    std::vector<int> out;
+    int last = 0;
+    for (std::size_t i = 0; i < factor.size(); ++i) {
+      if (factor[i]) last = *factor[i];
+      if (added[i]) {
+        const int beside = std::clamp(*added[i] + side.beside, -most, most);
+        last = factor[i] ? std::min(last, beside) : beside;
+      }
+      out.push_back(last);
+    }
+    return out;
+  }
+
   Fold& fold_of(const Side& side, Kept& kept, std::int64_t depth, const Run& run) {
     const auto key = std::pair{side.cols.first, side.cols.last};
     if (const auto known = kept.find(key); known != kept.end()) return known->second;
     Fold out(side.length, depth, *memory_);
-    const std::vector<int> exponents = exponents_of(side.whole, depth, side.cols);
+    const std::vector<int> exponents = exponents_for(side, depth);
     const auto count = static_cast<std::size_t>(side.length), step = static_cast<std::size_t>(out.step);
     std::vector<double> weights(2 * step);
     for (std::size_t i = 0; i < count; ++i) {
@@ -253,7 +299,7 @@ class ProductChecksums final : public Checksums {
   Memory* memory_;
   std::unique_ptr<Summing> summing_;
   Checked whole_;
-  int a_exponent_, b_exponent_;
+  int a_exponent_, b_exponent_, a_beside_ = 0, b_beside_ = 0;
   Kept rows_, cols_;
   Array scratch_;
 };

@@ -7,9 +7,11 @@
 #include <limits>
 #include <numeric>
 #include "matmul.hpp"
+#include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/run.hpp"
+#include "widened.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -72,6 +74,10 @@ class ChecksumsOn : public testing::TestWithParam<const char*> {
   }
   template <class T>
   void expect_bits_are_found(int lowest, int highest) const;
+  template <class T>
+  void expect_errors_are_seen_beside_large_addends(T large, T small, T error) const;
+  template <class T>
+  void expect_fits_at_random_scales(int spread) const;
 
   Device device_;
 };
@@ -153,6 +159,85 @@ TEST_P(ChecksumsOn, SeeErrorsOfSmallColumnsBesideLargeOnes) {
   const ChecksumVerdict found = p.look();
   EXPECT_EQ(found.rows, (std::vector<std::int64_t>{44}));
   EXPECT_EQ(found.cols, (std::vector<std::int64_t>{33}));
+}
+
+template <class T>
+void swap_columns(const Matrix<T>& c, std::int64_t first, std::int64_t second) {
+  for (std::int64_t i = 0; i < c.rows(); ++i) std::swap(c(i, first), c(i, second));
+}
+
+// What is added may be far larger than the product, in some columns: the others are seen all the same.
+template <class T>
+void ChecksumsOn::expect_errors_are_seen_beside_large_addends(T large, T small, T error) const {
+  Product p = made(element_of<T>, sized(120, 100, 700, {{"alpha", "1.5"}, {"beta", "1"}}), 20);
+  const auto b = p.arguments().view<T, 2>("B"), c0 = p.arguments().view<T, 2>("C0"), c = p.arguments().view<T, 2>("C");
+  for (std::int64_t i = 0; i < c0.rows(); ++i) c0(i, 17) *= large;
+  for (std::int64_t l = 0; l < b.rows(); ++l) b(l, 33) *= small;
+  p.remake();
+  EXPECT_TRUE(p.look().fits());
+  const T right = c(44, 70);
+  c(44, 70) += error;
+  ChecksumVerdict found = p.look();
+  EXPECT_EQ(found.rows, (std::vector<std::int64_t>{44}));
+  EXPECT_EQ(found.cols, (std::vector<std::int64_t>{70}));
+  c(44, 70) = right;
+  swap_columns(c, 60, 61);
+  found = p.look();
+  EXPECT_GT(found.rows.size(), 110u);
+  EXPECT_EQ(found.cols, (std::vector<std::int64_t>{60, 61}));
+  swap_columns(c, 60, 61);
+  EXPECT_TRUE(p.look().fits());
+}
+
+TEST_P(ChecksumsOn, SeeErrorsBesideLargeColumnsOfWhatIsAdded) {
+  expect_errors_are_seen_beside_large_addends<float>(1e12F, 1e-9F, 0.05F);  // of 40
+  expect_errors_are_seen_beside_large_addends<double>(1e16, 1e-16, 1e-9);
+  expect_errors_are_seen_beside_large_addends<double>(1e120, 1e-120, 1e-9);
+}
+
+TEST_P(ChecksumsOn, SeeErrorsBesideLargeColumnsWhereNothingElseIsAdded) {
+  Product p = made(Element::f32, sized(120, 100, 700, {{"alpha", "0"}, {"beta", "2"}}), 21);
+  const auto c0 = p.arguments().view<float, 2>("C0"), c = p.arguments().view<float, 2>("C");
+  for (std::int64_t i = 0; i < c0.rows(); ++i) c0(i, 17) *= 1e12F;
+  p.remake();
+  EXPECT_TRUE(p.look().fits());
+  c(44, 70) += 1e-3F;
+  EXPECT_EQ(p.look().rows, (std::vector<std::int64_t>{44}));
+}
+
+// Scales of rows and columns from 2^-spread to 2^spread, of all three inputs.
+template <class T>
+void scale_at_random(const Matrix<T>& matrix, int spread, Random random) {
+  const auto power = [&] { return std::ldexp(1.0, static_cast<int>(random.next() % (2 * static_cast<unsigned>(spread) + 1)) - spread); };
+  std::vector<double> rows, cols;
+  for (std::int64_t i = 0; i < matrix.rows(); ++i) rows.push_back(power());
+  for (std::int64_t j = 0; j < matrix.cols(); ++j) cols.push_back(power());
+  for (std::int64_t i = 0; i < matrix.rows(); ++i)
+    for (std::int64_t j = 0; j < matrix.cols(); ++j) {
+      const double scaled = static_cast<double>(widened(matrix(i, j))) * rows[static_cast<std::size_t>(i)] * cols[static_cast<std::size_t>(j)];
+      if constexpr (std::is_same_v<T, bf16>) matrix(i, j) = bf16::from(static_cast<float>(scaled));
+      else matrix(i, j) = static_cast<T>(scaled);
+    }
+}
+
+template <class T>
+void ChecksumsOn::expect_fits_at_random_scales(int spread) const {
+  constexpr const char* factors[] = {"1", "-0.001", "3e5"};
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Product p = made(element_of<T>, sized(40 + 7 * static_cast<std::int64_t>(seed), 75, 20 + 13 * static_cast<std::int64_t>(seed),
+                                          {{"alpha", factors[seed % 3]}, {"beta", factors[seed / 3 % 3]}}), seed);
+    for (const char* name : {"A", "B", "C0"})
+      scale_at_random(p.arguments().view<T, 2>(name), spread, Random(seed, static_cast<std::uint64_t>(name[0])));
+    p.remake();
+    const ChecksumVerdict found = p.look();
+    EXPECT_TRUE(found.fits()) << seed << ": " << found.rows.size() << " rows, " << found.cols.size() << " columns";
+  }
+}
+
+TEST_P(ChecksumsOn, FitWhereRowsAndColumnsOfAllInputsDifferInScale) {
+  expect_fits_at_random_scales<float>(9);
+  expect_fits_at_random_scales<double>(70);
+  expect_fits_at_random_scales<bf16>(9);
 }
 
 template <class T>
