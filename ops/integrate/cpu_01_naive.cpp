@@ -13,7 +13,7 @@ namespace {
 // From the first strip to the last, in the order that `add_strips` has.
 template <class T>
 Pair<T> add_in_turn(const Problem<T>& p, const Clock& clock) {
-  constexpr std::int64_t between_looks = 1 << 16;
+  constexpr std::int64_t between_looks = 1 << 12;
   Pair<T> sum{};
   T x = p.a;
   for (std::int64_t first = 0; first < p.strips && !clock.over(); first += between_looks)

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
 
@@ -201,6 +202,33 @@ TEST(Integrate, StripsKeepToTheCaps) {
       EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "cap reached: time") << variant << sum;
       EXPECT_LT(outcome.kernel_seconds, 2);
     }
+}
+
+// Processor seconds that a run takes: a busy machine adds none.
+double processor_seconds(const Arguments::Words& words, const char* variant, std::string& reason) {
+  Arguments arguments = arguments_of(words);
+  const std::clock_t before = std::clock();
+  const Outcome outcome = run(operation(), arguments, {.device = "cpu:threads=1", .variant = variant});
+  reason = std::get<std::string>(outcome.values.at("reason"));
+  return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+}
+
+// Heights of microseconds: neither one piece of the sum nor what is told of it afterwards takes much longer than
+// was allowed.
+TEST(Integrate, SlowStripsKeepToTheirTime) {
+  std::string slow = "0", reason;
+  for (int i = 1; i <= 70; ++i) slow += "+tgamma(x+" + std::to_string(i) + ")";
+  for (const char* variant : {"naive", "simd"})
+    for (const char* sum : {"plain", "pairwise", "double_float", "exact"}) {
+      const double spent = processor_seconds(
+          {{"FORMULA", slow}, {"strips", "65536*64"}, {"sum", sum}, {"most-seconds", "0.1"}}, variant, reason);
+      EXPECT_LT(spent, 0.4) << variant << " " << sum;
+      EXPECT_EQ(reason, "cap reached: time") << variant << " " << sum;
+    }
+  // A wave that no rule follows in so little time, nor sums of fewer strips.
+  const double told = processor_seconds(
+      {{"FORMULA", "sin(1e6*x)*(" + slow + ")"}, {"strips", "8192"}, {"most-seconds", "0.5"}}, "simd", reason);
+  EXPECT_LT(told, 0.5);
 }
 
 TEST(Integrate, AnInfiniteHeightIsNoSilentNumber) {

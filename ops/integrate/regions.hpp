@@ -147,10 +147,12 @@ struct AddUpRegions {
     constexpr double unit = 0x1p-53;
     const double rounding = 8 * unit * s.weighed, relative = f.relative * region_size(s.value),
                  allowed = relative > f.absolute ? relative : f.absolute;
-    s.budget = (allowed - rounding) * region_share;
+    const double aim = region_aim(allowed, rounding, f.relative, s.magnitude);
+    s.budget = (aim - rounding) * region_share;
     const bool finite = allowed - allowed == 0;  // what is infinite allows everything
     if (finite && s.error + rounding <= allowed) s.status = region_converged;
-    else if (!finite || !(s.budget > 0) || s.largest <= 50 * unit * s.weighed) s.status = region_roundoff;
+    else if (!finite || !(s.budget > 0) || s.error + rounding <= aim || s.largest <= 50 * unit * s.weighed)
+      s.status = region_roundoff;
     else s.status = s.cap;
   }
 

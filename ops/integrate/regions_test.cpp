@@ -104,6 +104,19 @@ TEST(Regions, SayWhatRoundingSpoils) {
   EXPECT_NEAR(wanted.integral, 0, 1e-6);
 }
 
+// Where two halves cancel, regions are halved as if they did not: the error is no longer that of a few.
+TEST(Regions, RefineWhatCancels) {
+  for (const char* formula : {"x^3+y^5", "sin(5*x)+y^7", "sinh(3*x-2*y)/100"}) {
+    const Arguments::Words words{{"FORMULA", formula}, {"LIMITS", "x=[-1,1] y=[-1,1]"}, {"relative", "1e-4"}};
+    for (const Request& request : {processors, executor()}) {
+      const Told told = told_by(request, words);
+      EXPECT_EQ(told.reason.substr(0, 8), "roundoff") << formula;
+      EXPECT_LT(told.error, 1e-3) << formula;
+      EXPECT_LE(std::fabs(told.integral), told.error) << formula;
+    }
+  }
+}
+
 TEST(Regions, ClaimNothingBeyondTheLargestNumber) {
   const Arguments::Words words{{"FORMULA", "1e300*(x^2+y)"}, {"LIMITS", "x=[0,1e9] y=[0,1]"}};
   for (const Request& request : {processors, executor()})

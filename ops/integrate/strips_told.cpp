@@ -8,19 +8,35 @@
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "strips_answer.hpp"
 #include "vector_strips.hpp"
+#include "within_time.hpp"
 
 namespace tessera::integration {
 namespace {
 
 // The integral of the same formula between the same limits, to no more digits than the sum could be asked
 // for.
-quadrature::Answer by_rule(const Arguments& arguments, const Summed& summed, double relative) {
+quadrature::Answer by_rule(const Arguments& arguments, const Summed& summed, double relative,
+                           double seconds) {
   const Setting& setting = setting_of(arguments);
   const quadrature::Range range{summed.a, summed.b};
   const quadrature::Integrand f = quadrature::integrand_of(
       formula_with(setting.formula, setting.limits.fixed), setting.limits.ranges.at(0).variable, range);
   return quadrature::automatic(f, range, {.relative = std::fmax(1e-9, relative / 8)},
-                               {.evaluations = 200'000, .seconds = 1});
+                               {.evaluations = 200'000, .seconds = seconds});
+}
+
+// How long it may take to tell of a sum that may take so long.
+double seconds_to_tell(const Setting& setting) {
+  constexpr double share = 0.2, least = 0.1;
+  return setting.most_seconds ? share * *setting.most_seconds + least : quadrature::infinity;
+}
+
+// The sum stands; what was found of its error until the time was over is not all of it.
+quadrature::Answer told_too_late(quadrature::Answer out) {
+  out.truncation = quadrature::infinity;
+  out.reason = quadrature::Reason::time;
+  out.why += (out.why.empty() ? "" : "; ") + std::string("the time was over before its error was known");
+  return out;
 }
 
 template <class T>
@@ -35,7 +51,11 @@ quadrature::Answer answer_of(const Arguments& arguments) {
                 .accumulated = p.accumulated,
                 .unit = std::numeric_limits<T>::epsilon() / 2};
   const int root = arguments.text("roots") == "fast" ? 10 : 1;
-  const Height height = [&](long double x) { return bounded(p.integrand, {x, 0}, root); };
+  const double seconds = seconds_to_tell(setting_of(arguments));
+  const Clock clock(seconds);
+  const Height height = [&](long double x) {
+    return clock.over() ? Bounded{0, 0} : bounded(p.integrand, {x, 0}, root);
+  };
   const Problem<double> in_double = Problem<double>::of(arguments);
   const SumOf sum_of = [&](std::int64_t strips) {
     Problem<double> q = in_double;
@@ -43,14 +63,16 @@ quadrature::Answer answer_of(const Arguments& arguments) {
     q.scale = 1;
     q.sum = Sum::double_float;
     q.accumulated = q.scale_terms = false;
-    return static_cast<long double>(add_by_vectors(q, host_threads(), formula::Roots::ieee));
+    return static_cast<long double>(add_by_vectors(q, host_threads(), formula::Roots::ieee, clock));
   };
   const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
   quadrature::Tolerance tolerance = tolerance_of(arguments, true);
   if (arguments.text("relative").empty()) tolerance.relative = 0;
   quadrature::check(tolerance);
-  const quadrature::Answer rule = by_rule(arguments, summed, asked ? tolerance.relative : 0);
-  return strips_answer(summed, height, sum_of, asked ? &tolerance : nullptr, &rule);
+  const quadrature::Answer rule =
+      by_rule(arguments, summed, asked ? tolerance.relative : 0, std::fmin(1, seconds / 2));
+  const quadrature::Answer out = strips_answer(summed, height, sum_of, asked ? &tolerance : nullptr, &rule);
+  return clock.over() ? told_too_late(out) : out;
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ bool is_exact(const Problem<T>& p) {
 template <class T>
 class Piece {
  public:
-  Piece(const Problem<T>& p, formula::Roots roots)
+  Piece(const Problem<T>& p, formula::Roots roots, const Clock* clock = nullptr)
       : p_(p),
+        clock_(clock),
         on_lanes_(on_lanes(T())),
         as_they_are_(is_exact(p)),
         sum_(p.integrand, roots, head(), {on_lanes_.accumulate[static_cast<int>(p.sum)], &lanes_}),
@@ -52,7 +53,8 @@ class Piece {
   // Strips first … last - 1 of plain and Kahan sums.
   Pair<T> in_turn(std::int64_t first, std::int64_t last) {
     start(first, 1, kLanes);
-    for (; last - first >= block; first += block) add_block(further_);
+    for (; last - first >= block && !late(block); first += block) add_block(further_);
+    if (is_late_) return joined();
     for (std::int64_t i = first; i < last; ++i) {
       const auto lane = static_cast<int>((i - first) % kLanes);
       const Pair<T> sum = plus(p_.sum, {lanes_.high[lane], lanes_.low[lane]}, p_.term(p_.abscissa(i)));
@@ -69,27 +71,36 @@ class Piece {
     if (last - first < together) return first;
     start(first, each, 1);
     const T over = told(together - each, 0);  // to where the next runs begin
-    for (; last - first >= together; first += together) {
+    for (; last - first >= together && !late(together); first += together) {
       for (std::int64_t done = kRows; done < each; done += kRows) add_block(further_);
       add_block(further_ + over);
       tree.add(joined());
       on_lanes_.clear(lanes_);
     }
-    return first;
+    return is_late_ ? last : first;
   }
 
   void exactly(Exact<T>& sum, std::int64_t first, std::int64_t last) {
     start(first, 1, kLanes);
-    for (; last - first >= block; first += block) {
+    for (; last - first >= block && !late(block); first += block) {
       compute_heights();
       for (const T y : y_) sum.add(y);
       sum.carry();
       on_lanes_.advance(lanes_, further_);
     }
-    p_.add_exactly(sum, first, last);
+    if (!is_late_) p_.add_exactly(sum, first, last);
   }
 
  private:
+  // Whether the time is over, now that so many more strips are to be added: then the rest is left out.
+  bool late(std::int64_t strips) {
+    constexpr std::int64_t between_looks = 1 << 13;
+    since_ += strips;
+    if (since_ < between_looks || clock_ == nullptr) return is_late_;
+    since_ = 0;
+    return is_late_ = clock_->over();
+  }
+
   formula::Link head() { return {as_they_are_ ? on_lanes_.as_they_are : on_lanes_.abscissae, &lanes_}; }
 
   // An index, as the lanes have it.
@@ -135,6 +146,9 @@ class Piece {
   }
 
   const Problem<T>& p_;
+  const Clock* clock_;
+  std::int64_t since_ = 0;
+  bool is_late_ = false;
   OnLanes<T> on_lanes_;
   bool as_they_are_;
   Lanes<T> lanes_;
@@ -195,7 +209,7 @@ T add_pieces(const Problem<T>& p, int threads, formula::Roots roots, const Clock
   const auto parts = static_cast<int>(std::min<std::int64_t>(threads, cut.count));
   std::vector<Exact<T>> exact(p.sum == Sum::exact ? static_cast<std::size_t>(parts) : 0);
   parallel(parts, [&](int part) {
-    Piece<T> piece(p, roots);
+    Piece<T> piece(p, roots, &clock);
     for (std::int64_t i = cut.count * part / parts; i < cut.count * (part + 1) / parts && !clock.over(); ++i) {
       const std::int64_t first = i * cut.each, last = std::min(first + cut.each, p.strips);
       if (p.sum == Sum::exact) piece.exactly(exact[static_cast<std::size_t>(part)], first, last);

@@ -69,5 +69,22 @@ TEST(VegasOnTheExecutor, TheSameFromAnyNumberOfThreads) {
   EXPECT_NE(alone.value, told("simt", formula, limits, "30000", "8").value);
 }
 
+// A launch that takes longer than the time allowed is stopped, and its points tell nothing.
+TEST(VegasOnTheExecutor, KeepsToItsTime) {
+  std::string slow = "0";
+  for (int i = 1; i <= 70; ++i) slow += "+tgamma(x*y+" + std::to_string(i) + ")";
+  const Operation& operation = *find_operation("integrate");
+  Arguments arguments(operation.signature, Element::f64, {},
+                      {{"FORMULA", slow},
+                       {"LIMITS", "x=[0,1] y=[0,1]"},
+                       {"rule", "vegas"},
+                       {"relative", "1e-9"},
+                       {"most-seconds", "0.01"}});
+  const Outcome outcome = run(operation, arguments, {.device = "simt:threads=1", .cached = false});
+  EXPECT_TRUE(std::isnan(load_as_double(Element::f64, arguments.array("integral").data)));
+  EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "cap reached: time");
+  EXPECT_EQ(std::get<std::int64_t>(outcome.values.at("evaluations")), 0);
+}
+
 }  // namespace
 }  // namespace tessera::integration

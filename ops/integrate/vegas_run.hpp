@@ -6,6 +6,9 @@
 #include <vector>
 #include "asked.hpp"
 #include "vegas_memory.hpp"
+#if !defined(__CUDACC__)
+#include "tessera/simt/allowed.hpp"
+#endif
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
@@ -23,7 +26,8 @@ template <class Sample>
 class VegasOnDevice : public quadrature::VegasEngine {
  public:
   VegasOnDevice(const quadrature::Cube& cube, Run& run, const Sample& sample)
-      : run_(run),
+      : cube_(cube),
+        run_(run),
         backend_(backend_of(*run.device)),
         sample_(sample),
         dimensions_(cube.dimensions()),
@@ -46,6 +50,7 @@ class VegasOnDevice : public quadrature::VegasEngine {
                                 const std::vector<double>& edges) override;
 
  private:
+  quadrature::VegasSeen iterated(const quadrature::VegasIteration& asked, const std::vector<double>& edges);
   std::size_t bins() const { return static_cast<std::size_t>(dimensions_) * vegas_bins; }
   void borrow(const VegasMemory& memory);
   std::int64_t lay_out(const quadrature::VegasIteration& asked);
@@ -59,6 +64,7 @@ class VegasOnDevice : public quadrature::VegasEngine {
                                    run_);
   }
 
+  const quadrature::Cube& cube_;
   Run& run_;
   Backend& backend_;
   const Sample& sample_;
@@ -125,9 +131,28 @@ void VegasOnDevice<Sample>::join(bool sampled) {
   launch<JoinAll>(1);
 }
 
+// The executor stops a launch when the time is over; a GPU's cannot be stopped.
 template <class Sample>
 quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& asked,
                                                      const std::vector<double>& edges) {
+#if defined(__CUDACC__) || defined(TESSERA_TRACED)
+  return iterated(asked, edges);
+#else
+  constexpr double least = 1e-3;
+  const simt::Allowed allowed(std::fmax(least, cube_.seconds_left()));
+  try {
+    return iterated(asked, edges);
+  } catch (const simt::OutOfTime&) {
+    quadrature::VegasSeen out;
+    out.finished = false;
+    return out;
+  }
+#endif
+}
+
+template <class Sample>
+quadrature::VegasSeen VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& asked,
+                                                      const std::vector<double>& edges) {
   // The totals stay: by what the cubes wanted in them the next points are dealt.
   backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
   if (edges != edges_)

@@ -269,12 +269,24 @@ struct Adaption {
     ++count;
   }
 
+  // Claimed or not: what is told holds what cells owe each other where they meet.
   BATCH_FN bool decide() {
     list.settle();
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);
-    if (is_met() && seams_hold()) return stop(noise.high == 0 || demand.doubted ? doubtful : converged);
+    BATCH_ROLLED
+    for (bool charged = false;; charged = true) {
+      const bool met = is_met();
+      if (met && charged) return stop(noise.high == 0 || demand.doubted ? doubtful : converged);
+      if (!met && goes_on()) return true;
+      if (charged) return false;
+      charge_seams();
+      if (!met) return false;
+    }
+  }
+
+  BATCH_FN bool goes_on() {
     // What is left is rounding, which cells cannot mend.
-    if (error.high <= 0.01 * demand.of(value.high) && !is_met()) return stop(roundoff);
+    if (error.high <= 0.01 * demand.of(value.high)) return stop(roundoff);
     if (rough >= 10) return stop(roundoff);
     if (stubborn >= 12) return stop(singular);
     return choose();
@@ -318,8 +330,8 @@ struct Adaption {
     return apart * 0.5 * list.get(width_of, index) * (1 - nodes.x[slots - 1]);
   }
 
-  // Charges cells that expect different heights where they meet; true: the demand is met all the same.
-  BATCH_FN bool seams_hold() {
+  // Charges cells that expect different heights where they meet.
+  BATCH_FN void charge_seams() {
     for (int first = 0; first < count; first += list.lanes()) {
       const int index = first + list.lane();
       double more_error = 0;
@@ -332,7 +344,6 @@ struct Adaption {
       }
       list.add_in_order(error, more_error);
     }
-    return is_met();
   }
 };
 

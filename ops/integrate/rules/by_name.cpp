@@ -16,6 +16,7 @@
 #include "ops/integrate/rules/swinging.hpp"
 #include "ops/integrate/rules/value_errors.hpp"
 #include "ops/integrate/rules/vegas.hpp"
+#include "ops/integrate/rules/witnesses.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -46,12 +47,31 @@ int cells_for(const Integrand& f, const Range& range, const Limits& limits) {
   return static_cast<int>(std::clamp(swung / radians, 1.0, most));
 }
 
+// `centres`: where parts of the formula change sign. What probes around these show, and no cell's points, may
+// be narrow: cells are halved there.
+Answer bisected(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                std::span<const double> points, std::span<const double> centres) {
+  constexpr std::int64_t many = 50'000;  // of which probes are a small part
+  const int cells = cells_for(f, range, limits);
+  if (centres.empty() || !range.finite() || limits.evaluations < many)
+    return gauss_kronrod(f, range, tolerance, limits, {.first_cells = cells}, points);
+  Sampler sampler(f, range, limits);
+  const Look seen = look(sampler, centres);
+  std::vector<Track> tracks;
+  for (const Piece& piece : cut(range, points)) tracks.push_back(Track::direct(piece));
+  const Witnesses witnesses(seen, tracks);
+  Stuck told;
+  Answer out = adaptive(sampler, tracks, tolerance, {.first_cells = cells, .seen = &witnesses}, &told);
+  out.truncation = std::fmax(out.truncation, told.missed);
+  if (out.converged() && !(out.error() <= tolerance.of(out.value))) out.reason = Reason::doubtful;
+  return out;
+}
+
 Answer of_one(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
-              const Limits& limits, std::span<const double> points) {
+              const Limits& limits, std::span<const double> points, std::span<const double> centres) {
   if (rule == "tanh_sinh" || rule == "gauss_kronrod") {
     Answer out = rule == "tanh_sinh" ? tanh_sinh(f, range, tolerance, limits, points)
-                                     : gauss_kronrod(f, range, tolerance, limits,
-                                                     {.first_cells = cells_for(f, range, limits)}, points);
+                                     : bisected(f, range, tolerance, limits, points, centres);
     charge_slopes(out, f, range, tolerance, limits);
     return out;
   }
@@ -86,9 +106,10 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
     if (std::isnan(x)) throw Error("a known break is not a number");
   const Range up = upwards(range);
   // Where the formula breaks no rule that can be cut is asked to look across.
-  std::vector<double> cuts(points.begin(), points.end());
+  std::vector<double> cuts(points.begin(), points.end()), centres;
   if ((rule == "tanh_sinh" || rule == "gauss_kronrod") && f.features) {
     const Features found = f.features(up);
+    centres = found.centres;
     cuts.insert(cuts.end(), found.breaks.begin(), found.breaks.end());
     cuts.insert(cuts.end(), found.needles.begin(), found.needles.end());
     // Beside a long cell's outermost point a peak is over.
@@ -96,7 +117,7 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
     for (std::size_t i = 0; i < found.needles.size() && rule == "gauss_kronrod"; ++i)
       for (const double side : {-around, around}) cuts.push_back(found.needles[i] + side * found.widths[i]);
   }
-  Answer out = of_one(rule, f, up, tolerance, limits, cuts);
+  Answer out = of_one(rule, f, up, tolerance, limits, cuts, centres);
   // Heights that overflow when they are added, although their integral need not.
   if (const int excess = std::isfinite(out.error()) || f.constant ? 0 : excess_of(f, up); excess > 0) {
     out = by_name(rule, scaled(f, excess), range, scaled(tolerance, excess), limits, points);

@@ -66,6 +66,21 @@ TEST(Caps, OnTimeAreKeptByRulesOfSeveralVariables) {
   }
 }
 
+// The first iteration alone would take longer: it is not finished, and tells nothing.
+TEST(Caps, OnTimeStopAnIterationOfVegas) {
+  const ManyValues slow = [](std::span<const double>, std::size_t count, std::span<double> y) {
+    wait_for(count, 200);
+    std::fill(y.begin(), y.end(), 1.0);
+  };
+  const Deadline clock(most_seconds);
+  const Answer answer = by_name("vegas", slow, Box{{{0, 1}, {0, 1}}}, {.relative = 1e-9},
+                                {.seconds = most_seconds}, {}, 1, 1);
+  expect_kept(clock, "vegas");
+  EXPECT_EQ(answer.reason, Reason::time) << words(answer);
+  EXPECT_GT(answer.evaluations, 0);
+  EXPECT_TRUE(std::isinf(answer.error()));
+}
+
 TEST(Caps, LeaveTheBestValue) {
   const double exact = 1.00097876;  // 1 + (γ + ln 10⁴ - Ci 10⁴)/10⁴
   const formula::Tree tree = formula::parse("1+sin(1e4*x*y)");

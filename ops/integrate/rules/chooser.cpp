@@ -123,7 +123,10 @@ bool Chooser::give_up(Answer answer, Reason reason, double where) {
 }
 
 bool Chooser::look_around() {
-  seen_ = look(sampler_, centres_);
+  const Integrand& f = sampler_.integrand();
+  const bool told = f.features || f.errors || f.constant;  // by a text
+  const bool dense = !told && !sampler_.range().finite();
+  seen_ = look(sampler_, centres_, {.denser = dense ? denser_without_text : Scales{}.denser});
   if (seen_.x.empty()) return give_up({}, sampler_.cap(), nothing);
   if (!std::isnan(seen_.hole)) return give_up({}, Reason::non_finite, seen_.hole);
   if (seen_.zeros_only && points_.empty()) {

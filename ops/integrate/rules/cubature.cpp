@@ -174,6 +174,7 @@ Answer Choice::finished(Answer answer) const {
       const double apart = std::fabs(answer.value - other.value);
       if (apart > answer.error() + other.error) answer.truncation = apart;
     }
+  told_regions_->widen(answer, tolerance_);
   const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   if (answer.reason == Reason::unresolved && cap_ != Reason::converged) answer.reason = cap_;
   if (answer.reason == Reason::unresolved && gone >= limits_.seconds) answer.reason = Reason::time;

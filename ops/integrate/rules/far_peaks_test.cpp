@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <random>
+#include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/far_peaks.hpp"
 
@@ -118,6 +119,24 @@ TEST(FarPeaks, AreNoneOfOneBellOrOfBellsSideBySide) {
   EXPECT_EQ(far_peaks(values_of(far), plane, {}, {}, evaluations, hurried).size(), 2u);
   far_peaks(values_of(far), plane, {}, {.evaluations = 1000}, evaluations, hurried);
   EXPECT_TRUE(hurried);
+}
+
+// No text tells where they are: over an infinite range a callable is tried at so many places that bells of a
+// seven-hundredth of their distance from the origin, and wider, stand out from what falls slowly.
+TEST(FarPeaks, OfCallablesOfOneVariable) {
+  for (const double from : {0.0, -infinity})
+    for (const double ratio : {100., 400., 700.})
+      for (int k = 0; k < 24; ++k) {
+        const double centre = std::pow(10, 0.1 + 3.8 * std::fmod(0.618034 * k, 1)), width = centre / ratio;
+        const Integrand f = plain([=](double x) {
+          const double z = (x - centre) / width;
+          return 1 / (1 + x * x) + std::exp(-z * z) / width;
+        });
+        const double pi = std::numbers::pi, exact = (std::isinf(from) ? pi : pi / 2) + std::sqrt(pi);
+        const Answer answer = automatic(f, {from, infinity});
+        EXPECT_LE(std::fabs(answer.value - exact), answer.error() + 1e-14) << centre << " wide " << width;
+        EXPECT_TRUE(answer.converged()) << centre << " wide " << width << ": " << words(answer);
+      }
 }
 
 }  // namespace

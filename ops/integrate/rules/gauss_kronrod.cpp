@@ -365,7 +365,9 @@ Answer Adaption::conclude(Stuck* stuck) {
   const bool transformed = tracks_.front().through != Through::directly;
   out.value = value_;
   out.truncation = whole_ ? error() : infinity;
-  out.rounding = 4 * unit * magnitude_ + unit * spoiled(variation_, squares_, transformed);
+  // Where values are computed in f32, so are their abscissae.
+  const double of_abscissa = sampler_.integrand().in_double ? 0x1p-24 : unit;
+  out.rounding = 4 * unit * magnitude_ + of_abscissa * spoiled(variation_, squares_, transformed);
   out.magnitude = magnitude_;
   out.evaluations = sampler_.evaluations();
   out.reason = reason_;

@@ -96,6 +96,10 @@ RegionResult GenzMalik::conclude(const double* y, Region& region) const {
   return {out.value, out.error, out.magnitude, out.weighed, out.unconfirmed};
 }
 
+double aim_of(double allowed, double rounding, double relative, double magnitude) {
+  return region_aim(allowed, rounding, relative, magnitude);
+}
+
 double believed_error(double error, double others_error, double moved, double wholes_error) {
   return region_believed(error, others_error, moved, wholes_error);
 }

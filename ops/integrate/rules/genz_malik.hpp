@@ -43,6 +43,8 @@ class GenzMalik {
 
 // What a half may claim whose value and the other half's are together `moved` away from the whole's.
 double believed_error(double error, double others_error, double moved, double wholes_error);
+// Down to which error regions are halved, where the tolerance allows so much of the value.
+double aim_of(double allowed, double rounding, double relative, double magnitude);
 
 // `first_cut`: where each axis is cut at first. Two runs with different ones see different points.
 Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads = 0, double first_cut = 0.5);

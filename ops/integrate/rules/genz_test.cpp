@@ -158,5 +158,29 @@ TEST(Genz, AJumpBehindTheOutermostPointsIsSeen) {
   }
 }
 
+// Integrals that are 0 because two halves cancel: no share of them can be claimed, but what is told is no more
+// than the tolerance would allow of the integral of |f|.
+TEST(GenzMalik, RefinesWhatCancels) {
+  using Function = double (*)(const double*);
+  constexpr Function odd[] = {[](const double* x) { return x[0] * x[0] * x[0] + std::pow(x[1], 5); },
+                              [](const double* x) { return std::sin(5 * x[0]) + std::pow(x[1], 7); },
+                              [](const double* x) { return x[0] * std::exp(x[1]) + x[1] * std::cos(4 * x[0]); },
+                              [](const double* x) { return std::sinh(3 * x[0] - 2 * x[1]); }};
+  for (const Function f : odd)
+    for (const double relative : {1e-3, 1e-6}) {
+      const ManyValues values = [f](std::span<const double> x, std::size_t count, std::span<double> y) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const double at[2] = {x[i], x[count + i]};
+          y[i] = f(at);
+        }
+      };
+      Cube cube(values, {Axis::of({-1, 1}), Axis::of({-1, 1})}, {.evaluations = 4'000'000});
+      const Answer told = genz_malik(cube, {.relative = relative}, 1);
+      EXPECT_EQ(told.reason, Reason::roundoff) << words(told);
+      EXPECT_LE(std::fabs(told.value), told.error());
+      EXPECT_LE(told.error(), relative * told.magnitude);
+    }
+}
+
 }  // namespace
 }  // namespace tessera::quadrature

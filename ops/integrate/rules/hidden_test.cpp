@@ -114,6 +114,26 @@ TEST(Hidden, RegionsBeginAtTheFormulasBreaks) {
   EXPECT_LT(steps.evaluations, 3'000'000);
 }
 
+// Too little is allowed to follow a ridge from one side of the box to the other: what regions tell, who have met
+// it in a part of its length, is no less than they are off.
+TEST(Hidden, RidgesThatAreNotClaimedAreInTheError) {
+  const std::vector<std::string> variables{"x", "y"};
+  for (const char* across : {"x-y", "x+y-1"})
+    for (const double k : {1e4, 1e5, 1e6, 4e6})
+      for (const double relative : {1e-3, 1e-6}) {
+        const std::string text = fmt::format("exp(-{}*({})^2)", k, across);
+        const formula::Tree tree = formula::parse(text);
+        Box box{{{0, 1}, {0, 1}}};
+        box.features = features_of(tree, variables, box);
+        box.hidden = hidden_regions(tree, variables, box);
+        const Answer told = automatic_cubature(many_values_of(tree, variables), box, {.relative = relative},
+                                               {.evaluations = 600'000});
+        const double exact = root_pi / std::sqrt(k) - 1 / k;
+        EXPECT_TRUE(std::fabs(told.value - exact) <= told.error())
+            << text << ": " << words(told) << " " << told.value - exact << " " << told.error();
+      }
+}
+
 // Comparisons of several variables together: no axis alone shows where their outcome changes.
 TEST(Hidden, PartsThatAComparisonCutsOff) {
   struct Tried {

@@ -179,18 +179,21 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
                            ? met(region)
                            : !is_thin(region) &&
                                  (wide(region) || drawn_to(region, *elsewhere) || makes_up(answer, mass_[k]));
-    if (there && (answer.converged() || !is_ridge(region))) continue;
-    if (there) {
-      // A rule that has not done with a ridge may know little of it.
-      answer.truncation = std::fmax(answer.truncation, 2 * mass_[k]);
-      continue;
-    }
+    if (there) continue;
     if (answer.converged()) answer.reason = Reason::doubtful;
     answer.truncation = infinity;
     answer.why += (answer.why.empty() ? "" : "; ") +
                   std::string("the formula changes in a small part of the box, where few points lie");
     return;
   }
+  widen(answer, tolerance);
+}
+
+void MetRegions::widen(Answer& answer, const Tolerance& tolerance) const {
+  if (answer.converged() || !std::isfinite(answer.error())) return;
+  for (std::size_t k = 0; k < box_.hidden.size(); ++k)
+    if (is_ridge(box_.hidden[k]) && mass_[k] > 0.1 * tolerance.of(answer.value))
+      answer.truncation = std::fmax(answer.truncation, 2 * mass_[k]);
 }
 
 }  // namespace tessera::quadrature

@@ -22,6 +22,8 @@ class MetRegions {
   // What was not met, and counts, is not part of the answer: it is not claimed. Of points that were computed
   // elsewhere nothing is known but the axes they were drawn from.
   void doubt(Answer& answer, const Tolerance& tolerance, const std::vector<Axis>* elsewhere = nullptr) const;
+  // A rule that has not done with a ridge may know little of it, wherever it has met it.
+  void widen(Answer& answer, const Tolerance& tolerance) const;
 
  private:
   void count(std::span<const double> points, std::size_t count) const;

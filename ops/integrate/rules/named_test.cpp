@@ -32,6 +32,19 @@ int expect_honest(const char* rule, const std::vector<Known>& all, std::initiali
   return out;
 }
 
+// Windows and bells that lie between the points of the first cells; the text tells where their middle is.
+TEST(Named, NarrowWindowsThatTheTextTellsOf) {
+  std::vector<Known> all;
+  for (const double c : {0.1234, 0.497797, 0.59323, 0.871})
+    for (const double w : {1e-6, 2.6e-5, 7e-4, 1e-2}) {
+      const std::string middle = "abs(x-" + std::to_string(c) + ")", width = std::to_string(w);
+      all.push_back({"1+(" + middle + "<" + width + ")/" + width, {0, 1}, 3});
+      all.push_back({"1-0.01*(" + middle + "<" + width + ")/" + width, {0, 1}, 0.98});
+      all.push_back({"1+max(0,1-" + middle + "/" + width + ")/" + width, {0, 1}, 2});
+    }
+  EXPECT_GE(expect_honest("gauss_kronrod", all, {1e-4, 1e-7}), 60);
+}
+
 TEST(Named, EvenStripsAtSingularEnds) {
   std::vector<Known> all = {{"log(x)", {0, 1}, -1},
                             {"log(x)^2", {0, 1}, 2},

@@ -26,6 +26,15 @@ void ring(double centre, double sign, double nearest, double furthest, int per_d
     out.push_back(centre + sign * d);
 }
 
+// Where the peaks of an infinite range mostly lie.
+void ring_of_peaks(double about, double sign, double far, const Scales& scales, std::vector<double>& out) {
+  constexpr double nearest = 0.1, near = 1, furthest = 1e4, end = 1e5;
+  if (scales.denser == scales.dense) return ring(about, sign, nearest, std::fmin(end, far), scales.dense, out);
+  ring(about, sign, nearest, std::fmin(near, far), scales.dense, out);
+  ring(about, sign, near, std::fmin(furthest, far), scales.denser, out);
+  ring(about, sign, furthest, std::fmin(end, far), scales.dense, out);
+}
+
 }  // namespace
 
 std::vector<double> probe_places(const Range& range, const Scales& scales, std::span<const double> centres) {
@@ -48,7 +57,7 @@ std::vector<double> probe_places(const Range& range, const Scales& scales, std::
       const double far = std::fmin(end, 1e9);
       ring(about, sign, std::fmin(1e-9, far * 1e-14), 1e-3 * std::fmin(1, far), 6, out);
       ring(about, sign, 1e-3 * std::fmin(1, far), std::fmin(0.1, far), scales.per_decade, out);
-      ring(about, sign, 0.1, std::fmin(1e5, far), scales.dense, out);
+      ring_of_peaks(about, sign, far, scales, out);
       ring(about, sign, 1e5, far, 2 * scales.per_decade, out);
       if (std::isinf(end)) ring(about, sign, far, 1e60, 4, out);
     }

@@ -69,7 +69,7 @@ class Cubature {
   bool choose();
   std::int64_t in_time_left() const;
   int first_split(const Histogram& all, std::int64_t room, bool& limited) const;
-  void list(int first, const std::vector<Histogram>& histograms);
+  void list(int first, double budget, const std::vector<Histogram>& histograms);
   void split();
   void halve(std::size_t from, std::size_t to, std::size_t new_ones);
 
@@ -200,14 +200,13 @@ int Cubature::first_split(const Histogram& all, std::int64_t room, bool& limited
   return first;
 }
 
-void Cubature::list(int first, const std::vector<Histogram>& histograms) {
+void Cubature::list(int first, double budget, const std::vector<Histogram>& histograms) {
   std::vector<std::size_t> begin(histograms.size() + 1);
   for (std::size_t chunk = 0; chunk < histograms.size(); ++chunk) {
     begin[chunk + 1] = begin[chunk];
     for (int bin = first; bin < integration::region_bins; ++bin)
       begin[chunk + 1] += histograms[chunk][static_cast<std::size_t>(bin)];
   }
-  const double budget = (tolerance_.of(all_.value) - 8 * unit * all_.weighed) * integration::region_share;
   chosen_.resize(begin.back());
   share(histograms.size(), [&](std::size_t chunk) {
     const std::size_t end = std::min(results_.size(), (chunk + 1) * chunk_size);
@@ -228,14 +227,16 @@ std::int64_t Cubature::in_time_left() const {
 // False: there is nothing more to be done.
 bool Cubature::choose() {
   const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
-               budget = (allowed - rounding) * integration::region_share;
+               aim = aim_of(allowed, rounding, tolerance_.relative, all_.magnitude),
+               budget = (aim - rounding) * integration::region_share;
   const auto stop = [&](Reason reason) {
     reason_ = reason;
     return false;
   };
   const bool finite = allowed - allowed == 0;  // what is infinite allows everything
   if (finite && all_.error + rounding <= allowed) return stop(Reason::converged);
-  if (!finite || !(budget > 0) || all_.largest <= 50 * unit * all_.weighed) return stop(Reason::roundoff);
+  if (!finite || !(budget > 0) || all_.error + rounding <= aim || all_.largest <= 50 * unit * all_.weighed)
+    return stop(Reason::roundoff);
   if (cube_.undefined()) return stop(Reason::non_finite);
   if (cap_ != Reason::converged) return stop(cap_);
   if (!(cube_.seconds_left() > 0)) return stop(Reason::time);
@@ -254,7 +255,7 @@ bool Cubature::choose() {
                      by_place = cube_.limits().regions - static_cast<std::int64_t>(regions_.size()),
                      by_time = in_time_left() / (2 * points), room = std::min({by_cap, by_place, by_time});
   bool limited = false;
-  list(first_split(all, room, limited), histograms);
+  list(first_split(all, room, limited), budget, histograms);
   const Reason cap = room == by_cap ? Reason::evaluations : room == by_place ? Reason::memory : Reason::time;
   if (limited) cap_ = cap;
   // Nothing wanted: the errors are small enough, and it is rounding that is not.

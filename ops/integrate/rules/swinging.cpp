@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/swinging.hpp"
 #include <algorithm>
+#include <fmt/format.h>
 #include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/probe.hpp"
 #include "ops/integrate/rules/tail.hpp"
 #include "tessera/core/error.hpp"
 
@@ -30,6 +32,64 @@ Integrand part_of(const Integrand& f, const Range& whole, const Range& part) {
   return out;
 }
 
+// Where the formula breaks, or shows a needle, no tail begins before it.
+double beyond_features(const Features& found, double base, bool above) {
+  const auto pass = [&](double x) { base = above ? std::fmax(base, x) : std::fmin(base, x); };
+  for (const double x : found.breaks) pass(x);
+  constexpr double around = 8;
+  for (std::size_t i = 0; i < found.needles.size(); ++i)
+    pass(found.needles[i] + (above ? around : -around) * found.widths[i]);
+  return base;
+}
+
+// What was tried, from the tail's beginning outwards.
+struct Outwards {
+  std::vector<double> x, size;
+};
+
+Outwards tried_along(Sampler& sampler, const Tail& tail) {
+  Outwards out;
+  const Range& range = sampler.range();
+  const Range part = tail.direction > 0 ? Range{tail.start, range.upper} : Range{range.lower, tail.start};
+  out.x = probe_places(part);
+  if (tail.direction < 0) std::reverse(out.x.begin(), out.x.end());
+  out.size.resize(out.x.size());
+  if (!sampler(out.x, out.size)) return {};
+  for (double& y : out.size) y = std::isfinite(y) ? std::fabs(y) : 0;
+  return out;
+}
+
+// Behind the last place at which f stands out from the first swings: a tail that is summed from these on
+// would not hold it. NaN: there is none, or the swings grow as far as anybody sees.
+double behind_later_peaks(Sampler& sampler, const Tail& tail) {
+  constexpr double stands_out = 2;
+  constexpr std::size_t seen_after = 24, further = 3;
+  const Outwards tried = tried_along(sampler, tail);
+  const double seen = tail.zeros.back();
+  double usual = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < tried.x.size(); ++i) {
+    if (std::fabs(tried.x[i] - tail.start) <= seen) usual = std::fmax(usual, tried.size[i]);
+    else if (tried.size[i] > stands_out * usual) last = i;
+  }
+  if (last == 0 || last + seen_after >= tried.x.size()) return nothing;
+  return tried.x[last + further];
+}
+
+// The tail behind everything that stands out.
+Tail quiet_tail(Sampler& sampler, double base, int direction) {
+  constexpr int most = 4;
+  Tail out = tail_of(sampler, base, direction);
+  for (int i = 0; i < most && !out.zeros.empty(); ++i) {
+    const double behind = behind_later_peaks(sampler, out);
+    if (std::isnan(behind)) break;
+    Tail later = tail_of(sampler, behind, direction);
+    if (later.zeros.empty()) break;
+    out = std::move(later);
+  }
+  return out;
+}
+
 Answer unsuited(const char* rule, const char* why) {
   Answer out;
   out.rule = rule;
@@ -48,7 +108,9 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   Sampler sampler(f, range, limits);
   double base = above ? range.lower : range.upper;
   for (const double x : points) base = above ? std::fmax(base, x) : std::fmin(base, x);
-  const Tail tail = tail_of(sampler, base, above ? 1 : -1);
+  const Features found = f.features ? f.features(range) : Features{};
+  base = beyond_features(found, base, above);
+  const Tail tail = quiet_tail(sampler, base, above ? 1 : -1);
   const auto stopped = [&](Answer answer) {
     answer.rule = rule;
     answer.reason = sampler.cap();
@@ -82,6 +144,10 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   out.evaluations = sampler.evaluations() + head.evaluations;
   if (out.error() <= tolerance.of(out.value)) out.reason = Reason::converged;
   else if (out.reason == Reason::converged) out.reason = head.converged() ? Reason::unresolved : head.reason;
+  if (!found.crowded) return out;
+  out.why = "the formula shows more narrow peaks than can be looked at: nothing is claimed";
+  if (out.converged()) out.reason = Reason::doubtful;
+  out.truncation = infinity;
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrands that swing: the rules find their integrals or say why not, and what they tell of the error is no
 // less than it is, where nothing but rounding is left of the integral too.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <string>
 #include "ops/integrate/rules/by_name.hpp"
@@ -118,6 +119,34 @@ TEST(LongWaves, TellWhatIsLeft) {
     EXPECT_FALSE(told.converged()) << wave.text << ": " << words(told);
   }
 }
+
+// By the rules that are asked for by name, too, a peak far out among the swings is part of the integral: of a
+// formula wherever it stands, of a callable where probes meet it.
+class LaterPeaks : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+
+TEST_P(LaterPeaks, AreNotClaimedAway) {
+  const auto [rule, told_by_text] = GetParam();
+  constexpr double swings = 0.62144962423581341;  // of sin(x)/(1+x)
+  int claims = 0, cases = 0;
+  for (const double place : {40., 300., 701.5, 1500.})
+    for (const double width : {0.05, 1., 4., 20.}) {
+      if (!told_by_text && width < 0.04 * place) continue;
+      const std::string text = fmt::format("sin(x)/(1+x)+exp(-((x-{})/{})^2)", place, width);
+      Integrand f = integrand_of(formula::parse(text), "x", {0, infinity});
+      if (!told_by_text) f.features = {};
+      const double exact =
+          swings + width * std::sqrt(static_cast<double>(pi)) / 2 * (1 + std::erf(place / width));
+      const Answer told = by_name(rule, f, {0, infinity}, {}, {}, {});
+      EXPECT_TRUE(std::fabs(told.value - exact) <= told.error() || !told.converged())
+          << text << ": " << words(told) << " " << told.value - exact;
+      claims += told.converged();
+      ++cases;
+    }
+  EXPECT_GE(2 * claims, cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByName, LaterPeaks,
+                         testing::Combine(testing::Values("epsilon", "oscillating"), testing::Bool()));
 
 // In step with the first strips, so that the sums agree before they have seen a swing.
 TEST(Equidistant, ClaimsNothingOfWavesInStepWithItsStrips) {

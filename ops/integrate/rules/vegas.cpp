@@ -116,7 +116,13 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
   asked_.points = points;
   asked_.typical = learn ? seen_.squares : 0;
   const double squares = seen_.squares;
-  seen_ = engine_.iterate(asked_, edges_);
+  VegasSeen now = engine_.iterate(asked_, edges_);
+  if (!now.finished) {
+    cube_.count(now.points);
+    stopped_ = Reason::time;
+    return false;
+  }
+  seen_ = std::move(now);
   if (!(seen_.squares > 0 && std::isfinite(seen_.squares))) seen_.squares = squares;
   cube_.count(seen_.points);
   holes_ += seen_.holes;
@@ -258,7 +264,7 @@ Reason Sampling::reason_of(const Answer& out) const {
 Answer Sampling::run() {
   if (!look()) {
     Answer out = answer();
-    if (stopped_ != Reason::converged && cube_.evaluations() == 0) {
+    if (stopped_ != Reason::converged && seen_.points == 0) {
       out.reason = stopped_;
       return out;
     }

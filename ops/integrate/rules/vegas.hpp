@@ -22,6 +22,7 @@ struct VegasSeen {
   double value = 0, variance = 0, magnitude = 0, squares = 0, spike = 0, largest = 0;  // scaled
   std::int64_t points = 0, holes = 0;
   std::vector<std::uint64_t> weights;  // axis by axis, one for each bin
+  bool finished = true;                // false: the cube's time was over before, and this tells nothing
 };
 
 // Whoever samples. It remembers what the cubes want.

@@ -22,7 +22,8 @@ class Processors : public VegasEngine {
 
  private:
   void lay_out(const VegasIteration& asked);
-  void sample(std::size_t first, std::size_t last, const std::vector<double>& edges, std::uint64_t* weights);
+  std::size_t sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
+                     std::uint64_t* weights);
   std::size_t place(std::size_t first, std::size_t last, const std::vector<double>& edges);
   VegasTotals conclude(bool sampled);
   void each(std::size_t parts, const std::function<void(std::size_t)>& work) const;
@@ -179,8 +180,9 @@ std::size_t Processors::place(std::size_t first, std::size_t last, const std::ve
   return count;
 }
 
-void Processors::sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
-                        std::uint64_t* weights) {
+// How many points it took.
+std::size_t Processors::sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
+                               std::uint64_t* weights) {
   const std::size_t count = place(first, last, edges);
   Points& p = own_points();
   cube_.values(p.u, count, p.y);
@@ -199,6 +201,7 @@ void Processors::sample(std::size_t first, std::size_t last, const std::vector<d
     }
     sums_[task] = sums;
   }
+  return count;
 }
 
 VegasSeen Processors::iterate(const VegasIteration& asked, const std::vector<double>& edges) {
@@ -213,14 +216,19 @@ VegasSeen Processors::iterate(const VegasIteration& asked, const std::vector<dou
   // Whole numbers: whoever adds them, and when.
   std::vector<std::atomic<std::uint64_t>> weights(out.weights.size());
   const std::size_t parts = (tasks + chunk - 1) / chunk, shares = std::min<std::size_t>(parts, 64);
+  std::atomic<std::size_t> left_out{0}, done{0};
   each(shares, [&](std::size_t share) {
     std::vector<std::uint64_t> own(weights.size(), 0);
     for (std::size_t k = share; k < parts; k += shares)
-      sample(k * chunk, std::min(tasks, (k + 1) * chunk), edges, learns ? own.data() : nullptr);
+      if (cube_.seconds_left() > 0)
+        done += sample(k * chunk, std::min(tasks, (k + 1) * chunk), edges, learns ? own.data() : nullptr);
+      else ++left_out;
     for (std::size_t i = 0; i < own.size(); ++i) weights[i].fetch_add(own[i], std::memory_order_relaxed);
   });
+  out.points = static_cast<std::int64_t>(done.load());
+  out.finished = left_out == 0;
+  if (!out.finished) return out;
   for (std::size_t i = 0; i < weights.size(); ++i) out.weights[i] = weights[i];
-  for (const u32 n : points_) out.points += n;
   const VegasTotals totals = conclude(true);
   out.value = totals.value;
   out.variance = totals.variance;
