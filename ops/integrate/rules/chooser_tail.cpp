@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include "ops/integrate/rules/chooser.hpp"
+#include "ops/integrate/rules/later_peaks.hpp"
 #include "ops/integrate/rules/soft_window.hpp"
-#include "ops/integrate/rules/tail.hpp"
 
 namespace tessera::quadrature {
 
@@ -35,7 +35,7 @@ bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how
   const Range& range = sampler_.range();
   double base = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
   for (const double x : points_) base = direction < 0 ? std::fmin(base, x) : std::fmax(base, x);
-  Tail tail = tail_of(sampler_, base, direction);
+  Tail tail = quiet_tail(sampler_, {seen_.x, seen_.y}, base, direction);
   if (tail.zeros.empty()) {
     add_through_windows(base, direction, end, sum, how);
     return true;
@@ -74,7 +74,9 @@ bool Chooser::add_through_windows(double base, int direction, double& end, Answe
                    other_wide = 137;  // swings: as many as a window needs to hide them
   const double swing = swing_length(sampler_, base, direction);
   if (std::isnan(swing)) return false;
-  const double start = base + direction * skipped * swing;
+  double start = base + direction * skipped * swing;
+  if (const double behind = behind_later_peaks({seen_.x, seen_.y}, start, direction, wide * swing); !std::isnan(behind))
+    start = behind;
   const Tolerance tolerance{tolerance_.relative / 4, tolerance_.of(least_magnitude(seen_)) / 4};
   const Answer one = behind_soft_windows(sampler_, start, direction, wide * swing, swing, tolerance);
   if (!one.converged()) return false;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/swinging.hpp"
 #include <algorithm>
-#include <fmt/format.h>
 #include "ops/integrate/rules/auto.hpp"
+#include "ops/integrate/rules/later_peaks.hpp"
 #include "ops/integrate/rules/probe.hpp"
-#include "ops/integrate/rules/tail.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -42,59 +41,23 @@ double beyond_features(const Features& found, double base, bool above) {
   return base;
 }
 
-// What was tried, from the tail's beginning outwards.
-struct Outwards {
-  std::vector<double> x, size;
-};
-
-Outwards tried_along(Sampler& sampler, const Tail& tail) {
-  Outwards out;
-  const Range& range = sampler.range();
-  const Range part = tail.direction > 0 ? Range{tail.start, range.upper} : Range{range.lower, tail.start};
-  out.x = probe_places(part);
-  if (tail.direction < 0) std::reverse(out.x.begin(), out.x.end());
-  out.size.resize(out.x.size());
-  if (!sampler(out.x, out.size)) return {};
-  for (double& y : out.size) y = std::isfinite(y) ? std::fabs(y) : 0;
-  return out;
-}
-
-// Behind the last place at which f stands out from the first swings: a tail that is summed from these on
-// would not hold it. NaN: there is none, or the swings grow as far as anybody sees.
-double behind_later_peaks(Sampler& sampler, const Tail& tail) {
-  constexpr double stands_out = 2;
-  constexpr std::size_t seen_after = 24, further = 3;
-  const Outwards tried = tried_along(sampler, tail);
-  const double seen = tail.zeros.back();
-  double usual = 0;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < tried.x.size(); ++i) {
-    if (std::fabs(tried.x[i] - tail.start) <= seen) usual = std::fmax(usual, tried.size[i]);
-    else if (tried.size[i] > stands_out * usual) last = i;
-  }
-  if (last == 0 || last + seen_after >= tried.x.size()) return nothing;
-  return tried.x[last + further];
-}
-
-// The tail behind everything that stands out.
-Tail quiet_tail(Sampler& sampler, double base, int direction) {
-  constexpr int most = 4;
-  Tail out = tail_of(sampler, base, direction);
-  for (int i = 0; i < most && !out.zeros.empty(); ++i) {
-    const double behind = behind_later_peaks(sampler, out);
-    if (std::isnan(behind)) break;
-    Tail later = tail_of(sampler, behind, direction);
-    if (later.zeros.empty()) break;
-    out = std::move(later);
-  }
-  return out;
-}
-
 Answer unsuited(const char* rule, const char* why) {
   Answer out;
   out.rule = rule;
   out.reason = Reason::unresolved;
   out.why = why;
+  return out;
+}
+
+// Points in step with the zeros see neither that the swings drift, nor that they do not fade, nor what stands
+// between two of them.
+Answer of_tail(Sampler& sampler, const Tail& tail, double allowed, Swings how) {
+  double drift = 0;
+  const Answer by_zeros = between_zeros(sampler, tail, allowed, &drift);
+  if (how != Swings::ooura_mori || by_zeros.without_limit() || sampler.exhausted()) return by_zeros;
+  Answer out = ooura_mori(sampler, tail, allowed);
+  const double apart = std::fabs(out.value - by_zeros.value);
+  out.truncation += drift + (apart > out.truncation + by_zeros.error() ? apart : 0);
   return out;
 }
 
@@ -110,7 +73,10 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   for (const double x : points) base = above ? std::fmax(base, x) : std::fmin(base, x);
   const Features found = f.features ? f.features(range) : Features{};
   base = beyond_features(found, base, above);
-  const Tail tail = quiet_tail(sampler, base, above ? 1 : -1);
+  const std::vector<double> x = probe_places(range, {}, found.centres);
+  std::vector<double> y(x.size());
+  (void)sampler(x, y);
+  const Tail tail = quiet_tail(sampler, {x, y}, base, above ? 1 : -1);
   const auto stopped = [&](Answer answer) {
     answer.rule = rule;
     answer.reason = sampler.cap();
@@ -122,13 +88,7 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   if (how == Swings::ooura_mori && std::isnan(tail.gap))
     return unsuited(rule, "the zeros of the tail keep no distance: epsilon may serve");
   const double allowed = tolerance.of(between_zeros(sampler, tail, infinity).magnitude) / 8;
-  double drift = 0;
-  Answer out = between_zeros(sampler, tail, allowed, &drift);
-  if (how == Swings::ooura_mori && !out.without_limit() && !sampler.exhausted()) {
-    // Points in step with the zeros see neither that the swings drift nor that they do not fade.
-    out = ooura_mori(sampler, tail, allowed);
-    out.truncation += drift;
-  }
+  Answer out = of_tail(sampler, tail, allowed, how);
   out.rule = rule;
   if (sampler.exhausted()) return stopped(out);
   if (out.without_limit()) return out;

@@ -129,24 +129,25 @@ TEST_P(LaterPeaks, AreNotClaimedAway) {
   constexpr double swings = 0.62144962423581341;  // of sin(x)/(1+x)
   int claims = 0, cases = 0;
   for (const double place : {40., 300., 701.5, 1500.})
-    for (const double width : {0.05, 1., 4., 20.}) {
-      if (!told_by_text && width < 0.04 * place) continue;
-      const std::string text = fmt::format("sin(x)/(1+x)+exp(-((x-{})/{})^2)", place, width);
-      Integrand f = integrand_of(formula::parse(text), "x", {0, infinity});
-      if (!told_by_text) f.features = {};
-      const double exact =
-          swings + width * std::sqrt(static_cast<double>(pi)) / 2 * (1 + std::erf(place / width));
-      const Answer told = by_name(rule, f, {0, infinity}, {}, {}, {});
-      EXPECT_TRUE(std::fabs(told.value - exact) <= told.error() || !told.converged())
-          << text << ": " << words(told) << " " << told.value - exact;
-      claims += told.converged();
-      ++cases;
-    }
-  EXPECT_GE(2 * claims, cases);
+    for (const double width : {0.05, 1., 4., 20., 80.})
+      for (const double height : {1., 0.02}) {
+        if (!told_by_text && width < 0.04 * place) continue;
+        const std::string text = fmt::format("sin(x)/(1+x)+{}*exp(-((x-{})/{})^2)", height, place, width);
+        Integrand f = integrand_of(formula::parse(text), "x", {0, infinity});
+        if (!told_by_text) f.features = {};
+        const double bump = width * std::sqrt(static_cast<double>(pi)) / 2 * (1 + std::erf(place / width));
+        const Answer told = by_name(rule, f, {0, infinity}, {}, {}, {});
+        const double off = std::fabs(told.value - swings - height * bump);
+        EXPECT_TRUE(off <= told.error() || !told.converged()) << text << ": " << words(told) << " " << off;
+        claims += told.converged();
+        ++cases;
+      }
+  // A bump that is not cut out may hide that the zeros keep their distance.
+  EXPECT_GE(2 * claims, told_by_text ? cases : 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(ByName, LaterPeaks,
-                         testing::Combine(testing::Values("epsilon", "oscillating"), testing::Bool()));
+                         testing::Combine(testing::Values("auto", "epsilon", "oscillating"), testing::Bool()));
 
 // In step with the first strips, so that the sums agree before they have seen a swing.
 TEST(Equidistant, ClaimsNothingOfWavesInStepWithItsStrips) {

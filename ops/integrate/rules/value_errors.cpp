@@ -86,17 +86,40 @@ double error_at_level(const Integrand& f, const Range& range, std::span<const Pi
   return out;
 }
 
+// A cut is rounded, and with it where a jump is: by a unit of the last place, times what f jumps by. What still
+// grows towards the cut is no jump.
+double error_of_jumps(const Integrand& f, const Range& range, std::span<const Piece> pieces) {
+  constexpr double near = 4, further = 64, settled = 0.1;
+  double out = 0;
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    const double at = pieces[i].lower;
+    const double finer = std::nextafter(std::fabs(at), infinity) - std::fabs(at),
+                 last_place = f.in_double ? 0x1p29 * finer : finer;  // of f32
+    const double x[4] = {at - further * last_place, at - near * last_place, at + near * last_place,
+                         at + further * last_place};
+    if (!(range.lower < x[0] && x[3] < range.upper)) continue;
+    double distance[4], y[4];
+    for (int k = 0; k < 4; ++k) distance[k] = range.distance(x[k]);
+    f.values(x, distance, y);
+    const double jump = std::fabs(y[2] - y[1]);
+    if (std::fabs(y[1] - y[0]) <= settled * jump && std::fabs(y[3] - y[2]) <= settled * jump)
+      out += last_place * jump;
+  }
+  return out;
+}
+
 }  // namespace
 
 double error_of_values(const Integrand& f, const Range& range, std::span<const Piece> pieces,
                        double magnitude) {
   constexpr double small = 1e-15;
-  if (!f.errors) return 0;
+  const double at_jumps = error_of_jumps(f, range, pieces);
+  if (!f.errors) return at_jumps;
   double without_digits = 0;
   const double rough = error_at_level(f, range, pieces, -1, without_digits);
   // So few points may step over the magnitudes at which all digits are lost.
-  if (!range.single() && !(without_digits > small * magnitude)) return rough;
-  return std::fmax(rough, error_at_level(f, range, pieces, 2, without_digits));
+  if (!range.single() && !(without_digits > small * magnitude)) return at_jumps + rough;
+  return at_jumps + std::fmax(rough, error_at_level(f, range, pieces, 2, without_digits));
 }
 
 void charge(Answer& answer, double lost, const Tolerance& tolerance) {
