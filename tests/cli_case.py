@@ -37,8 +37,9 @@ def processes_that_map(path):
 
 
 def save(path, rows, columns, value):
-    """A .npy of float32 written by hand: this test needs no NumPy."""
-    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (rows, columns)
+    """A .npy of float32 written by hand: this test needs no NumPy. Without a number of rows it is a vector."""
+    shape, rows = ("(%d,)" % columns, 1) if rows is None else ("(%d, %d)" % (rows, columns), rows)
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % shape
     text += " " * (-(len(text) + 11) % 64) + "\n"
     data = struct.pack("<%df" % (rows * columns), *(value(i, j) for i in range(rows) for j in range(columns)))
     with open(path, "wb") as file:

@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from cli_case import Case, load, run
+from cli_case import Case, load, run, save
 
 
 class Words(Case):
@@ -66,6 +66,18 @@ class Products(Case):
             self.assertEqual(load(device + ".npy"), self.expected)
             self.assertIn("verified", out.stdout)
             self.assertEqual(out.stderr, "")
+
+    def test_what_follows_a_sum(self):
+        save("of_columns.npy", None, 4, lambda _, j: 10 * j - 5)
+        save("of_rows.npy", None, 5, lambda _, i: 3 - 7 * i)
+        sums = [[sum((i + 2 * l) * (l - j) for l in range(3)) for j in range(4)] for i in range(5)]
+        for device in ("cpu", "simt"):
+            words = ("matmul", "A.npy", "B.npy", "--device", device, "--check", "--activation", "relu", "-o", "D.npy")
+            self.passes(*words, "--bias", "of_columns.npy")
+            self.assertEqual(load("D.npy"), [max(0, sums[i][j] + 10 * j - 5) for i in range(5) for j in range(4)])
+            self.passes(*words, "--bias", "of_rows.npy", "--bias-along", "rows", "--c", "C0.npy", "--beta", "2")
+            self.assertEqual(load("D.npy"), [max(0, sums[i][j] + 2 * i * j + 3 - 7 * i) for i in range(5) for j in range(4)])
+        self.assertIn("a pass over C after the rung", self.passes("list", "matmul").stdout)
 
     def test_executor_is_no_gpu(self):
         self.assertIn("executor wall time", self.passes("matmul", "A.npy", "B.npy", "--device", "simt").stdout)

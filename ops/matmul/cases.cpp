@@ -19,7 +19,8 @@ std::vector<Case> cases_of_few_bits() {
   using enum Distribution;
   const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
       floats{Element::f32, Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, i8{Element::i8},
-      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2};
+      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2},
+      own{Element::f64, Element::i32}, reals{Element::f32, Element::f64};  // sums of their own
   const auto of = [](const std::vector<Element>& elements, Case base, Arguments::Words words,
                      std::vector<std::string> given = {}) {
     base.elements = elements;
@@ -52,7 +53,14 @@ std::vector<Case> cases_of_few_bits() {
       of(floats, sized(16, 40, 32), {{"activation", "gelu"}}, {"bias"}),
       of(floats, sized(16, 40, 32), {{"activation", "gelu-tanh"}}, {"bias"}),
       of(floats, sized(16, 40, 32), {{"activation", "silu"}}),
-      of(floats, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias", "scale-a"})};
+      of(floats, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias", "scale-a"}),
+      of(own, sized(33, 37, 41, exact), {{"alpha", "2"}, {"beta", "-3"}, {"bias-along", "rows"}}, {"C0", "bias"}),
+      of(own, sized(35, 29, 40), {{"op-a", "transpose"}, {"activation", "relu"}}, {"bias"}),
+      of(own, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
+      of(reals, sized(19, 21, 30, special), {{"activation", "relu"}}, {"bias"}),
+      of(reals, sized(37, 43, 50), {{"beta", "0.5"}, {"activation", "gelu"}}, {"C0", "bias"}),
+      of(reals, sized(21, 40, 50), {{"bias-along", "rows"}, {"activation", "gelu-tanh"}}, {"bias"}),
+      of(reals, sized(17, 40, 50, special), {{"activation", "silu"}})};
 }
 
 }  // namespace

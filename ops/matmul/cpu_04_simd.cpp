@@ -33,6 +33,7 @@ std::int64_t tile_rows() { return kTileRows; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "ops/matmul/elements.hpp"
 #include "ops/matmul/intakes.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
@@ -64,6 +65,12 @@ Strided<T> exchanged(const Strided<T>& matrix) {
   return {matrix.data, matrix.col, matrix.row};
 }
 
+// Where it is the rows of C that are adjacent, its transpose is computed: Cᵀ = Bᵀ·Aᵀ.
+template <class T>
+bool by_columns(const Problem<T>& p) {
+  return p.c.stride[1] != 1 && p.c.stride[0] == 1;
+}
+
 template <class T>
 auto product_of(const Problem<T>& p) {
   using U =
@@ -77,8 +84,7 @@ auto product_of(const Problem<T>& p) {
                      strided<U>(p.c),
                      static_cast<U>(p.alpha),
                      static_cast<U>(p.beta)};
-  // Where it is the rows of C that are adjacent, its transpose is computed: Cᵀ = Bᵀ·Aᵀ.
-  if (product.c.col != 1 && product.c.row == 1)
+  if (by_columns(p))
     product = {p.n(),
                p.m(),
                p.k(),
@@ -107,8 +113,12 @@ void run_product(const Product<T>& product, int threads) {
 }  // namespace
 
 template <class T>
-void multiply_simd(const Problem<T>& problem, int threads) {
-  run_product(product_of(problem), threads);
+void multiply_simd(const Problem<T>& problem, int threads, const Conclusion<T>* after) {
+  auto product = product_of(problem);
+  if (after == nullptr) return run_product(product, threads);
+  const Conclusion<T> conclusion = by_columns(problem) ? after->turned() : *after;
+  product.after = &conclusion;
+  run_product(product, threads);
 }
 
 template <class T>
@@ -122,18 +132,37 @@ std::int64_t simd_depth(std::int64_t k, std::int64_t size) {
   return near_part(k, wanted_depth(cache_sizes(), size, HWY_DYNAMIC_DISPATCH(tile_rows)()), 16);
 }
 
-template void multiply_simd(const Problem<float>&, int);
-template void multiply_simd(const Problem<double>&, int);
-template void multiply_simd(const Problem<std::int32_t>&, int);
+template void multiply_simd(const Problem<float>&, int, const Conclusion<float>*);
+template void multiply_simd(const Problem<double>&, int, const Conclusion<double>*);
+template void multiply_simd(const Problem<std::int32_t>&, int, const Conclusion<std::int32_t>*);
 template void add_simd(const Problem<float>&, int);
 template void add_simd(const Problem<double>&, int);
 template void add_simd(const Problem<std::int32_t>&, int);
 
 namespace {
-const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores",
-                Where::cpu,
-                {choice_of<Problem>(
-                    [](const auto& p, const Tuning&, Run& run) { multiply_simd(p, run.device->threads); })}};
+
+template <class T>
+void run(const Arguments& arguments, const Tuning&, Run& here) {
+  const auto problem = Problem<T>::of(arguments);
+  if (is_plain(arguments)) return multiply_simd(problem, here.device->threads);
+  const auto after = Conclusion<T>::of(arguments, nullptr);
+  multiply_simd(problem, here.device->threads, &after);
+}
+
+Choice choice() {
+  Choice out;
+  out.run[Element::f32] = run<float>;
+  out.run[Element::f64] = run<double>;
+  out.run[Element::i32] = run<std::int32_t>;
+  out.cannot_hold = [](const Arguments& arguments) -> Reason {
+    if (is_scaled(arguments)) return "knows no scales";
+    (void)concludes(arguments);  // throws where there is no such product
+    return std::nullopt;
+  };
+  return out;
+}
+
+const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores", Where::cpu, {choice()}};
 [[maybe_unused]] const bool told = (enlist_intake(b_in_panels), true);
 }  // namespace
 

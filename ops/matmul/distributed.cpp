@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product shared by ranks: panels of k are added to a block of C as the rungs of one process add them, so
-// that the bits are theirs. Plain products follow `simd`, whose blocks along k the panels are; the others,
-// which one process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and
-// on all threads.
+// that the bits are theirs. What `simd` computes follows it: the panels are its blocks along k. The others, which
+// one process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and on all
+// threads.
 #include <algorithm>
+#include <optional>
 #include <vector>
+#include "conclusion.hpp"
 #include "cpu_loops.hpp"
 #include "elements.hpp"
 #include "epilogue.hpp"
@@ -27,7 +29,9 @@ Matrix<const T> matrix_of(const ArrayView& view) {
 template <class T>
 class PlainSum : public PanelSum {
  public:
-  PlainSum(const Arguments& part, int threads) : problem_(Problem<T>::of(part)), threads_(threads) {}
+  PlainSum(const Arguments& part, int threads) : problem_(Problem<T>::of(part)), threads_(threads) {
+    if (!is_plain(part)) after_ = Conclusion<T>::of(part, nullptr);
+  }
 
   void add(const ArrayView& left, const ArrayView& right) override {
     problem_.a = matrix_of<T>(left);
@@ -36,10 +40,13 @@ class PlainSum : public PanelSum {
     else multiply_simd(problem_, threads_);
     begun_ = true;
   }
-  void finish() override {}
+  void finish() override {
+    if (after_) conclude_on_processors(*after_, threads_);
+  }
 
  private:
   Problem<T> problem_;
+  std::optional<Conclusion<T>> after_;
   int threads_;
   bool begun_ = false;
 };
@@ -100,7 +107,9 @@ class LowSum : public PanelSum {
   std::vector<Sum> sums_, wide_;
 };
 
-bool follows_simd(const Arguments& arguments) { return is_plain(arguments); }
+bool follows_simd(const Arguments& arguments) {
+  return is_plain(arguments) || (concludes(arguments) && !is_scaled(arguments));
+}
 
 std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
   if (!follows_simd(part)) {

@@ -131,6 +131,12 @@ TEST_F(EnqueueOnGpu, IsRightAndGivesTheBitsOfTheCallOnHostMemory) {
   }
   expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2});
   expect_host_bits<std::int8_t, std::int32_t>(stream(), {.alpha = 3, .beta = 2});
+  // Passes over C; with scales C0, which is C here, is read after the product.
+  const Options all{.alpha = 1.5, .beta = -0.5, .activation = Activation::gelu};
+  expect_host_bits<float>(stream(), all, true, true);
+  expect_host_bits<float>(stream(), all, false, true);
+  expect_host_bits<double>(stream(), all, false, true);
+  expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2, .activation = Activation::relu}, false, true);
   if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no tensor cores of Hopper";
   expect_host_bits<bf16>(stream(), active, true, true);
   expect_host_bits<float>(stream(), {.compute = Compute::tf32});
@@ -166,26 +172,30 @@ TEST_F(EnqueueOnGpu, AnExactWorkspaceIsEnoughAndNothingAroundItIsWritten) {
 }
 
 TEST_F(EnqueueOnGpu, IsNotedDownAndDoneAgainWithOtherInputs) {
+  const auto expect_noted = [&]<class T>(Trial<T, float, T> trial, bool own, bool scales) {
+    const Sizes s = trial.s;
+    const Options host = trial.host_options({.bias = {}}, scales, true), there = trial.there_options(host);
+    trial.put(stream(), there);  // loads code
+    wait();
+    const std::size_t bytes = trial.room(there);
+    const on_gpu::GuardedMemory room(bytes);
+    const cuda::Graph graph(stream(), [&] {
+      trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : room.get(), bytes} : Workspace{});
+    });
+    for (const std::uint64_t seed : {11, 12, 13}) {
+      trial.a = on_gpu::drawn<T>(s.m * s.k, seed);
+      trial.a_there.set(trial.a);
+      graph.launch(stream());
+      graph.launch(stream());
+      wait();
+      on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host), own ? "own" : "borrowed");
+    }
+    room.expect_guards_intact();
+  };
   for (const Sizes& s : sizes)
     for (const bool own : {true, false}) {
-      Trial<bf16, float, bf16> trial(s);
-      const Options host = trial.host_options({.bias = {}}, false, true), there = trial.there_options(host);
-      trial.put(stream(), there);  // loads code
-      wait();
-      const std::size_t bytes = trial.room(there);
-      const on_gpu::GuardedMemory room(bytes);
-      const cuda::Graph graph(stream(), [&] {
-        trial.put(stream(), there, own ? Workspace{bytes == 0 ? nullptr : room.get(), bytes} : Workspace{});
-      });
-      for (const std::uint64_t seed : {11, 12, 13}) {
-        trial.a = on_gpu::drawn<bf16>(s.m * s.k, seed);
-        trial.a_there.set(trial.a);
-        graph.launch(stream());
-        graph.launch(stream());
-        wait();
-        on_gpu::expect_same_bits(trial.c_there.fetched(), trial.wanted(host), own ? "own" : "borrowed");
-      }
-      room.expect_guards_intact();
+      expect_noted(Trial<bf16, float, bf16>(s), own, false);
+      expect_noted(Trial<float, float, float>(s), own, true);  // a product and a pass
     }
 }
 

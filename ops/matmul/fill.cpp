@@ -27,10 +27,10 @@ struct Plan {
 };
 
 template <class T>
-Plan plan_for(const Problem<T>& p) {
+Plan plan_for(const Problem<T>& p, bool biased) {
   constexpr int digits = std::numeric_limits<T>::digits, least_bits = digits == 24 ? 13 : 30;
   const double alpha = std::max(1.0, std::fabs(static_cast<double>(p.alpha))),
-               beta = std::fabs(static_cast<double>(p.beta));
+               beta = std::fabs(static_cast<double>(p.beta)) + (biased ? 1 : 0);  // a bias is like a C0
   // Σ|terms| ≤ 2^bits·(|α|·ones on either side + 2|β|) must stay within 2^digits.
   const double all_terms = alpha * static_cast<double>(p.k() + 1) + 2 * beta;
   const int bits =
@@ -71,9 +71,17 @@ void fill_line(Random& random, T* line, std::int64_t stride, std::int64_t length
 }
 
 template <class T>
+void fill_exact_vector(const ArrayView& vector, const Plan& plan, std::uint64_t seed) {
+  Random random(seed);
+  for (std::int64_t i = 0; i < vector.extents[0]; ++i)
+    static_cast<T*>(vector.data)[i * vector.strides[0]] = 2 * precise<T>(random, plan.bits);
+}
+
+template <class T>
 void fill_exact(const Arguments& arguments, const std::string& input, std::uint64_t seed) {
   const auto p = Problem<T>::of(arguments);
-  const Plan plan = plan_for(p);
+  const Plan plan = plan_for(p, arguments.has("bias"));
+  if (input == "bias") return fill_exact_vector<T>(arguments.array(input), plan, seed);
   const auto matrix = arguments.view<T, 2>(input);
   const bool is_b = input == "B";
   Random random(seed);
@@ -111,7 +119,7 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
       if (distribution == Distribution::exact) return fill_exact<T>(target, input, seed);
       fill_normal(seed, to);
-      if (distribution == Distribution::special) strew_specials(target.view<T, 2>(input), seed);
+      if (distribution == Distribution::special && to.extents.size() == 2) strew_specials(target.view<T, 2>(input), seed);
     } else {
       fill_normal(seed, to);
     }

@@ -229,7 +229,7 @@ std::vector<std::int64_t> suspects_among_integers(const Arguments& arguments, st
 }  // namespace
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed) {
-  if (is_low(arguments)) return low_suspect_rows(arguments, data, seed);
+  if (is_low(arguments) || !is_plain(arguments)) return low_suspect_rows(arguments, data, seed);
   switch (arguments.element()) {
     case Element::f32:
       return suspects_among_reals<float>(arguments, data, seed);

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "low_precision.hpp"
-#include <array>
 #include <cmath>
 #include <limits>
+#include "conclusion.hpp"
 
 namespace tessera::matmul {
 namespace {
-
-constexpr std::array<std::string_view, 5> activations{"none", "relu", "gelu", "gelu-tanh", "silu"};
-
-Activation activation_of(const std::string& word) {
-  for (std::size_t i = 0; i < activations.size(); ++i)
-    if (activations[i] == word) return static_cast<Activation>(i);
-  throw Error(Error::Kind::internal, "no activation is called '" + word + "'");
-}
 
 Operand operand(const Arguments& arguments, const char* name) {
   if (!arguments.has(name)) return {};

@@ -31,7 +31,7 @@ void low_reference(const Arguments& arguments, std::span<const std::int64_t> row
 }
 
 bool sampled_only(const Arguments& arguments) {
-  if (!is_low(arguments)) return false;
+  if (!is_low(arguments)) return !is_plain(arguments);
   return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
 }
 

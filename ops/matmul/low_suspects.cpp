@@ -195,8 +195,8 @@ std::vector<std::int64_t> rows_at_distances(std::int64_t rows, std::uint64_t see
 
 // Rows beyond the bound, and those that stand out most.
 std::vector<std::int64_t> low_suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed) {
+  if (sampled_only(arguments)) return rows_at_distances(arguments.dim("m"), seed);
   const auto p = LowProblem::of(arguments);
-  if (sampled_only(arguments)) return rows_at_distances(p.m, seed);
   const auto ratios = p.c_element == Element::bf16  ? ratios_of<bf16>(p, arguments, data, seed)
                       : p.c_element == Element::f16 ? ratios_of<f16>(p, arguments, data, seed)
                       : p.c_element == Element::f32 ? ratios_of<float>(p, arguments, data, seed)

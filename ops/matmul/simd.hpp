@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include "conclusion.hpp"
 #include "matmul.hpp"
 
 namespace tessera::matmul {
@@ -16,6 +17,10 @@ struct Strided {
   T* at(std::int64_t i, std::int64_t j) const { return data + i * row + j * col; }
 };
 
+// What the vectors' numbers stand for.
+template <class T>
+using Numbers = std::conditional_t<std::is_same_v<T, std::uint32_t>, std::int32_t, T>;
+
 // A Problem whose elements the vectors can hold: 32-bit integers count modulo 2^32, hence unsigned.
 template <class T>
 struct Product {
@@ -24,6 +29,7 @@ struct Product {
   Strided<T> c;
   T alpha, beta;
   bool adds = false;  // to what C holds, as a block along k does to those before it
+  const Conclusion<Numbers<T>>* after = nullptr;  // null: nothing follows. Else of this C, without scales
 };
 
 struct Block {
@@ -94,9 +100,10 @@ struct Division {
 // each thread does for itself.
 Division divide(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit, std::int64_t col_unit);
 
-// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU.
+// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: what follows in
+// C, without scales, is done strip by strip while the caches hold them.
 template <class T>
-void multiply_simd(const Problem<T>& problem, int threads);
+void multiply_simd(const Problem<T>& problem, int threads, const Conclusion<T>* after = nullptr);
 
 // α·A·B added to C, as the blocks along k after the first are. Called block after block of simd_depth, the
 // first by multiply_simd, it gives the bits of one call for all of k.

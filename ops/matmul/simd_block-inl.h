@@ -9,8 +9,9 @@
 #endif
 
 #include <vector>
-#include "tessera/core/interrupt.hpp"
+#include "simd_conclude-inl.h"
 #include "simd_tile-inl.h"
+#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {
@@ -144,7 +145,14 @@ class BlockProduct {
         TileOf<T>(rows, (panel.cols + lanes_ - 1) / lanes_)(in, destination(i, panel.col, l == 0 && !p_.adds),
                                                             panel.cols);
       }
+      if (p_.after != nullptr && l + depth >= p_.k) conclude(i, rows);
     }
+  }
+
+  // Strips that were summed to the end, along all panels.
+  void conclude(std::int64_t first, std::int64_t rows) const {
+    const std::int64_t col = panels_.front().col, end = panels_.back().col + panels_.back().cols;
+    for (std::int64_t i = first; i < first + rows; ++i) ConcludeRow(*p_.after, 0, i, col, end);
   }
 
   Destination<T> destination(std::int64_t i, std::int64_t j, bool first) const {

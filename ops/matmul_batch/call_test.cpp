@@ -183,7 +183,9 @@ TEST(GroupCalls, EveryElementWithVectorsOfEachProduct) {
   expect_group<std::int8_t, std::int8_t>({.activation = Activation::relu}, true);
   expect_group<std::int8_t, std::int32_t>({.alpha = 3, .beta = 1}, false);
   expect_group<float, float>({.activation = Activation::gelu}, true);
-  expect_group<double, double>({.beta = 2}, false);
+  expect_group<float, float>({.beta = 0.5, .activation = Activation::relu}, true);
+  expect_group<double, double>({.beta = 2, .activation = Activation::silu}, false);
+  expect_group<std::int32_t, std::int32_t>({.alpha = 3, .activation = Activation::relu}, false);
 }
 
 // Blocks of one matrix; vectors that another product would write.
@@ -222,8 +224,9 @@ TEST(GroupCalls, SayWhatIsWrong) {
   other.c.data = x.data() + 60;
   EXPECT_EQ(says(other), "none");
   EXPECT_EQ(says(other, {}, x.data()), "cpu has no streams");
-  EXPECT_EQ(says(right, {.activation = Activation::relu}),
-            "product 0: a product of f64 knows no scales, bias or activation");
+  const float scale = 2;
+  EXPECT_EQ(says(other, {.scale_a = {&scale}}), "product 0: a product of f64 takes no scales");
+  EXPECT_EQ(says(other, {.activation = Activation::relu}), "none");
   EXPECT_EQ(says(right, {.beta = 1, .c0 = {x.data()}}), "in a group β multiplies C, not C0");
   EXPECT_EQ(says(right),
             "product 0: C overlaps C of product 1; a group's products are computed at the same time");

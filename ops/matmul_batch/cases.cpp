@@ -23,7 +23,7 @@ std::vector<Case> cases_of_few_bits() {
   using enum Distribution;
   const std::vector<Element> bytes{Element::e4m3, Element::e5m2},
       floats{Element::f32, Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, i8{Element::i8},
-      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2};
+      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, own{Element::f64, Element::i32};
   const auto of = [](const std::vector<Element>& elements, Case base, Arguments::Words words,
                      std::vector<std::string> given = {}) {
     base = with(std::move(base), std::move(words), std::move(given));
@@ -42,7 +42,10 @@ std::vector<Case> cases_of_few_bits() {
          {"C0", "bias", "scale-a", "scale-b"}),
       of(floats, sized({3, 15, 21, 30}, exact), {{"scale-a-per", "tensor"}, {"scale-b-per", "tensor"}},
          {"scale-a", "scale-b"}),
-      of(floats, sized({2, 8, 16, 16}), {{"activation", "gelu"}}, {"bias"})};
+      of(floats, sized({2, 8, 16, 16}), {{"activation", "gelu"}}, {"bias"}),
+      of(own, sized({3, 17, 33, 24}, exact), {{"beta", "-1"}, {"activation", "relu"}, {"bias-along", "rows"}},
+         {"C0", "bias"}),
+      of({Element::f64}, sized({2, 18, 20, 30}), {{"activation", "silu"}, {"bias-for", "all"}}, {"bias"})};
 }
 
 }  // namespace

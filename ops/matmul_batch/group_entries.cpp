@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include "ops/matmul/call.hpp"
+#include "ops/matmul/conclusion.hpp"
 #include "ops/matmul/elements.hpp"
 #include "ops/matmul/naive.hpp"
 #include "ops/matmul/simd.hpp"
@@ -12,20 +13,23 @@
 namespace tessera::matmul_batch {
 namespace {
 
-void compute_on_processor(const Arguments& entry) {
-  const auto plain = [&]<class T>(std::type_identity<T>) {
-    matmul::multiply_simd(matmul::Problem<T>::of(entry), 1);
-  };
-  if (!matmul::is_plain(entry)) return matmul::naive_low(matmul::LowProblem::of(entry));
-  if (entry.element() == Element::f32) return plain(std::type_identity<float>{});
-  if (entry.element() == Element::f64) return plain(std::type_identity<double>{});
-  plain(std::type_identity<std::int32_t>{});
+template <class T>
+void compute_vectors(const Arguments& entry) {
+  if (matmul::is_plain(entry)) return matmul::multiply_simd(matmul::Problem<T>::of(entry), 1);
+  const std::size_t apart = matmul::conclusion_bytes(entry);
+  const Array own(Element::u8, {static_cast<std::int64_t>(apart)});
+  void* const sums = apart == 0 ? nullptr : own.view().data;
+  const auto after = matmul::Conclusion<T>::of(entry, sums);
+  if (!after.scaled) return matmul::multiply_simd(matmul::Problem<T>::of(entry), 1, &after);
+  matmul::multiply_simd(matmul::Problem<T>::of(matmul::before_conclusion(entry, sums)), 1);
+  matmul::conclude_on_processors(after, 1);
 }
 
-void check_vectors(const Arguments& entry) {
-  const bool bare = !matmul::has_low_problem(entry.element());
-  if (bare && !matmul::is_plain(entry))
-    throw Error("a product of " + std::string(name_of(entry.element())) + " knows no scales, bias or activation");
+void compute_on_processor(const Arguments& entry) {
+  if (entry.element() == Element::f32) return compute_vectors<float>(entry);
+  if (entry.element() == Element::f64) return compute_vectors<double>(entry);
+  if (entry.element() == Element::i32) return compute_vectors<std::int32_t>(entry);
+  matmul::naive_low(matmul::LowProblem::of(entry));
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
   ArrayView added = c;
   if (own.beta != 0 && !in_place) added = matmul::set_aside(c, kept_.emplace_back());
   Arguments entry = matmul::arguments_of(a, b, c, own, own.beta != 0 ? &added : nullptr);
-  check_vectors(entry);
+  if (!matmul::is_plain(entry)) (void)matmul::concludes(entry);  // throws where there is no such product
   for (const char* input : {"A", "B", "scale-a", "scale-b", "bias"})
     if (entry.has(input) && overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
   entries_.push_back(std::move(entry));

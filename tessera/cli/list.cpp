@@ -8,6 +8,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/core/completion.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
 #include "tessera/report/table.hpp"
@@ -98,6 +99,12 @@ std::string tunings_of(const Listed& rung) {
   return fmt::format("{} (+{})", first, choices.size() - 1);
 }
 
+// What rungs leave to a step after them.
+std::string rest_of(const Operation& operation) {
+  const Completion* const completion = completion_of(operation.name);
+  return completion == nullptr ? "" : "\nWhat follows the sums\n" + completion->told;
+}
+
 void print_ladder(std::FILE* to, const Operation& operation) {
   fmt::print(to, "{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name,
              operation.signature.usage());
@@ -121,7 +128,7 @@ void print_ladder(std::FILE* to, const Operation& operation) {
     if (!rung.enlisted.empty())
       ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
   }
-  fmt::print(to, "{}{}\nIdeas\n{}{}", table.text(), notes.text(), ideas, intake_table(operation));
+  fmt::print(to, "{}{}\nIdeas\n{}{}{}", table.text(), notes.text(), ideas, intake_table(operation), rest_of(operation));
 }
 
 // A rung, and on each place where it is enlisted whether it runs; "reason" where it does not.

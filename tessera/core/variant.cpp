@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 #include <tuple>
+#include "tessera/core/completion.hpp"
 #include "tessera/core/load.hpp"
 
 namespace tessera {
@@ -114,11 +115,14 @@ void enlist(Variant variant, Here here, const VariantInterface&) {
   if (const auto same = std::ranges::find(all, name(variant), name); same != all.end())
     return refuse_to_enlist(variant.file + ": the ladder has a rung called '" + variant.name + "' already, in " + same->file);
   const auto key = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.place, v.file, v.where); };
+  complete(variant);
   all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
 }
 
 void enlist_traced(Variant variant, Here here) {
-  if (name_by_file(variant, here)) traced_variants().push_back(std::move(variant));
+  if (!name_by_file(variant, here)) return;
+  complete(variant);
+  traced_variants().push_back(std::move(variant));
 }
 
 const Choice* traced_twin(const Variant& variant, const Choice& choice) {

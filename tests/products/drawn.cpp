@@ -95,9 +95,8 @@ Asked draw_kind(const Variant& variant, Element element, Random& random) {
   out.most = most_of(out);
   out.alpha = once_in(random, 3) ? pick<double>(random, {2, -1, 3}) : 1;
   out.beta = once_in(random, 3) ? pick<double>(random, {1, -1, 2}) : 0;
-  const bool plain =
-      element == Element::f64 || element == Element::i32 || (element == Element::f32 && !out.tf32);
-  if (plain || once_in(random, 3)) return out;
+  const bool no_scales = element == Element::f64 || element == Element::i32;
+  if (once_in(random, 3)) return out;
   out.bias = once_in(random, 3);
   out.bias_along_rows = out.bias && once_in(random, 2);
   using enum matmul::Activation;
@@ -107,6 +106,7 @@ Asked draw_kind(const Variant& variant, Element element, Random& random) {
   }
   if (once_in(random, 4)) out.alpha = 0.5;
   out.activation = once_in(random, 3) ? pick(random, {relu, gelu, gelu_tanh, silu}) : none;
+  if (no_scales) return out;
   out.scale_a = once_in(random, 3);
   out.scale_b = once_in(random, 3);
   out.scale_a_for_all = out.scale_a && once_in(random, 2);

@@ -147,15 +147,14 @@ class EachKernel : public OnDevice {
   }
 
   static void follow(Asked& out, Way way) {
-    const bool whole = out.c == Element::i32, plain = out.a == Element::f64 || out.a == Element::i32 || (out.a == Element::f32 && !out.tf32);
+    const bool whole = out.c == Element::i32;
     if (way == Way::boxes || way == Way::elements) return;
     out.alpha = 2;
     out.beta = way == Way::everything ? -1 : 0;
-    if (plain) return;
     out.bias = true;
     out.bias_along_rows = way == Way::rows;
     out.activation = matmul::Activation::relu;
-    if (whole) return;
+    if (whole || out.a == Element::f64) return;
     out.scale_a = true;
     out.scale_b = way == Way::everything;
     out.scale_a_for_all = way == Way::rows;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/core/completion.hpp"
+#include <map>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t alignment = 256;
+
+std::map<std::string, Completion, std::less<>>& completions() {
+  static std::map<std::string, Completion, std::less<>> all;
+  return all;
+}
+
+std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+// Looked up when it is needed: variants enlist before it or after it.
+const Completion* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
+  if (!choice.cannot_hold(arguments)) return nullptr;
+  const Completion* const found = completion_of(operation);
+  return found != nullptr && found->serves(arguments) ? found : nullptr;
+}
+
+// The spare memory is the workspace's end: a variant knows what its front holds.
+template <class Compute>
+void run_completed(const Completion& completion, const Compute& compute, const Arguments& arguments, Run& run) {
+  const std::size_t spare_bytes = completion.spare_bytes(arguments);
+  Run own = run;
+  void* spare = nullptr;
+  if (spare_bytes != 0) {
+    if (run.workspace_bytes < rounded_up(spare_bytes))
+      throw Error(Error::Kind::internal, "the workspace has no room for sums");
+    own.workspace_bytes = (run.workspace_bytes - rounded_up(spare_bytes)) / alignment * alignment;
+    spare = static_cast<char*>(run.workspace) + own.workspace_bytes;
+  }
+  compute(completion.before(arguments, spare), own);
+  completion.after(arguments, spare, own);
+  run.own_seconds = own.own_seconds;
+  run.values = std::move(own.values);
+}
+
+}  // namespace
+
+void enlist_completion(Completion completion) {
+  std::string operation = completion.operation;
+  completions().insert_or_assign(std::move(operation), std::move(completion));
+}
+
+const Completion* completion_of(std::string_view operation) {
+  const auto found = completions().find(operation);
+  return found == completions().end() ? nullptr : &found->second;
+}
+
+void complete(Variant& variant) {
+  if (variant.yardstick) return;
+  for (Choice& choice : variant.choices) {
+    if (!choice.cannot_hold) continue;
+    const Choice alone = choice;
+    const std::string operation = variant.operation;
+    choice.cannot_hold = [alone, operation](const Arguments& arguments) -> Reason {
+      return serving(operation, alone, arguments) != nullptr ? std::nullopt : alone.cannot_hold(arguments);
+    };
+    for (auto& [element, run] : choice.run)
+      run = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning, Run& at) {
+        const auto compute = [&](const Arguments& given, Run& there) { alone.run.at(element)(given, tuning, there); };
+        const Completion* const completion = serving(operation, alone, arguments);
+        if (completion == nullptr) compute(arguments, at);
+        else run_completed(*completion, compute, arguments, at);
+      };
+    choice.workspace_bytes = [alone, operation](const Arguments& arguments, const Tuning& tuning) {
+      const std::size_t own = alone.workspace_bytes ? alone.workspace_bytes(arguments, tuning) : 0;
+      const Completion* const completion = serving(operation, alone, arguments);
+      return completion == nullptr || completion->spare_bytes(arguments) == 0
+                 ? own
+                 : rounded_up(own) + rounded_up(completion->spare_bytes(arguments));
+    };
+  }
+}
+
+}  // namespace tessera
