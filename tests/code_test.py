@@ -94,6 +94,10 @@ with tempfile.TemporaryDirectory() as folder:
         shared = tiles["shared_load"]
         same("bytes that a lane loads from shared memory", 4 * shared["32"] + 8 * shared["64"] + 16 * shared["128"], 4 * 64 + 8)
         assert shared["128"] > 0, "the assembler joined no loads"
+    for word, meant in (("tilse", "did you mean 'tiles'?"), ("conquering", "there is spilling, tiles")):
+        done = subprocess.run([program, "code", str(cubin), "--kernel", word], capture_output=True, text=True, timeout=120)
+        same("exit code for a kernel that is not there", done.returncode, 2)
+        assert meant in done.stderr, done.stderr
     # As programs hold it: compressed as nvcc likes, and not at all; PTX beside it, and PTX alone.
     one = code(program, str(cubin))
     for mode in ("none", "default"):

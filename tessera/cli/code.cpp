@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <set>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
@@ -24,6 +25,29 @@ constexpr const char* about =
     "and 8 that move 128. Spill loads and stores go to memory because registers ran out, or because an\n"
     "array is indexed by what only the run knows; `per FMA` is instructions for each multiply-add.";
 
+// "void integration::ForEach<…>(…)" → "ForEach"
+std::string short_name(const std::string& name) {
+  const std::string whole = name.substr(0, name.find_first_of("<("));
+  return whole.substr(whole.find_last_of(": ") + 1);  // npos + 1 is 0
+}
+
+// Those with one of the words in their names; without words, all. Throws Error where there are none.
+std::vector<lab::KernelCode> kernels_of(const std::vector<std::string>& files, const std::vector<std::string>& wanted) {
+  std::vector<lab::KernelCode> out;
+  std::set<std::string> names;
+  for (const std::string& file : files)
+    for (lab::KernelCode& kernel : lab::read_code(file)) {
+      names.insert(short_name(kernel.name));
+      if (wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& w) {
+            return kernel.name.find(w) != std::string::npos || kernel.symbol.find(w) != std::string::npos;
+          }))
+        out.push_back(std::move(kernel));
+    }
+  if (!out.empty()) return out;
+  if (wanted.empty()) throw Error("there is no kernel in it");
+  unknown("the kernel", wanted.front(), {names.begin(), names.end()});
+}
+
 }  // namespace
 
 int code(const Command& command) {
@@ -42,15 +66,7 @@ int code(const Command& command) {
         "that has some");
   if (files.empty()) files.push_back("/proc/self/exe");
   demand_files_of_their_own({{"--json", json}}, files, {});
-  const std::vector<std::string> wanted = split(kernels, ',');
-  std::vector<lab::KernelCode> found;
-  for (const std::string& file : files)
-    for (lab::KernelCode& kernel : lab::read_code(file))
-      if (wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& w) {
-            return kernel.name.find(w) != std::string::npos || kernel.symbol.find(w) != std::string::npos;
-          }))
-        found.push_back(std::move(kernel));
-  if (found.empty()) throw Error("no kernel there has a name with " + kernels + " in it");
+  std::vector<lab::KernelCode> found = kernels_of(files, split(kernels, ','));
   std::ranges::stable_sort(found, {}, &lab::KernelCode::name);
   // A file can carry the same code several times, as a library that was linked into it and into another does.
   for (std::size_t i = 0; i < found.size(); ++i)
