@@ -46,7 +46,7 @@ tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batc
              ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/option_use_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
-tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp
+tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp ops/integrate/rules/gauss_kronrod_product_test.cpp
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
              ops/integrate/automatic_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/needles_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
              ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp ops/integrate/rules/soft_window_test.cpp
@@ -54,7 +54,7 @@ tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/f
              ops/integrate/rules/far_peaks_test.cpp ops/integrate/rules/caps_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
-tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/compiled_source_test.cpp)
+tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/steps_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/compiled_source_test.cpp)
 target_link_libraries(test_integrate_batch PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_integrate_batch PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 if(TARGET gsl)

@@ -21,6 +21,7 @@ constexpr OptionUse uses[] = {
     {"auto", Way::several_variables, caps},
     {"tanh_sinh", Way::several_variables, caps},
     {"genz_malik", Way::several_variables, caps},
+    {"gauss_kronrod", Way::several_variables, caps},
     {"quasi_random", Way::several_variables, caps | random_seed},
     {"vegas", Way::several_variables, caps | random_seed},
     {"auto", Way::samples, 0},

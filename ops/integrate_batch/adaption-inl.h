@@ -23,6 +23,7 @@ struct Demand {
   int most;       // evaluations
   bool measured;  // behind the breaks, ends() tells how narrow and how wide things may be
   bool doubted;   // cells were found to overlook something: none claims anything
+  double caution; // by what errors are multiplied: 1, or more where cells see less than they tell
 
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
@@ -104,7 +105,7 @@ struct Adaption {
     // Parts were never seen, or grow without a bound that anybody knows; and where zeros are all that was seen,
     // how much lies between them nobody knows either.
     if (why == singular || (starting && why != converged) || why == doubtful) return {sign * value.high, infinite, spent, why};
-    return {sign * value.high, larger(error.high, 0) + last_bit * noise.high, spent, why};
+    return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high, spent, why};
   }
 
  private:
@@ -286,13 +287,15 @@ struct Adaption {
 
   BATCH_FN bool goes_on() {
     // What is left is rounding, which cells cannot mend.
-    if (error.high <= 0.01 * demand.of(value.high)) return stop(roundoff);
+    if (demand.caution * error.high <= 0.01 * demand.of(value.high)) return stop(roundoff);
     if (rough >= 10) return stop(roundoff);
     if (stubborn >= 12) return stop(singular);
     return choose();
   }
 
-  BATCH_FN bool is_met() const { return error.high + last_bit * noise.high <= demand.of(value.high); }
+  BATCH_FN bool is_met() const {
+    return demand.caution * error.high + last_bit * noise.high <= demand.of(value.high);
+  }
 
   BATCH_FN bool choose() {
     const Worst worst = list.worst(count);

@@ -125,6 +125,7 @@ std::vector<Case> cases() {
                            tried("cos(k*x)*exp(-x)", "0 inf", "k=0:12", "6", {{"relative", "1e-9"}}),
                            tried("exp(x/k)", "-inf -k", "k=1:3", "3"),
                            tried("abs(x-k)", "0 1", "k=-0.1:1.1", "13"),
+                           tried("floor(k*x)", "0 1", "k=3:20", "3", {{"relative", "1e-2"}}),
                            tried("k*t+w", "t=[w,k]", "k=1:-2,w=0:3", "7", {{"absolute", "1e-12"}}),
                            tried("sqrt(x)*cos(k*x)", "0 3", "k=0.5:20", "70", {{"relative", "1e-9"}}),
                            tried("log(x)/sqrt(x)", "0 k", "k=2", "1"),

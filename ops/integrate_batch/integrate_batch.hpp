@@ -57,7 +57,8 @@ struct Problem {
     out.work.count = arguments.array("integrals").extents[0];
     out.work.parameters = static_cast<int>(setting.parameters.size());
     out.work.breaks = static_cast<int>(setting.ends.size()) - 2;
-    out.work.demand = {setting.relative, setting.absolute, setting.most, setting.measured, setting.doubted};
+    out.work.demand = {setting.relative, setting.absolute, setting.most,
+                       setting.measured, setting.doubted,  setting.caution};
     out.work.nodes = kronrod_nodes();
     out.work.values = static_cast<double*>(arguments.array("integrals").data);
     out.work.errors = static_cast<double*>(arguments.array("errors").data);

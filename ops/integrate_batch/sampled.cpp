@@ -33,7 +33,7 @@ Sample sample_of(const Setting& setting, const std::vector<Column>& columns, int
 
 Ended by_batch(const Setting& setting, Sample& sample, std::vector<double>& memory, int cells) {
   OwnCells list = OwnCells::of(memory.data(), cells, 1, 0);
-  const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false};
+  const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false, setting.caution};
   return integrate_alone(list, kronrod_nodes(), demand, sample.f, sample.ends,
                          static_cast<int>(setting.ends.size()) - 2);
 }

@@ -26,6 +26,7 @@ struct Setting {
   bool measured = false;               // behind the ends `end` has how narrow the formula may be
   double relative = 1e-10, absolute = 0;
   int most = 20'000;
+  double caution = 1;              // by what the errors of cells are multiplied
   bool doubted = false;            // some of these were held against another rule, and claimed what is not so
   std::int64_t first = 0, of = 0;  // a batch of so many begins so far before these; 0: these are all
 
@@ -38,6 +39,9 @@ const Setting& setting_of(const Arguments& arguments);
 // Where parts of a formula that are linear in the variable are 0, and where linear sides of a comparison, of
 // min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
 std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
+
+// Whether the formula may jump, or have kinks, at places that are no cuts; `all_cut`: the zeros of its linear parts are.
+bool has_steps(const formula::Tree& tree, const std::string& variable, bool all_cut);
 
 // Whether one of a few integrals, spread over the parameters' ranges, claims another value than the rule for
 // a single one finds, which looks for needles. Parameters from an array are not looked at.

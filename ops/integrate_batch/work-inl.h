@@ -38,7 +38,8 @@ struct Work {
 
 BATCH_FN Demand demand_of(const Work& work, long long index) {
   return {work.relative != nullptr ? work.relative[index] : work.demand.relative, work.demand.absolute,
-          work.demand.most, work.demand.measured, work.demand.doubted};
+          work.demand.most, work.demand.measured, work.demand.doubted,
+          work.demand.caution};
 }
 
 BATCH_FN void store(const Work& work, long long index, const Ended& ended) {

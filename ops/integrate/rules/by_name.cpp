@@ -8,6 +8,7 @@
 #include "ops/integrate/rules/equidistant.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/gauss_kronrod.hpp"
+#include "ops/integrate/rules/gauss_kronrod_product.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/met_regions.hpp"
 #include "ops/integrate/rules/product.hpp"
@@ -176,13 +177,14 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   Answer out;
   if (rule == "genz_malik" && by_regions.rule) out = by_regions.rule(cube, tolerance, 0.5);
   else if (rule == "genz_malik") out = genz_malik(cube, tolerance, threads);
+  else if (rule == "gauss_kronrod") out = gauss_kronrod_product(cube, tolerance, threads);
   else if (rule == "quasi_random") out = quasi_random(cube, tolerance, {.seed = seed, .threads = threads});
   else if (rule == "vegas")
     out = vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
   if (rule != "tanh_sinh" && !out.undefined())
-    see_ends(out, f, axes, tolerance, rule == "genz_malik", limits.evaluations);
+    see_ends(out, f, axes, tolerance, rule == "genz_malik" || rule == "gauss_kronrod", limits.evaluations);
   // Of points that a device may compute nothing is known here, and all devices tell the same.
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);

@@ -4,7 +4,7 @@
 #include <memory>
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/cancelling.hpp"
-#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/gauss_kronrod_product.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/met_regions.hpp"
 #include "ops/integrate/rules/product.hpp"
@@ -58,8 +58,8 @@ class Choice {
     return by_product_ || stopped ? with_ends(std::move(answer), product_reach) : answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
-  Answer regions_from(double first_cut);
-  Answer by_regions();
+  Answer regions_from(double first_cut, bool products);
+  Answer by_regions(bool products);
   Answer by_chance();
   bool settles(Answer answer);
   Answer with_few(Reason cap);
@@ -94,7 +94,7 @@ class Choice {
   std::vector<Box> parts_;          // of the box, where a peak was cut out
 };
 
-// Whether an answer tells more than another: a value before none, and then the smaller error.
+// A value before none, and then the smaller error.
 bool tells_more(const Answer& answer, const Answer& other) {
   if (std::isfinite(answer.value) != std::isfinite(other.value)) return std::isfinite(answer.value);
   return answer.error() < other.error();
@@ -121,19 +121,20 @@ const Answer& Choice::check(double absolute) {
   return check_;
 }
 
-Answer Choice::regions_from(double first_cut) {
-  Cube points = cube(0.4, regions_.rule ? seen_.whole : seen_.axes);
-  const bool elsewhere = static_cast<bool>(regions_.rule);
+Answer Choice::regions_from(double first_cut, bool products) {
+  const bool elsewhere = !products && regions_.rule;
+  Cube points = cube(products ? 0.05 : 0.4, elsewhere ? seen_.whole : seen_.axes);
+  if (products) return counted(gauss_kronrod_product(points, tolerance_, threads_, first_cut));
   return counted(elsewhere ? regions_.rule(points, tolerance_, first_cut)
                            : genz_malik(points, tolerance_, threads_, first_cut),
                  elsewhere);
 }
 
 // Two runs from different regions: at a jump the rule's own error can be too small.
-Answer Choice::by_regions() {
-  Answer out = regions_from(0.5);
+Answer Choice::by_regions(bool products) {
+  Answer out = regions_from(0.5, products);
   if (!out.converged()) return out;
-  const Answer other = regions_from(0.4619);
+  const Answer other = regions_from(0.4619, products);
   out.evaluations += other.evaluations;
   out.truncation = std::fmax(out.truncation, std::fabs(out.value - other.value));
   if (!other.converged()) out.reason = other.reason;
@@ -332,10 +333,13 @@ Answer Choice::run() {
     ends_ = ends_by_chance(points);
     spent_ += points.evaluations();
   }
-  if (d <= most_cubature_dimensions &&
-      consider(with_ends_of_regions(by_regions()),
-               fmt::format("{} variables: Genz-Malik by regions{}, twice", d, regions_.where)))
-    return finished(best);
+  // Where f is smooth, many digits take fewer points of a high degree; elsewhere these give up soon.
+  const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= 1e-8;
+  for (const bool products : {true, false})
+    if ((products ? digits : d <= most_cubature_dimensions) &&
+        consider(with_ends_of_regions(by_regions(products)),
+                 fmt::format("{} variables: {} by regions{}, twice", d, products ? products_name : "Genz-Malik", regions_.where)))
+      return finished(best);
   if (d <= most_sobol_dimensions) {
     Cube points = cube(0.5);
     out = counted(quasi_random(points, tolerance_, {.seed = 1, .threads = threads_}));

@@ -3,7 +3,8 @@
 // twelve variables. All regions are kept. In each round those are split whose errors are so large that the
 // errors of the others together are three quarters of what is allowed: whoever splits the worst region again and again
 // would have to split every one of them, too, but this gives all cores work, and none has to sort. Which ones
-// does not depend on how many cores there are.
+// does not depend on how many cores there are. Products of Gauss-Kronrod pairs take the place of the rule in
+// few variables (gauss_kronrod_product.hpp).
 #pragma once
 #include "ops/integrate/rules/domain.hpp"
 
@@ -23,17 +24,28 @@ struct RegionResult {
   double unconfirmed;  // the error, as long as no other region's value speaks for it
 };
 
+// What a half may claim whose value and the other half's are together `moved` away from the whole's.
+double believed_error(double error, double others_error, double moved, double wholes_error);
+
 // The rule's points and weights for d variables, in units of half a region's width.
 class GenzMalik {
  public:
   explicit GenzMalik(int dimensions);
 
+  static constexpr const char* name() { return "genz-malik"; }
   int dimensions() const { return dimensions_; }
   std::size_t points() const { return points_; }
   // One coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
   // From the values there; also the axis to split.
   RegionResult conclude(const double* y, Region& region) const;
+  // What a half may claim whose value and the other half's are together `moved` away from the whole's.
+  double believed(const RegionResult& half, const RegionResult& other, double moved,
+                  double wholes_error) const {
+    return believed_error(half.error, other.error, moved, wholes_error);
+  }
+  // Regions to begin with, where axes come in parts.
+  static constexpr std::size_t most_first_regions() { return 4096; }
 
  private:
   int dimensions_;
@@ -41,8 +53,6 @@ class GenzMalik {
   std::vector<double> offsets_;  // axis by axis
 };
 
-// What a half may claim whose value and the other half's are together `moved` away from the whole's.
-double believed_error(double error, double others_error, double moved, double wholes_error);
 // Down to which error regions are halved, where the tolerance allows so much of the value.
 double aim_of(double allowed, double rounding, double relative, double magnitude);
 

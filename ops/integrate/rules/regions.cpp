@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Genz and Malik's rule on the processors: rounds of all regions that are not good enough.
+// Regions on the processors, by Genz and Malik's rule or by products of Gauss-Kronrod pairs: rounds of all
+// that are not good enough.
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <thread>
+#include "ops/integrate/rules/gauss_kronrod_product.hpp"
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/region_bins.hpp"
 #include "tessera/core/parallel.hpp"
@@ -46,6 +48,7 @@ struct Totals {
   }
 };
 
+template <class Rule>
 class Cubature {
  public:
   Cubature(Cube& cube, const Tolerance& tolerance, int threads, double first_cut)
@@ -75,7 +78,7 @@ class Cubature {
 
   Cube& cube_;
   Tolerance tolerance_;
-  GenzMalik rule_;
+  Rule rule_;
   double first_cut_;
   int threads_;
   Pieces<Region> regions_;
@@ -87,8 +90,9 @@ class Cubature {
 };
 
 // Pieces of work, to whichever thread comes next; what each does depends on its number alone.
+template <class Rule>
 template <class Work>
-void Cubature::share(std::size_t pieces, const Work& work) const {
+void Cubature<Rule>::share(std::size_t pieces, const Work& work) const {
   std::atomic<std::size_t> next{0};
   const auto threads = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), pieces));
   if (threads == 0) return;
@@ -98,7 +102,8 @@ void Cubature::share(std::size_t pieces, const Work& work) const {
 }
 
 // All points of some regions in one call.
-void Cubature::measure(std::span<Region> regions, std::span<RegionResult> results) const {
+template <class Rule>
+void Cubature<Rule>::measure(std::span<Region> regions, std::span<RegionResult> results) const {
   thread_local std::vector<double> u, y;
   const std::size_t points = rule_.points(), count = regions.size() * points;
   const auto d = static_cast<std::size_t>(rule_.dimensions());
@@ -118,8 +123,9 @@ void Cubature::measure(std::span<Region> regions, std::span<RegionResult> result
 
 // Where each axis is cut at first: at its parts, and in halves while that gives few regions, for one alone is
 // too easily mistaken.
-std::vector<std::vector<double>> Cubature::first_edges() const {
-  constexpr std::size_t most = 4096;
+template <class Rule>
+std::vector<std::vector<double>> Cubature<Rule>::first_edges() const {
+  const std::size_t most = rule_.most_first_regions();
   std::vector<std::vector<double>> out;
   std::size_t regions = 1;
   bool whole = true;
@@ -144,7 +150,8 @@ std::vector<std::vector<double>> Cubature::first_edges() const {
   return out;
 }
 
-void Cubature::start() {
+template <class Rule>
+void Cubature<Rule>::start() {
   const std::vector<std::vector<double>> edges = first_edges();
   std::size_t count = 1;
   for (const auto& axis : edges) count *= axis.size() - 1;
@@ -167,7 +174,8 @@ void Cubature::start() {
   cube_.count(static_cast<std::int64_t>(regions_.size() * rule_.points()));
 }
 
-void Cubature::add_up() {
+template <class Rule>
+void Cubature<Rule>::add_up() {
   std::vector<Totals> parts(chunks());
   share(parts.size(), [&](std::size_t chunk) {
     const std::size_t end = std::min(results_.size(), (chunk + 1) * chunk_size);
@@ -182,7 +190,8 @@ void Cubature::add_up() {
 
 // The first bin whose regions are split: from below, those stay whole whose errors are together within the
 // budget; from above, as many are split as there is room for.
-int Cubature::first_split(const Histogram& all, std::int64_t room, bool& limited) const {
+template <class Rule>
+int Cubature<Rule>::first_split(const Histogram& all, std::int64_t room, bool& limited) const {
   double held = 0;
   int wanted = 0;
   for (; wanted < integration::region_bins - 1; ++wanted) {
@@ -200,7 +209,8 @@ int Cubature::first_split(const Histogram& all, std::int64_t room, bool& limited
   return first;
 }
 
-void Cubature::list(int first, double budget, const std::vector<Histogram>& histograms) {
+template <class Rule>
+void Cubature<Rule>::list(int first, double budget, const std::vector<Histogram>& histograms) {
   std::vector<std::size_t> begin(histograms.size() + 1);
   for (std::size_t chunk = 0; chunk < histograms.size(); ++chunk) {
     begin[chunk + 1] = begin[chunk];
@@ -217,7 +227,8 @@ void Cubature::list(int first, double budget, const std::vector<Histogram>& hist
 }
 
 // Evaluations that surely take little longer than the time that is left: a round is not interrupted.
-std::int64_t Cubature::in_time_left() const {
+template <class Rule>
+std::int64_t Cubature<Rule>::in_time_left() const {
   const double left = cube_.seconds_left(), gone = cube_.limits().seconds - left;
   constexpr double slack = 2, little = 1e6;  // and what the first rounds took tells nothing
   const double rate = gone > 0 ? static_cast<double>(cube_.evaluations()) / gone : 1e9;
@@ -225,7 +236,8 @@ std::int64_t Cubature::in_time_left() const {
 }
 
 // False: there is nothing more to be done.
-bool Cubature::choose() {
+template <class Rule>
+bool Cubature<Rule>::choose() {
   const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
                aim = aim_of(allowed, rounding, tolerance_.relative, all_.magnitude),
                budget = (aim - rounding) * integration::region_share;
@@ -264,7 +276,8 @@ bool Cubature::choose() {
 }
 
 // Some of the chosen regions: the lower half takes the whole's place, the upper one a new one.
-void Cubature::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
+template <class Rule>
+void Cubature<Rule>::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
   thread_local std::vector<Region> halves;
   thread_local std::vector<RegionResult> results;
   halves.clear();
@@ -281,8 +294,8 @@ void Cubature::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
     RegionResult* const two = &results[2 * (i - from)];
     const double moved = std::fabs(results_[chosen_[i]].value - two[0].value - two[1].value);
     const double whole = results_[chosen_[i]].error,
-                 lower = believed_error(two[0].error, two[1].error, moved, whole),
-                 upper = believed_error(two[1].error, two[0].error, moved, whole);
+                 lower = rule_.believed(two[0], two[1], moved, whole),
+                 upper = rule_.believed(two[1], two[0], moved, whole);
     two[0].error = lower;
     two[1].error = upper;
     regions_[chosen_[i]] = halves[2 * (i - from)];
@@ -292,7 +305,8 @@ void Cubature::halve(std::size_t from, std::size_t to, std::size_t new_ones) {
   }
 }
 
-void Cubature::split() {
+template <class Rule>
+void Cubature<Rule>::split() {
   constexpr std::size_t together = 768;  // points, whose numbers stay in the nearest cache
   const std::size_t before = regions_.size(),
                     group = std::max<std::size_t>(1, together / (2 * rule_.points()));
@@ -303,9 +317,10 @@ void Cubature::split() {
   cube_.count(static_cast<std::int64_t>(2 * chosen_.size() * rule_.points()));
 }
 
-Answer Cubature::run() {
+template <class Rule>
+Answer Cubature<Rule>::run() {
   Answer out;
-  out.rule = "genz-malik";
+  out.rule = rule_.name();
   double first = static_cast<double>(rule_.points());
   for (const auto& axis : first_edges()) first *= static_cast<double>(axis.size() - 1);
   if (!cube_.allows(static_cast<std::int64_t>(first))) {
@@ -330,7 +345,11 @@ Answer Cubature::run() {
 }  // namespace
 
 Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads, double first_cut) {
-  return Cubature(cube, tolerance, threads, first_cut).run();
+  return Cubature<GenzMalik>(cube, tolerance, threads, first_cut).run();
+}
+
+Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads, double first_cut) {
+  return Cubature<KronrodProduct>(cube, tolerance, threads, first_cut).run();
 }
 
 }  // namespace tessera::quadrature
