@@ -51,6 +51,13 @@ class Results(unittest.TestCase):
         for text in ("jump-5", "corner-peak-6", "true error", made["git"]):
             self.assertTrue(text in page, text)
 
+    def test_given_integrals(self):
+        made = self.use("given_integrals", "S1", "O8", "D4", "M16")
+        self.assertEqual([(row["id"], row["claims"], row["wrong"]) for row in made["rows"]],
+                         [(name, True, False) for name in ("S1", "O8", "D4", "M16")])
+        self.assertEqual(made["counts"]["one_variable"], {"integrals": 3, "claimed": 3, "to_tolerance": 3, "wrong_claims": 0})
+        self.assertTrue("sqrt(x^2+y^2)" in self.shown())
+
     def test_bits(self):
         rungs = ("--rungs", "cpu,rules:simt,vegas")
         self.use("vegas_bits", *rungs, "exp(x)", "0", "1", "--relative", "1e-2")
