@@ -93,6 +93,62 @@ class Failures(devices_case.Case):
         self.assertIn("2 parts were there already", told)
         self.assertEqual(alone, resumed)
 
+    def test_a_checkpoint_that_lost_its_end_gives_what_is_left(self):
+        _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
+        words = ("--devices", "simt:threads=1", "--variant", "shared_tiles", "--checkpoint", "torn")
+        self.fails(5, "the same call goes on with --checkpoint torn", "matmul", "left.npy", "right.npy", "-o", "out.npy", *words, "--fault", "fail:0@4")
+        with open("torn", "rb") as file:
+            kept = file.read()
+        head = kept.index(b"\n") + 1
+        marks = 8 * len(json.loads(kept[:head])["tiles"])
+        for rest, restored, said in ((kept[:-1], 2, "not kept 1 part"), (kept[:head + marks + 4], 0, "not kept 3 parts"), (kept[:head + 8], 0, "not kept its end, and 1 part of"),
+                                     (kept[:head], 0, "not kept its end"), (kept[:head - 1], 0, "a piece of its head"), (kept[:100], 0, "a piece of its head"),
+                                     (kept[:60] + bytes(100), 0, "a piece of its head"), (kept[:3], 0, "a piece of its head"), (b"", 0, "")):
+            with open("torn", "wb") as file:
+                file.write(rest)
+            told, resumed = self.product(*words)
+            self.assertIn(said, told)
+            self.assertEqual(f"{restored} parts were there already" in told, restored > 0, told)
+            self.assertEqual("the disk has not kept" in told, said != "", told)
+            self.assertEqual(alone, resumed)
+        for rest, why in ((b"\0" * 64, "it is no checkpoint"), (b"notes of mine", "it is no checkpoint"), (kept[:100].replace(b"matmul", b"resize"), "of another call")):
+            with open("torn", "wb") as file:
+                file.write(rest)
+            self.fails(2, why, "matmul", "left.npy", "right.npy", *words)
+            self.assertEqual(self.bytes_of("torn"), rest)
+        os.remove("torn")
+
+    def test_two_calls_at_once_do_not_share_a_checkpoint(self):
+        words = ("matmul", "left.npy", "right.npy", "-o", "first.npy", "--devices", "cpu:threads=1", "--checkpoint", "ours")
+        with subprocess.Popen([cli_case.PROGRAM, *words, "--fault", "delay:0@2:60"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+            cli_case.wait_until(lambda: self.parts_kept("ours") > 0)
+            self.fails(2, "--checkpoint ours: another call is at work on it", *words)
+            running.send_signal(signal.SIGINT)
+            self.assertIn("stopped; the same call goes on", running.communicate(timeout=60)[1])
+        self.assertIn("were there already", self.passes(*words).stdout)
+
+    def test_each_device_that_failed_is_named(self):
+        call = ("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1,simt:threads=1", "--split", "1:1", "--fault", "fail:0@1,kill:1@1")
+        said = self.fails(5, "no device is left", *call).stderr
+        self.assertIn("(device 0): a failure that was asked for", said)
+        self.assertIn("(device 1): its process was ended by a signal: Killed", said)
+        self.assertNotIn("--checkpoint", said)
+
+    def test_delays_that_nobody_can_wait_for_are_refused(self):
+        for seconds in ("1e19", "1.1e9", "inf", "nan", "-1"):
+            self.fails(2, "up to 1e9", "matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1", "--fault", "delay:0@1:" + seconds)
+
+    def test_what_is_wrong_beside_large_addends_is_seen(self):
+        c0 = np.random.default_rng(4).normal(size=(300, 200)).astype(np.float32)
+        c0[:, ::3] *= 1e9
+        np.save("added.npy", c0)
+        call = ("--c", "added.npy", "--beta", "1", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1")
+        _, right = self.product(*call)
+        for fault in ("swap:0@1", "flip:0@1:30", "flip:0@1:24"):
+            told, mended = self.product(*call, "--protect", "--fault", fault)
+            self.assertIn("did not fit", told, fault)
+            self.assertEqual(right, mended, fault)
+
     def test_a_checkpoint_that_is_none_is_told(self):
         words = ("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1", "--checkpoint")
         self.fails(2, "no file that keeps", *words, "/dev/full")

@@ -208,7 +208,19 @@ class Ranks(cli_case.Case):
         for rank in (0, 1):
             self.assertEqual(told.count(f"rank {rank}: cpu (device 1) was given up"), 1, told)
         self.assertIn("was given up", self.several(2, *words, "--protect", "--fault", "kill:0@1"))
-        self.fails_once(5, "a failure that was asked for", ranks(2, "matmul", *words, "--fault", "fail:0@1,fail:1@1"))
+        failed = ranks(2, "matmul", *words, "--fault", "fail:0@1,fail:1@1")
+        self.fails_once(5, "a failure that was asked for", failed)
+        for rank in (0, 1):
+            self.assertEqual(said(failed)[0].count(f"rank {rank}: no device is left: "), 1, failed.stderr)
+        self.assertEqual(said(failed)[0].count("(device 1): a failure that was asked for"), 2, failed.stderr)
+        told = self.several(2, *words, "--protect", "--fault", "flip:0@1")
+        with open("several.json", encoding="utf-8") as file:
+            checks = [rank["protect"] for rank in json.load(file)["distributed"]["ranks"]]
+        for rank in (0, 1):
+            self.assertIn(f"rank {rank}: checksums of ", told)
+            self.assertEqual(len(checks[rank]["found"]), 1, checks)
+            element = checks[rank]["found"][0]["element"]
+            self.assertIn(f"panel 1, part {checks[rank]['found'][0]['part']}: element [{element[0]},{element[1]}] did not fit, and was corrected", told)
         self.assertIn("rank 1: fault kill:1@999 did not happen: device 1 had ", self.several(2, *words, "--fault", "kill:1@999"))
 
     def test_processes_of_devices_stay_from_panel_to_panel(self):

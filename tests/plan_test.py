@@ -44,6 +44,7 @@ class Plan(cli_case.Case):
         self.fails(2, "say --flops", "plan", "matmul", "m=8", "n=8", "k=8", "--element", "i32")
         self.fails(2, "--gpus 0", "plan", "matmul", "m=8", "n=8", "k=8", "--gpus", "0")
         self.fails(2, "runs on one device", "plan", "seamcarve")
+        self.fails(2, "there are no copies to plan", "plan", "integrate", "x", "0", "1", "--strips", "1e6")
 
     def test_a_grid_fits_the_result(self):
         for plan in self.plans("m=40", "n=17", "k=4096", "--gpus", "100").values():

@@ -11,23 +11,6 @@
 namespace tessera::cli {
 namespace {
 
-struct Totals {
-  std::size_t settled = 0, by_host = 0;
-  double checks = 0, products = 0, host = 0;
-};
-
-Totals totals_of(const Together& together) {
-  Totals out;
-  for (const Share& share : together.shares) {
-    out.settled += share.settled;
-    out.by_host += share.host_checks;
-    out.checks += share.check_seconds;
-    out.products += share.product_seconds;
-    out.host += share.host_check_seconds;
-  }
-  return out;
-}
-
 std::string seconds(double value) {
   std::string out = report::seconds(value);
   out.erase(0, out.find_first_not_of(' '));
@@ -50,32 +33,36 @@ std::string told(const Finding& finding) {
 
 }  // namespace
 
-void print_checks(std::FILE* to, const Together& together) {
-  const Totals all = totals_of(together);
-  if (all.settled > 0)
-    fmt::print(to, "checksums of {}: {} beside {} of computing, {:.1f} %\n", parts(all.settled),
-               seconds(all.checks), seconds(all.products),
-               all.products > 0 ? 100 * all.checks / all.products : 0);
-  if (all.by_host > 0)
-    fmt::print(to, "checked by this machine's processors: {}, {}\n", parts(all.by_host), seconds(all.host));
-  for (std::size_t d = 0; d < together.shares.size(); ++d)
-    for (const auto& [tile, finding] : together.shares[d].findings)
-      fmt::print(to, "{} (device {}), part {}: {}\n", lab::label_of(together.shares[d].plan.device), d,
-                 tile + 1, told(finding));
+Checks checks_of(const Together& together) {
+  Checks out;
+  add_checks(out, {}, together, 0, [](const Device& device) { return lab::label_of(device); });
+  return out;
 }
 
-nlohmann::ordered_json checks_json(const Together& together) {
-  const Totals all = totals_of(together);
-  if (all.settled + all.by_host == 0) return nullptr;
+void print_checks(std::FILE* to, const Checks& checks, const std::string& whose) {
+  if (checks.settled > 0)
+    fmt::print(to, "{}checksums of {}: {} beside {} of computing, {:.1f} %\n", whose, parts(checks.settled),
+               seconds(checks.check_seconds), seconds(checks.product_seconds),
+               checks.product_seconds > 0 ? 100 * checks.check_seconds / checks.product_seconds : 0);
+  if (checks.by_host > 0)
+    fmt::print(to, "{}checked by this machine's processors: {}, {}\n", whose, parts(checks.by_host),
+               seconds(checks.host_seconds));
+  for (const Checks::Found& f : checks.found)
+    fmt::print(to, "{}{} (device {}), {}part {}: {}\n", whose, f.device, f.place,
+               f.panel == 0 ? "" : "panel " + std::to_string(f.panel) + ", ", f.tile + 1, told(f.finding));
+}
+
+nlohmann::ordered_json checks_json(const Checks& checks) {
+  if (!checks.any()) return nullptr;
   nlohmann::ordered_json found = nlohmann::ordered_json::array();
-  for (std::size_t d = 0; d < together.shares.size(); ++d)
-    for (const auto& [tile, finding] : together.shares[d].findings) {
-      found.push_back({{"device", d}, {"part", tile + 1}});
-      found.back().update(to_json(finding));
-    }
-  return {{"parts_by_checksums", all.settled}, {"check_seconds", all.checks},
-          {"product_seconds", all.products},   {"parts_by_host", all.by_host},
-          {"host_check_seconds", all.host},    {"found", found}};
+  for (const Checks::Found& f : checks.found) {
+    found.push_back({{"device", f.place}, {"part", f.tile + 1}});
+    if (f.panel != 0) found.back()["panel"] = f.panel;
+    found.back().update(to_json(f.finding));
+  }
+  return {{"parts_by_checksums", checks.settled},    {"check_seconds", checks.check_seconds},
+          {"product_seconds", checks.product_seconds}, {"parts_by_host", checks.by_host},
+          {"host_check_seconds", checks.host_seconds}, {"found", found}};
 }
 
 }  // namespace tessera::cli

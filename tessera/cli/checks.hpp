@@ -3,11 +3,14 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdio>
-#include "tessera/run/spread.hpp"
+#include <string>
+#include "tessera/run/checks.hpp"
 
 namespace tessera::cli {
 
-void print_checks(std::FILE* to, const Together& together);    // nothing of a call that was not protected
-nlohmann::ordered_json checks_json(const Together& together);  // null likewise
+Checks checks_of(const Together& together);
+// Each line begins with `whose`. Nothing of a call that was not protected.
+void print_checks(std::FILE* to, const Checks& checks, const std::string& whose = "");
+nlohmann::ordered_json checks_json(const Checks& checks);  // null likewise
 
 }  // namespace tessera::cli

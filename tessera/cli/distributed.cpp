@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <cmath>
+#include "tessera/cli/checks.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/ranks.hpp"
@@ -13,6 +14,17 @@ namespace tessera::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+// Elements of the rank's block become the result's.
+Checks checks_of(const RankReport& rank) {
+  Checks out = checks_in(rank.checks);
+  for (Checks::Found& f : out.found) {
+    if (f.finding.element.size() != 2) continue;
+    f.finding.element[0] += rank.rows.first;
+    f.finding.element[1] += rank.cols.first;
+  }
+  return out;
+}
 
 void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
   using Align = report::Table::Align;
@@ -54,6 +66,8 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
     for (const std::string& line : split(outcome.ranks[rank].notes, '\n'))
       if (!line.empty()) fmt::print(to, "rank {}: {}\n", rank, line);
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
+    print_checks(to, checks_of(outcome.ranks[rank]), fmt::format("rank {}: ", rank));
   fmt::print(to, "product {}{}; with reading{} {}{}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
              words.outputs.empty() || !outcome.passed ? "" : " and writing", report::seconds(outcome.seconds),
@@ -85,7 +99,8 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
                      {"check", r.check_seconds},
                      {"write", r.write_seconds}}},
                    {"received_bytes", r.received_bytes},
-                   {"notes", r.notes}});
+                   {"notes", r.notes},
+                   {"protect", checks_json(checks_of(r))}});
   return out;
 }
 

@@ -90,6 +90,12 @@ Arguments arguments_of(const Operation& operation, const Point& point) {
 
 std::string bytes_text(double value) { return report::bytes(static_cast<std::int64_t>(value)); }
 
+std::string why_unplanned(const Operation& operation) {
+  return find_reduction(operation.name) == nullptr
+             ? " runs on one device: its result is not computed in parts"
+             : " is shared by devices as partial results of a few numbers each: there are no copies to plan, --devices divides it by speed";
+}
+
 class Planning {
  public:
   Planning(const Operation& operation, const PlanOptions& options, const Command& command)
@@ -97,8 +103,7 @@ class Planning {
         options_(&options),
         divide_(find_division(operation.name)),
         to_(table_stream(options.json)) {
-    if (divide_ == nullptr)
-      throw Error(operation.name + " runs on one device: its result is not computed in parts");
+    if (divide_ == nullptr) throw Error(operation.name + why_unplanned(operation));
     counts_ = {1, 2, 4, 8, 64, 1024};
     if (!options.gpus.empty()) counts_.insert(whole("--gpus", options.gpus));
     json_ = nlohmann::ordered_json{{"schema", 1}, {"kind", "plan"}, {"operation", operation.name}};

@@ -206,7 +206,9 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
     if (!share.left_out.empty())
       fmt::print(to, "{} (device {}) was left out: {}\n", lab::label_of(share.plan.device), d, share.left_out);
   }
-  print_checks(to, together);
+  print_checks(to, checks_of(together));
+  if (!together.checkpoint_lost.empty())
+    fmt::print(to, "the disk has not kept {} of the checkpoint: computed again\n", together.checkpoint_lost);
   if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
   if (together.copied_bytes > 0)
     fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
@@ -261,8 +263,9 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["arguments"] = arguments.words();
   out["same_bits"] = together.same_bits;
   out["restored"] = together.restored;
+  out["checkpoint_lost"] = together.checkpoint_lost.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(together.checkpoint_lost);
   add_values(out, operation, arguments, together.values);
-  out["protect"] = checks_json(together);
+  out["protect"] = checks_json(checks_of(together));
   out["check"] = together.verdict ? json_of(*together.verdict) : nlohmann::ordered_json(nullptr);
   return out;
 }

@@ -180,10 +180,12 @@ void Attempts::pin() {
 Together Attempts::with_those_left() const {
   Spread rest = *spread_;
   rest.devices.clear();
+  rest.places.clear();
   rest.split.shares.clear();
   for (std::size_t d = 0; d < spread_->devices.size(); ++d) {
     if (lost_.contains(d)) continue;
     rest.devices.push_back(spread_->devices[d]);
+    rest.places.push_back(spread_->place_of(d));
     if (d < spread_->split.shares.size()) rest.split.shares.push_back(spread_->split.shares[d]);
   }
   if (std::ranges::all_of(rest.split.shares, [](double share) { return share == 0; })) rest.split = {};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file: a line of JSON, a mark for each tile, the tiles' bytes one after another. A mark is 0, or the fingerprint of the tile's
-// bytes: a tile that the disk has not kept as it was is computed again.
+// bytes: a tile that the disk has not kept as it was is computed again. So is what a file that lost its end had there.
 #include "tessera/run/checkpoint.hpp"
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -31,27 +32,33 @@ void write_at(const std::string& path, int file, const void* from, std::size_t b
   }
 }
 
-void read_at(const std::string& path, int file, void* to, std::size_t bytes, std::int64_t place) {
+// Whether all of it was there.
+bool read_at(const std::string& path, int file, void* to, std::size_t bytes, std::int64_t place) {
   for (char* at = static_cast<char*>(to); bytes != 0;) {
     const ssize_t done = pread(file, at, bytes, place);
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) throw failed(path);
-    if (done == 0) throw unusable(path, "it ends too soon");
+    if (done == 0) return false;
     at += done, place += done, bytes -= static_cast<std::size_t>(done);
   }
+  return true;
 }
 
-// Empty where there is none.
-std::string first_line(const std::string& path, int file) {
-  std::string out;
+struct Line {
+  std::string text;
+  bool ended = false;  // by the end of a line, not of the file
+};
+
+Line first_line(const std::string& path, int file) {
+  Line out;
   char piece[4096];
   for (std::int64_t place = 0;; place += static_cast<std::int64_t>(sizeof piece)) {
     const ssize_t got = pread(file, piece, sizeof piece, place);
     if (got < 0) throw failed(path);
     const auto* const end = static_cast<const char*>(std::memchr(piece, '\n', static_cast<std::size_t>(got)));
-    if (end != nullptr) return out.append(piece, static_cast<std::size_t>(end - piece));
-    if (got == 0) return {};
-    out.append(piece, static_cast<std::size_t>(got));
+    if (end != nullptr) return {out.text.append(piece, static_cast<std::size_t>(end - piece)), true};
+    if (got == 0) return out;
+    out.text.append(piece, static_cast<std::size_t>(got));
   }
 }
 
@@ -136,24 +143,44 @@ std::vector<Tile> tiles_named(const std::string& path, const Json& named, const 
   throw unusable(path, "it is no checkpoint");
 }
 
+// Of two calls at work on one file each would take the other's parts for its own. Where locks are unknown none is had.
+bool is_taken(int file) { return flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
+
 // A pipe or a device would be read without end.
-bool is_plain_file(int file) {
-  struct stat about {};
-  return fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+FileHandle opened(const std::string& path) {
+  for (;;) {
+    FileHandle out(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (out.get() < 0) throw failed(path);
+    struct stat about {};
+    if (fstat(out.get(), &about) != 0 || !S_ISREG(about.st_mode)) throw unusable(path, "it is no file that keeps what is written");
+    if (is_taken(out.get())) throw unusable(path, "another call is at work on it");
+    // Whoever had it may have removed it meanwhile.
+    if (fstat(out.get(), &about) == 0 && about.st_nlink > 0) return out;
+  }
+}
+
+// Whether what is left of a first line, of which the disk has lost the end or kept zeros for it, may be this call's.
+void demand_torn(const std::string& path, std::string left, const Json& now) {
+  left.erase(left.find_last_not_of('\0') + 1);
+  const Json kind{{"tessera", "checkpoint"}};
+  const auto begins_as = [&](const Json& json) {
+    const std::string text = json.dump();
+    const std::size_t both = std::min(left.size(), text.size() - 1);
+    return both > 0 && left.compare(0, both, text, 0, both) == 0;
+  };
+  if (!begins_as(kind)) throw unusable(path, "it is no checkpoint");
+  if (!begins_as(now)) throw unusable(path, "it is of another call, or of other inputs");
 }
 
 }  // namespace
 
 Checkpoint::Checkpoint(std::string path, const Operation& operation, const Arguments& host,
                        const Division& division, const std::string& how, std::vector<Tile>& tiles)
-    : path_(std::move(path)), host_(&host), division_(&division) {
-  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) throw failed(path_);
-  if (!is_plain_file(file_)) throw unusable(path_, "it is no file that keeps what is written");
+    : path_(std::move(path)), host_(&host), division_(&division), file_(opened(path_)) {
   const Json now = identity(operation, host);
-  std::string line = first_line(path_, file_);
-  if (!line.empty()) {
-    Json then = Json::parse(line, nullptr, false);
+  Line line = first_line(path_, file_.get());
+  if (line.ended) {
+    Json then = Json::parse(line.text, nullptr, false);
     if (then.is_discarded() || !then.is_object() || !then.contains("tiles") || !then.contains("how"))
       throw unusable(path_, "it is no checkpoint");
     same_bits_ = then["how"] == how;
@@ -163,18 +190,22 @@ Checkpoint::Checkpoint(std::string path, const Operation& operation, const Argum
     if (then != now) throw unusable(path_, "it is of another call, or of other inputs");
     tiles = tiles_named(path_, named, division);
   } else {
-    if (lseek(file_, 0, SEEK_END) != 0) throw unusable(path_, "it is no checkpoint");
+    if (!line.text.empty()) {
+      demand_torn(path_, line.text, now);
+      if (ftruncate(file_.get(), 0) != 0) throw failed(path_);
+      lost_ = "all of it but a piece of its head";
+    }
     Json about = now;
     about["how"] = how;
     about["tiles"] = tiles_json(tiles);
-    line = about.dump();
-    const std::string text = line + "\n" + std::string(tiles.size() * sizeof(Mark), '\0');
-    write_at(path_, file_, text.data(), text.size(), 0);
+    line.text = about.dump();
+    const std::string text = line.text + "\n" + std::string(tiles.size() * sizeof(Mark), '\0');
+    write_at(path_, file_.get(), text.data(), text.size(), 0);
   }
   tiles_ = tiles;
-  done_place_ = static_cast<std::int64_t>(line.size()) + 1;
+  done_place_ = static_cast<std::int64_t>(line.text.size()) + 1;
   done_.resize(tiles_.size());
-  read_at(path_, file_, done_.data(), done_.size() * sizeof(Mark), done_place_);
+  if (!read_at(path_, file_.get(), done_.data(), done_.size() * sizeof(Mark), done_place_)) lost_ = "its end";
   std::int64_t place = done_place_ + static_cast<std::int64_t>(tiles_.size() * sizeof(Mark));
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     places_.push_back(place);
@@ -183,20 +214,21 @@ Checkpoint::Checkpoint(std::string path, const Operation& operation, const Argum
   }
 }
 
-Checkpoint::~Checkpoint() {
+FileHandle::~FileHandle() {
   if (file_ >= 0) (void)close(file_);
 }
 
 void Checkpoint::restore() {
+  std::size_t unkept = 0;
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     if (!has(i)) continue;
     const std::vector<Slice> slices = division_->writes(tiles_[i]);
     std::size_t count = 0;
     for (const Slice& slice : slices) count += static_cast<std::size_t>(tessera::bytes_of(slice, host_->array(slice.array)));
     std::vector<char> bytes(count);
-    read_at(path_, file_, bytes.data(), bytes.size(), places_[i]);
-    if (mark_of(bytes) != done_[i]) {
+    if (!read_at(path_, file_.get(), bytes.data(), bytes.size(), places_[i]) || mark_of(bytes) != done_[i]) {
       done_[i] = 0;
+      ++unkept;
       continue;
     }
     const char* from = bytes.data();
@@ -206,6 +238,7 @@ void Checkpoint::restore() {
       from += view.bytes();
     }
   }
+  if (unkept > 0) lost_ += (lost_.empty() ? "" : ", and ") + std::to_string(unkept) + (unkept == 1 ? " part" : " parts");
 }
 
 // The bytes first, then the mark that they are there: whatever ends the machine, the mark does not lie.
@@ -215,10 +248,10 @@ void Checkpoint::commit(std::size_t tile) {
     const Array packed = packed_copy(part_of(host_->array(slice.array), slice.box));
     bytes.insert(bytes.end(), packed.as<char>(), packed.as<char>() + packed.view().bytes());
   }
-  write_at(path_, file_, bytes.data(), bytes.size(), places_[tile]);
-  if (fdatasync(file_) != 0) throw failed(path_);
+  write_at(path_, file_.get(), bytes.data(), bytes.size(), places_[tile]);
+  if (fdatasync(file_.get()) != 0) throw failed(path_);
   done_[tile] = mark_of(bytes);
-  write_at(path_, file_, &done_[tile], sizeof(Mark), done_place_ + static_cast<std::int64_t>(tile * sizeof(Mark)));
+  write_at(path_, file_.get(), &done_[tile], sizeof(Mark), done_place_ + static_cast<std::int64_t>(tile * sizeof(Mark)));
 }
 
 }  // namespace tessera

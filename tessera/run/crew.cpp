@@ -43,6 +43,14 @@ std::string text_of(const Plan& plan) {
          plan.device.name;
 }
 
+std::string text_of_losses(const Spread& spread, const std::vector<Share>& shares) {
+  std::string out;
+  for (std::size_t d = 0; d < shares.size(); ++d)
+    out += (d == 0 ? "" : "; ") + shares[d].plan.device.label() + " (device " + std::to_string(spread.place_of(d)) +
+           "): " + shares[d].lost;
+  return out;
+}
+
 // Of a device that failed before its first tile.
 class NoHand final : public Hand {
  public:
@@ -107,6 +115,7 @@ void Crew::open_checkpoint() {
   const std::string how = division_->same_everywhere ? "any" : text_of(out_.shares.front().plan);
   checkpoint_.emplace(spread_->checkpoint, *operation_, *host_, *division_, how, tiles_);
   checkpoint_->restore();
+  out_.checkpoint_lost = checkpoint_->lost();
   out_.same_bits = out_.same_bits && checkpoint_->same_bits();
   std::vector<Tile> left;
   for (std::size_t i = 0; i < tiles_.size(); ++i)
@@ -237,9 +246,23 @@ Together Crew::work() {
       });
   out_.seconds = now();
   out_.complete = queue_->done();
-  if (!out_.complete && !stopped()) std::rethrow_exception(failure_);
+  if (!out_.complete && !stopped()) fail();
   keep_workers();
   return std::move(out_);
+}
+
+// One device's reason need not be another's. Where all say the same of what was asked, it is no device's fault.
+void Crew::fail() const {
+  const auto same = [&](const Share& share) { return share.lost == out_.shares.front().lost; };
+  std::string text = "no device is left: " + text_of_losses(*spread_, out_.shares);
+  if (checkpoint_) text += "; the parts that are done are kept: the same call goes on with --checkpoint " + spread_->checkpoint;
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const Error& error) {
+    const bool plain = out_.shares.size() == 1 && !checkpoint_;
+    if (plain || (error.kind() == Error::Kind::user && std::ranges::all_of(out_.shares, same))) throw;
+    throw Error(error.kind(), text);
+  }
 }
 
 void Crew::serve(std::size_t d) {

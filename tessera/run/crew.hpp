@@ -51,6 +51,7 @@ class Crew {
   std::shared_ptr<Lanes> lanes_of(std::size_t device) const;
   std::vector<double> work_of_tiles() const;
   void make_ready();
+  [[noreturn]] void fail() const;  // no device is left
   double now() const;
   bool stopped() const;
 

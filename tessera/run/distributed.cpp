@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/distributed.hpp"
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -238,6 +239,7 @@ class Rank {
       if (shared_ != nullptr) {
         report_.device = shared_->devices();
         for (const std::string& note : shared_->notes()) report_.notes += note + "\n";
+        if (shared_->checks().any()) report_.checks = to_text(shared_->checks());
       }
       report_.compute_seconds = times.compute_seconds;
       report_.transfer_seconds = times.transfer_seconds;
@@ -245,9 +247,39 @@ class Rank {
       report_.received_bytes = times.received_bytes;
       report_.spans = std::move(times.spans);
     }
+    if (request_.spread) name_failures(failure);
     dist::agree(ranks_, [&] {
       if (failure) std::rethrow_exception(failure);
     });
+  }
+
+  // What befell each rank's devices, of which agree() would tell one rank's: rank 0 speaks for all. Everybody's mistake
+  // is said once.
+  void name_failures(std::exception_ptr& failure) {
+    if (ranks_.largest(failure ? 1 : 0) == 0) return;
+    const std::vector<std::string> told = ranks_.gather(kind_and_text(failure));
+    std::string all;
+    bool same = true;
+    for (std::size_t rank = 0; rank < told.size(); ++rank) {
+      same = same && told[rank] == told[0];
+      if (!told[rank].empty()) all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + told[rank].substr(1);
+    }
+    if (told.empty()) return;
+    const std::string& first = *std::ranges::find_if(told, [](const std::string& text) { return !text.empty(); });
+    const auto kind = static_cast<Error::Kind>(first[0]);
+    failure = std::make_exception_ptr(Error(kind, same && kind == Error::Kind::user ? first.substr(1) : all));
+  }
+  static std::string kind_and_text(const std::exception_ptr& failure) {
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      return static_cast<char>(error.kind()) + std::string(error.what());
+    } catch (const std::exception& error) {
+      return static_cast<char>(Error::Kind::internal) + std::string(error.what());
+    } catch (...) {
+      return static_cast<char>(Error::Kind::internal) + std::string("an unknown failure");
+    }
+    return {};
   }
 
   // Each rank holds its block against the files, without what travelled.

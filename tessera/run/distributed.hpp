@@ -23,6 +23,7 @@ struct RankReport {
   double received_bytes = 0;
   std::vector<dist::Span> spans = {};  // of panels, each rank since its own beginning; the device is not told
   std::string notes = {};              // lines: of devices that were given up
+  std::string checks = {};             // to_text() of Checks, where parts were protected
 };
 
 struct DistributedOutcome {

@@ -19,7 +19,7 @@ struct Numbers {
   double largest_ratio, norm;
   std::int64_t wrong;
   std::size_t shown;
-  std::size_t host_size, device_size, notes_size, spans;
+  std::size_t host_size, device_size, notes_size, checks_size, spans;
 };
 
 struct Wrong {
@@ -66,6 +66,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   numbers.host_size = r.host.size();
   numbers.device_size = r.device.size();
   numbers.notes_size = r.notes.size();
+  numbers.checks_size = r.checks.size();
   numbers.spans = r.spans.size();
   if (verdict) {
     numbers.checked = true;
@@ -78,7 +79,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   }
   std::string out;
   put(out, numbers);
-  out += r.host + r.device + r.notes;
+  out += r.host + r.device + r.notes + r.checks;
   for (const dist::Span& span : r.spans) put(out, span);
   if (!verdict) return out;
   for (const Mismatch& m : verdict->first)
@@ -97,6 +98,8 @@ void add_report(const std::string& bytes, DistributedOutcome& outcome) {
                     n.threads};
   report.notes = bytes.substr(at + n.host_size + n.device_size, n.notes_size);
   at += n.host_size + n.device_size + n.notes_size;
+  report.checks = bytes.substr(at, n.checks_size);
+  at += n.checks_size;
   for (std::size_t i = 0; i < n.spans; ++i) {
     report.spans.push_back(take<dist::Span>(bytes, at));
     report.spans.back().device = outcome.ranks.size();

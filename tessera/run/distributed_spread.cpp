@@ -49,6 +49,7 @@ SpreadSum::SpreadSum(const Operation& operation, const Contraction& contraction,
       parts_begun_(spread.devices.size()) {
   for (const Device& device : spread_.devices) labels_.push_back(device.label());
   std::iota(places_.begin(), places_.end(), std::size_t{0});
+  spread_.places = places_;
 }
 
 ArrayView SpreadSum::next_result() {
@@ -84,6 +85,7 @@ Together SpreadSum::work(const Arguments& panel) {
 }
 
 void SpreadSum::note(const Together& together) {
+  add_checks(checks_, spread_, together, ++panels_, [](const Device& device) { return device.label(); });
   std::vector<std::size_t> lost;
   for (std::size_t d = 0; d < together.shares.size(); ++d) {
     const Share& share = together.shares[d];
@@ -108,6 +110,7 @@ void SpreadSum::leave_out(const std::vector<std::size_t>& lost) {
     const auto at = static_cast<std::ptrdiff_t>(*d);
     spread_.devices.erase(spread_.devices.begin() + at);
     places_.erase(places_.begin() + at);
+    spread_.places = places_;
     if (spread_.split.how == Split::How::shares)
       spread_.split.shares.erase(spread_.split.shares.begin() + at);
   }

@@ -8,6 +8,7 @@
 #include "tessera/core/contraction.hpp"
 #include "tessera/dist/communicator.hpp"
 #include "tessera/run/attempts.hpp"
+#include "tessera/run/checks.hpp"
 
 namespace tessera {
 
@@ -37,6 +38,7 @@ class SpreadSum : public PanelSum {
 
   std::string devices() const;                                      // "cuda:0 81 % + cpu 19 %", by work
   const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong, faults that were none
+  const Checks& checks() const { return checks_; }
 
  private:
   ArrayView next_result();
@@ -58,6 +60,8 @@ class SpreadSum : public PanelSum {
   std::vector<double> flops_;
   std::vector<std::size_t> places_, parts_begun_;
   std::vector<std::string> notes_;
+  Checks checks_;
+  std::size_t panels_ = 0;
   bool begun_ = false;
   std::optional<Attempts> devices_at_work_;  // of spread_, as it is
 };

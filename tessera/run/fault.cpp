@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/fault.hpp"
 #include <charconv>
-#include <cmath>
 #include "tessera/core/error.hpp"
 
 namespace tessera {
@@ -19,9 +18,10 @@ bool read(const std::string& word, T& into) {
 // What follows the part. Whether it means something.
 bool read_more(Fault& fault, const std::string* more) {
   constexpr int bits = 64, most_elements = 1 << 20;
+  constexpr double longest = 1e9;  // seconds; clocks count nanoseconds in 64 bits
   switch (fault.kind) {
     case Fault::Kind::delay:
-      return more != nullptr && read(*more, fault.seconds) && fault.seconds >= 0 && std::isfinite(fault.seconds);
+      return more != nullptr && read(*more, fault.seconds) && fault.seconds >= 0 && fault.seconds <= longest;
     case Fault::Kind::flip:
       return more == nullptr || (read(*more, fault.number) && fault.number >= 0 && fault.number < bits);
     case Fault::Kind::strew:
@@ -34,7 +34,7 @@ bool read_more(Fault& fault, const std::string* more) {
 Fault parse_fault(const std::string& word) {
   const Error unclear(
       "--fault " + word +
-      " is none; write kill:DEVICE@PART, fail:…, poison:…, hang:…, swap:…, delay:DEVICE@PART:SECONDS, "
+      " is none; write kill:DEVICE@PART, fail:…, poison:…, hang:…, swap:…, delay:DEVICE@PART:SECONDS (up to 1e9), "
       "strew:DEVICE@PART:ELEMENTS or flip:DEVICE@PART[:BIT]");
   const std::size_t colon = word.find(':'), at = word.find('@');
   if (colon == std::string::npos || at == std::string::npos || at < colon) throw unclear;

@@ -34,6 +34,7 @@ Split parse_split(const std::string& word);
 
 struct Spread {
   std::vector<Device> devices;
+  std::vector<std::size_t> places = {};  // of them in the list that somebody named; empty: they are that list
   Request request = {};  // its device does not count
   Split split = {};
   bool whole = false;             // the result is one tile, on one device
@@ -53,6 +54,7 @@ struct Spread {
   // failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
 
+  std::size_t place_of(std::size_t device) const { return places.empty() ? device : places[device]; }
   bool in_workers() const { return protect || !faults.empty(); }
 };
 
@@ -102,6 +104,7 @@ struct Together {
   double flops = 0;
   bool complete = true;           // it was not stopped
   std::size_t restored = 0;       // tiles that the checkpoint had
+  std::string checkpoint_lost;    // what the disk has not kept of it, and was computed again; empty: nothing
   std::int64_t copied_bytes = 0;  // of inputs, to where workers see them
   // The result is that of any of these devices alone, bit for bit.
   bool same_bits = false;
