@@ -237,7 +237,9 @@ TEST(HandOnLanes, WithoutAnyDeviceLeftItSaysWhy) {
     (void)run_together(product(), inputs.arguments(), spread);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "this device is broken");
+    const std::string said = error.what();
+    for (const char* device : {"(device 0): this device is broken", "(device 1): this device is broken"})
+      EXPECT_NE(said.find(device), std::string::npos) << said;
   }
 }
 
