@@ -179,7 +179,7 @@ TEST(Cubature, IsRightOrSaysWhyNot) {
     for (const Known& known : group) {
       const Box box{std::vector<Range>(static_cast<std::size_t>(known.d), known.range)};
       const Answer answer = automatic_cubature(many(known.d, known.f), box, {.relative = tolerance},
-                                               {.evaluations = 1'500'000, .seconds = 5, .regions = 1 << 18});
+                                               {.evaluations = 1'500'000, .seconds = 60, .regions = 1 << 18});
       if (!answer.converged()) {
         EXPECT_TRUE(known.hard) << known.id << ": " << words(answer) << " " << answer.value;
         continue;

@@ -76,7 +76,7 @@ TEST(Ends, OfFourVariables) {
     for (const char* rule : {"auto", "genz_malik", "quasi_random", "vegas"}) {
       const ManyValues f = many_values_of(formula::parse(t.text), {"x", "y", "z", "w"});
       const Answer answer =
-          by_name(rule, f, box, {.relative = 0.1}, {.evaluations = 1'000'000, .seconds = 5}, {}, 2, 1);
+          by_name(rule, f, box, {.relative = 0.1}, {.evaluations = 1'000'000, .seconds = 60}, {}, 2, 1);
       EXPECT_FALSE(std::fabs(answer.value - t.exact) > answer.error())
           << t.text << " by " << rule << ": " << answer.value << " +- " << answer.error() << ", "
           << words(answer);
@@ -84,7 +84,7 @@ TEST(Ends, OfFourVariables) {
     }
   EXPECT_GE(claims, 10);
   const Answer infinite = by_name("vegas", many_values_of(formula::parse("1/x+y+z+w"), {"x", "y", "z", "w"}),
-                                  box, {.relative = 0.5}, {.evaluations = 1'000'000, .seconds = 5}, {}, 2, 1);
+                                  box, {.relative = 0.5}, {.evaluations = 1'000'000, .seconds = 60}, {}, 2, 1);
   EXPECT_FALSE(infinite.converged());
   EXPECT_TRUE(std::isinf(infinite.error()));
 }

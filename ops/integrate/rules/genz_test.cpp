@@ -98,7 +98,7 @@ Answer answer_to(const Genz& f, double relative) {
       y[i] = f(x);
     }
   };
-  Cube cube(values, std::vector<Axis>(d, Axis::of({0, 1})), {.evaluations = 150'000, .seconds = 5});
+  Cube cube(values, std::vector<Axis>(d, Axis::of({0, 1})), {.evaluations = 150'000, .seconds = 60});
   return genz_malik(cube, {.relative = relative}, 1);
 }
 
