@@ -9,6 +9,7 @@
 #include "integrate_batch.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
+#include "tessera/run/verify.hpp"
 
 namespace tessera::integrate_batch {
 
@@ -58,6 +59,15 @@ inline Batch ran(Arguments arguments,
   take("reasons", out.why);
   out.told = outcome.values;
   return out;
+}
+
+// What the program's check says of it.
+inline Verdict verdict_of(Arguments arguments, Batch& batch) {
+  arguments.set_array("integrals", batch.value.data());
+  arguments.set_array("errors", batch.error.data());
+  arguments.set_array("evaluations", batch.spent.data());
+  arguments.set_array("reasons", batch.why.data());
+  return verify(operation(), arguments);
 }
 
 inline std::string number(double x) {

@@ -329,25 +329,19 @@ TEST(Batch, WordsThatMeanNothingAreRefused) {
 
 // A known lie: the check of this operation must find it.
 TEST(Batch, TheCheckFindsAWrongIntegral) {
-  Arguments arguments = arguments_of("exp(-k*x)", "0 inf", "k=1:2", 5);
+  const Arguments arguments = arguments_of("exp(-k*x)", "0 inf", "k=1:2", 5);
   Batch batch = ran(arguments);
-  std::vector<int> whole(5);
-  const std::pair<const char*, void*> places[] = {{"integrals", batch.value.data()},
-                                                  {"errors", batch.error.data()},
-                                                  {"evaluations", batch.spent.data()},
-                                                  {"reasons", batch.why.data()}};
-  for (const auto& [name, data] : places) arguments.set_array(name, data);
-  EXPECT_TRUE(verify(operation(), arguments).passed);
+  EXPECT_TRUE(verdict_of(arguments, batch).passed);
   batch.value[3] *= 1 + 3e-10;
-  EXPECT_FALSE(verify(operation(), arguments).passed);
+  EXPECT_FALSE(verdict_of(arguments, batch).passed);
   batch.value[3] = NAN;
-  EXPECT_FALSE(verify(operation(), arguments).passed);
+  EXPECT_FALSE(verdict_of(arguments, batch).passed);
 }
 
 // Windows that only few of the integrals' first points meet, and none of the check's.
 TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {
   constexpr int n = 300;
-  Arguments arguments = arguments_of("(abs(x*x-a)<1e-3)", "0 1", "a=0.1:0.9", n);
+  const Arguments arguments = arguments_of("(abs(x*x-a)<1e-3)", "0 1", "a=0.1:0.9", n);
   Batch batch = ran(arguments);
   int unknown = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -359,12 +353,7 @@ TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {
     ++unknown;
   }
   EXPECT_GE(unknown, n / 2);
-  const std::pair<const char*, void*> places[] = {{"integrals", batch.value.data()},
-                                                  {"errors", batch.error.data()},
-                                                  {"evaluations", batch.spent.data()},
-                                                  {"reasons", batch.why.data()}};
-  for (const auto& [name, data] : places) arguments.set_array(name, data);
-  const Verdict verdict = verify(operation(), arguments);
+  const Verdict verdict = verdict_of(arguments, batch);
   EXPECT_TRUE(verdict.passed) << describe(verdict);
   EXPECT_NE(verdict.method.find("not checked"), std::string::npos) << verdict.method;
   EXPECT_EQ(verdict.method.find("every element"), std::string::npos) << verdict.method;

@@ -62,6 +62,17 @@ TEST(Steps, WhatIsClaimedOfStaircasesAndSawsIsSo) {
   EXPECT_GE(claims, 1200);
 }
 
+// Its points lie as a mirror's images, as these steps nearly do where w is nearly a whole number.
+TEST(Steps, TheCheckIsNotWrongOfThem) {
+  for (const auto& [formula, parameters] :
+       {std::pair("floor(x*w)", "w=5:500"), {"ceil(x*w)", "w=5:500"}, {"round(x*w)", "w=5.01:75.01"}}) {
+    const Arguments arguments = arguments_of(formula, "0 1", parameters, 126, {{"relative", "1e-3"}});
+    Batch batch = ran(arguments);
+    const Verdict verdict = verdict_of(arguments, batch);
+    EXPECT_TRUE(verdict.passed) << formula << ": " << describe(verdict);
+  }
+}
+
 // Errors are multiplied where the text holds what jumps as the variable moves, and nowhere else.
 TEST(Steps, TheTextTellsWhereItJumps) {
   const auto caution = [](const std::string& formula) {
