@@ -46,6 +46,15 @@ std::string with_wrong_sum(std::string chunk) {
 const std::string grey = png_header(2, 1, 8, PngKind::grey), grey_rows = "\0\7\11"s,
                   three_colours = png_chunk("PLTE", "\1\2\3\4\5\6\7\10\11");
 
+// libpng takes what memory a chunk asks for before it looks whether the file has so much.
+TEST_F(Png, ChunksThatSayMoreThanTheFileHoldsAreRefused) {
+  for (const std::string& kind : {"tEXt"s, "iCCP"s, "aaAa"s}) {
+    const std::string cut = png_number(0x7fffffff) + kind + "none";
+    EXPECT_EQ(said(png_file(grey, cut, grey_rows)), "file: is a damaged PNG file: it ends too early") << kind;
+    EXPECT_EQ(said(png_file(grey, "", grey_rows, cut)), "file: is a damaged PNG file: it ends too early") << kind;
+  }
+}
+
 TEST_F(Png, PalettesAreLookedUp) {
   const std::string eight = png_header(3, 2, 8, PngKind::palette),
                     two = png_header(5, 2, 2, PngKind::palette);
