@@ -72,24 +72,6 @@ void enlist_conclusion(Where where, bool traced, const ConclusionKernels& kernel
 
 inline namespace TESSERA_UNIT {
 
-// As epilogue.hpp has it of f32.
-SIMT double activated(Activation activation, double x) {
-  constexpr double half_root = 0.70710678118654752440, tanh_scale = 0.79788456080286535588;
-  switch (activation) {
-    case Activation::relu:
-      return x < 0 ? 0.0 : x;
-    case Activation::gelu:
-      return 0.5 * x * std::erfc(-x * half_root);
-    case Activation::gelu_tanh:
-      return 0.5 * x * (1.0 + std::tanh(tanh_scale * (x + 0.044715 * x * x * x)));
-    case Activation::silu:
-      return x / (1.0 + std::exp(-x));
-    case Activation::none:
-      break;
-  }
-  return x;
-}
-
 // Whole numbers know ReLU alone, and wrap modulo 2^32.
 SIMT std::int32_t activated(Activation activation, std::int32_t x) {
   return activation == Activation::relu && x < 0 ? 0 : x;

@@ -6,25 +6,28 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include "low_precision.hpp"
 #include "tessera/core/thread.hpp"
 
 namespace tessera::matmul {
 inline namespace TESSERA_UNIT {
 
-// A NaN stays one, which fmax would lose.
-SIMT float activated(Activation activation, float x) {
-  constexpr float half_root = 0.70710678118654752f, tanh_scale = 0.79788456080286536f;
+// Of float or double. A NaN stays one, which fmax would lose.
+template <class T>
+  requires std::is_floating_point_v<T>
+SIMT T activated(Activation activation, T x) {
+  constexpr T half_root = T(0.70710678118654752440), tanh_scale = T(0.79788456080286535588), one = T(1), half = T(0.5);
   switch (activation) {
     case Activation::relu:
-      return x < 0 ? 0.0f : x;
+      return x < 0 ? T(0) : x;
     case Activation::gelu:
       // Of the complement, for 1 + erf cancels where x is far below 0.
-      return 0.5f * x * std::erfc(-x * half_root);
+      return half * x * std::erfc(-x * half_root);
     case Activation::gelu_tanh:
-      return 0.5f * x * (1.0f + std::tanh(tanh_scale * (x + 0.044715f * x * x * x)));
+      return half * x * (one + std::tanh(tanh_scale * (x + T(0.044715) * x * x * x)));
     case Activation::silu:
-      return x / (1.0f + std::exp(-x));
+      return x / (one + std::exp(-x));
     case Activation::none:
       break;
   }
