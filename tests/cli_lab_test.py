@@ -80,6 +80,20 @@ class Benching(Case):
         self.assertIn("sustained", done.stderr)
         self.fails(2, "--sustained needs seconds", "bench", "matmul", "m=4", "n=4", "k=4", "--sustained=soon")
 
+    def test_rotated_inputs_exceed_the_cache(self):
+        done = self.bench("m=4096", "n=4096", "k=1", "--device", "cpu", "--variant", "naive", "--reps", "1", "--rotate")
+        told = json.loads(done.stdout)
+        row, cache = told["rows"][0], told["devices"][0]["cache_bytes"]
+        self.assertEqual(told["caches"], "rotated")
+        self.assertIn("inputs rotated", done.stderr)
+        if cache == 0:  # a machine that does not tell
+            self.assertIn("cache is not known", row["reason"])
+        else:
+            self.assertGreaterEqual(row["sets"] * row["bytes"], 2.5 * cache)
+            self.assertEqual((row["launches"] % row["sets"], row["verified"]), (0, "ok"))
+        self.fails(2, "one of the two", "bench", "matmul", "m=4", "n=4", "k=4", "--cold", "--rotate")
+        self.fails(2, "--rotate is for plain calls", "bench", "matmul", "m=4", "n=4", "k=4", "--resident", "rows", "--device", "cpu", "--rotate")
+
     def test_resume_measures_only_what_is_missing(self):
         words = ["bench", "matmul", "n=m", "k=m", "--device", "cpu", "--no-serial", "--reps", "5", "--json", "kept.json", "--resume"]
         self.passes(*words, "m=8", "--variant", "naive")

@@ -19,7 +19,7 @@ add_dependencies(test_dist tessera_worker)
 tessera_test(divisions tests/divisions_test.cpp)
 add_dependencies(test_divisions tessera_worker)
 tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
-             tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
+             tessera/lab/rotation_test.cpp tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
 target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(tune tessera/tune/measured_test.cpp tessera/tune/predict_test.cpp tessera/tune/search_test.cpp

@@ -102,12 +102,13 @@ class Files(Case):
             self.assertRegex(run("report", measured, "--svg", "roofline", "-o", "-").stdout, "<svg", measured)
 
     def test_cold_caches_are_told_where_the_times_are(self):
-        for caches in ("hot", "cold"):
+        for caches in ("hot", "cold", "rotated"):
             made = self.here / f"{caches}.json"
             made.write_text(json.dumps({**report_samples.bench(), "caches": caches}))
             run("report", made, "-o", self.here / "caches.html")
             lede = re.search(r'<p class="lede">(.*?)</p>', (self.here / "caches.html").read_text(), re.S)[1]
             self.assertEqual("The caches were flushed before each sample." in lede, caches == "cold", lede)
+            self.assertEqual("Each launch took the next of sets of inputs and outputs" in lede, caches == "rotated", lede)
 
     def test_a_study_is_drawn_and_told(self):
         made = self.here / "study_made.json"

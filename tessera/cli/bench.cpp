@@ -130,6 +130,7 @@ int bench(const Command& command) {
   declare(words, resident);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
+  if (!resident.along.empty() && options.rotate) throw Error("--resident has one set of arrays: --rotate is for plain calls");
   if (!resident.along.empty()) return bench_resident(*operation, options, resident, command);
   if (!resident.shares.empty()) throw Error("--shares are those of --resident");
   return Bench(*operation, options, command).run();

@@ -98,6 +98,8 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.value_or("--sustained", options.sustained, "3",
                  "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
   words.flag("--cold", options.cold, "flush the caches before each sample");
+  words.flag("--rotate", options.rotate,
+             "each launch takes the next of sets of inputs and outputs, 2.5 times the last-level cache together");
   words.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
   words.flag("--graph", options.graph, "launch the runs of a sample as one graph");
   words.flag("--no-verify", options.no_verify, "leave the results unverified");
@@ -128,6 +130,8 @@ lab::Measuring measuring_of(const BenchOptions& options) {
   if (!options.samples.empty())
     out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
   out.cold = options.cold;
+  out.rotate = options.rotate;
+  if (options.cold && options.rotate) throw Error("--cold flushes the caches, --rotate launches past them: one of the two");
   out.verify = !options.no_verify;
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, std::int64_t{1} << 62));
   out.interrupted = interrupted;
@@ -140,7 +144,7 @@ lab::Session session_of(const Operation& operation, const BenchOptions& options,
   out.argv = argv;
   out.operation = operation.name;
   out.distribution = "standard normal, full mantissas; integers: every bit random";
-  out.caches = options.cold ? "cold" : "hot";
+  out.caches = options.cold ? "cold" : options.rotate ? "rotated" : "hot";
   out.launches = options.profile ? "plain" : options.graph ? "graph" : "queued";
   out.date = lab::now_utc();
   out.seed = measuring_of(options).seed;

@@ -16,7 +16,7 @@ struct BenchOptions {
   std::vector<std::string> positionals;
   std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
               json, csv, junit, pivot, shard, sustained, spread = "0.5", least_clock = "60", pause = "0";
-  bool cold = false, profile = false, graph = false, resume = false, no_verify = false, no_serial = false;
+  bool cold = false, rotate = false, profile = false, graph = false, resume = false, no_verify = false, no_serial = false;
   std::map<std::string, std::string> flags;  // scalars of the signature
   std::map<std::string, bool> optional;      // inputs that are given when asked for
 };

@@ -2,9 +2,11 @@
 #include "tessera/lab/measure.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include "tessera/lab/ceilings.hpp"
 #include "tessera/lab/estimate.hpp"
+#include "tessera/lab/rotation.hpp"
 #include "tessera/lab/trial.hpp"
 
 namespace tessera::lab {
@@ -12,6 +14,7 @@ namespace {
 
 // Unlike any seed that a timed run saw, however the caller counts.
 std::uint64_t fresh_seed(std::uint64_t seed) { return seed + 0x5eed0000u; }
+std::uint64_t odd_seed(std::uint64_t seed) { return seed + 0x0dd00000u; }
 
 // All candidates on one problem.
 class Meeting {
@@ -47,6 +50,15 @@ class Meeting {
 
  private:
   static constexpr Layout guards{.guard_bytes = guard_bytes};
+
+  // Other inputs of the same problem.
+  struct Numbers {
+    Inputs inputs;
+    Verifier verifier;
+    Numbers(const Operation& operation, Element element, const Case& problem, std::uint64_t seed, Layout layout)
+        : inputs(operation, element, problem, seed, layout),
+          verifier(operation, inputs.arguments(), {.data = Data::random, .seed = seed}) {}
+  };
 
   struct Guest {
     std::size_t row;
@@ -86,8 +98,10 @@ class Meeting {
       if (kept_[i]) continue;
       const bool slow = consider(rows_[i], candidates_[i].plan);
       if (rows_[i].reason) continue;
+      const Turns turns = turns_of(rows_[i]);
+      if (rows_[i].reason) continue;
       auto trial =
-          std::make_unique<Trial>(candidates_[i].plan, *inputs_, verifier_, *measuring_, rows_[i], slow);
+          std::make_unique<Trial>(candidates_[i].plan, *inputs_, verifier_, *measuring_, rows_[i], slow, turns);
       if (const Reason harm = trial->warm_up()) {
         blame(rows_[i], *harm);
         inputs_->restore();
@@ -97,11 +111,11 @@ class Meeting {
     }
   }
 
-  // Why it cannot be measured: it refuses, or one run would take too long. Returns whether one run is
-  // most of the time that it has.
+  // Why it cannot be measured: it refuses, or one run would take too long, which is not tried while a profiler
+  // looks on, for it would see other sizes. Returns whether one run is most of the time that it has.
   bool consider(Row& row, const Plan& plan) const {
     if (!row.reason) row.reason = refuses(plan, inputs_->arguments());
-    if (row.reason) return false;
+    if (row.reason || measuring_->profile) return false;
     tell(plan.variant->name + ": estimating");
     const double most = measuring_->effort.seconds;
     row.estimate = estimate_seconds(*operation_, row.element, *problem_, plan, row.flops, most);
@@ -109,6 +123,22 @@ class Meeting {
     if (expected > most) row.reason = "one run would take longer than --time allows";
     else row.estimate.reset();
     return expected > most / 4;
+  }
+
+  // The sets that this device's launches take in turn: all devices in the host's memory have the same.
+  Turns turns_of(Row& row) {
+    if (!measuring_->rotate) return {};
+    const Arguments& arguments = inputs_->arguments();
+    if ((row.reason = cannot_rotate(row.device, arguments, most_launches))) return {};
+    row.sets = sets_beyond(row.device.cache_bytes, set_bytes(arguments), most_launches);
+    if (row.sets == 1) return {};
+    const bool on_host = backend_of(row.device).shares_host_memory();
+    auto& sets = rotations_[on_host ? "host" : row.device.label()];
+    if (!sets) {
+      if (!odd_) odd_ = std::make_unique<Numbers>(*operation_, arguments.element(), *problem_, odd_seed(measuring_->seed), Layout{});
+      sets = std::make_unique<Rotation>(row.device, arguments, odd_->inputs.arguments(), most_launches);
+    }
+    return {sets.get(), &odd_->verifier};
   }
 
   void take_turns() {
@@ -145,9 +175,10 @@ class Meeting {
   void verify_afresh() {
     const Element element = inputs_->arguments().element();
     for (Guest& guest : guests_) guest.trial.reset();
+    rotations_.clear();
+    odd_.reset();
     inputs_.reset();
-    std::unique_ptr<Inputs> fresh;
-    std::optional<Verifier> verifier;
+    std::unique_ptr<Numbers> fresh;
     for (const Guest& guest : guests_) {
       Row& row = rows_[guest.row];
       const bool ran_once = guest.slow && row.seconds.size() == 1;
@@ -155,12 +186,11 @@ class Meeting {
       tell(row.variant->name + ": verifying with fresh inputs");
       const std::uint64_t seed = fresh_seed(measuring_->seed);
       if (!fresh) {
-        fresh = std::make_unique<Inputs>(*operation_, element, *problem_, seed, guards);
-        fresh->seal();
-        verifier.emplace(*operation_, fresh->arguments(), VerifyOptions{.data = Data::random, .seed = seed});
+        fresh = std::make_unique<Numbers>(*operation_, element, *problem_, seed, guards);
+        fresh->inputs.seal();
       }
-      lab::verify_afresh(row, candidates_[guest.row].plan, *fresh, *verifier);
-      if (!row.harm.empty()) fresh->restore();
+      lab::verify_afresh(row, candidates_[guest.row].plan, fresh->inputs, fresh->verifier);
+      if (!row.harm.empty()) fresh->inputs.restore();
     }
   }
 
@@ -172,7 +202,9 @@ class Meeting {
   Verifier verifier_;
   std::vector<Row> rows_, sustained_;
   std::vector<bool> kept_;  // from an earlier session
-  std::vector<Guest> guests_;
+  std::unique_ptr<Numbers> odd_;                                // what sets of odd numbers hold
+  std::map<std::string, std::unique_ptr<Rotation>> rotations_;  // by the memory that they lie in
+  std::vector<Guest> guests_;                                   // last: trials use all of these
 };
 
 }  // namespace

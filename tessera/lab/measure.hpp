@@ -13,6 +13,7 @@ namespace tessera::lab {
 struct Measuring {
   Effort effort = {};
   bool cold = false;             // flush the caches before each sample
+  bool rotate = false;           // each launch takes the next of sets that exceed the last-level cache
   bool profile = false;          // launch plainly, and nothing besides: a profiler looks on
   bool graph = false;            // note the launches of a sample once, and launch them as one graph
   double sustained_seconds = 0;  // then each alone, run after run, for as long; 0: not

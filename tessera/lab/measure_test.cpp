@@ -8,60 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 #include "tessera/lab/resume.hpp"
+#include "tests/made_up_gpu.hpp"
 
 namespace tessera::lab {
 namespace {
 
-// C = 2·A, of n elements.
-Operation toy() {
-  Operation out;
-  out.name = "toy";
-  out.signature.parameters = {parameter::input("A", {"n"}, "what is doubled"),
-                              parameter::output("C", {"n"}, "the double")};
-  out.elements = {Element::f32};
-  out.output = "C";
-  out.flops = [](const Arguments& a) { return static_cast<double>(a.dim("n")); };
-  out.reference = [](const Arguments& a, std::span<const std::int64_t> rows, Data, Expected& expected) {
-    const auto* from = static_cast<const float*>(a.array("A").data);
-    for (const std::int64_t row : rows) {
-      expected.value.push_back(2 * static_cast<double>(from[row]));
-      expected.bound.push_back(0);
-    }
-  };
-  return out;
-}
-
-struct Buffers {
-  float* a;
-  float* c;
-  std::int64_t n;
-  explicit Buffers(const Arguments& arguments)
-      : a(static_cast<float*>(arguments.array("A").data)),
-        c(static_cast<float*>(arguments.array("C").data)),
-        n(arguments.dim("n")) {}
-  void compute() const {
-    for (std::int64_t i = 0; i < n; ++i) c[i] = 2 * a[i];
-  }
-};
-
-int runs = 0;
-
-using Body = void (*)(const Buffers&);
-
-Variant rung(const char* name, Where where, Body body) {
-  Variant out;
-  out.operation = "toy";
-  out.ladder = where == Where::cpu ? "cpu" : "gpu";
-  out.name = name;
-  out.where = where;
-  Choice choice;
-  choice.run[Element::f32] = [body](const Arguments& arguments, const Tuning&, Run&) {
-    ++runs;
-    body(Buffers(arguments));
-  };
-  out.choices.push_back(choice);
-  return out;
-}
+using namespace made_up;
 
 void good(const Buffers& b) { b.compute(); }
 void writes_behind(const Buffers& b) {
@@ -100,57 +52,10 @@ void remembers(const Buffers& b) {
   std::ranges::copy(known[b.n], b.c);
 }
 
-// A GPU in the host's memory, whose arrays must be copied nevertheless.
-class FakeGpu final : public HostBackend {
- public:
-  FakeGpu() { devices_[0].memory_bytes = std::int64_t{1} << 30; }
-  Where where() const override { return Where::cuda; }
-  const std::vector<Device>& devices() override { return devices_; }
-  bool shares_host_memory() const override { return false; }
-  std::function<void()> noted(const Run&, const std::function<void()>& work) override {
-    if (waits) throw Error("it cannot be noted");
-    ++graphs;
-    return [this, work] {
-      work();
-      ++graph_launches;
-    };
-  }
-  double seconds(const Run&, const std::function<void()>& work) override {
-    const int before = runs;
-    work();
-    return seconds_of_a_run * (runs - before);
-  }
-  Reading read(const Run& run, const std::function<void()>& work, bool hide_launches) override {
-    Reading out{.seconds = seconds(run, work), .clock_mhz = 1980, .power_w = power ? power() : 300};
-    out.gave_up = hide_launches && waits;
-    hidden += hide_launches;
-    joules_ += 300 * out.seconds;
-    if (clock) out.clock_mhz = clock();
-    return out;
-  }
-  std::optional<double> joules(const Device&) override { return joules_; }
-
-  double seconds_of_a_run = 1e-3;
-  bool waits = false;
-  int hidden = 0, graphs = 0, graph_launches = 0;
-  std::function<double()> clock, power;
-
- private:
-  static Device made_up() {
-    Device out;
-    out.where = Where::cuda;
-    out.name = "a made-up GPU";
-    return out;
-  }
-  std::vector<Device> devices_{made_up()};
-  double joules_ = 1e6;
-};
-
 class Measured : public testing::TestWithParam<Where> {
  protected:
   static void SetUpTestSuite() {
-    static auto* const made = static_cast<FakeGpu*>(&enlist_backend(std::make_unique<FakeGpu>()));
-    gpu_ = made;
+    gpu_ = &made_up_gpu();
   }
   void SetUp() override {
     gpu_->seconds_of_a_run = 1e-3;
@@ -300,7 +205,11 @@ TEST_P(MeasuredOnGpu, ARunThatWaitsForTheDeviceIsTimedWithItsLaunches) {
 }
 
 TEST_P(MeasuredOnGpu, AProfilerSeesPlainLaunches) {
-  const Row row = measure({good}, {.profile = true})[0];
+  bool estimated = false;
+  const Row row = measure({good}, {.profile = true, .progress = [&](const std::string& doing) {
+                                     estimated = estimated || doing.ends_with("estimating");
+                                   }})[0];
+  EXPECT_FALSE(estimated) << "it would see other sizes";
   EXPECT_EQ(gpu_->hidden, 0);
   EXPECT_TRUE(row.clocks_mhz.empty());
   EXPECT_FALSE(row.clock_mhz());

@@ -45,6 +45,7 @@ struct Row {
   std::vector<double> clocks_mhz;            // beside each sample; empty: the device does not tell
   std::vector<std::optional<double>> powers_w;  // likewise; missing where the meter told of others, too
   int launches = 1;                          // in a sample, whose time is divided by them
+  std::int64_t sets = 0;                     // of inputs and outputs, which launches take in turn; 0: always the same
   bool exposed = false;                      // its launches could not be hidden
   std::size_t throttled = 0;                 // samples dropped because the clock had fallen
   std::optional<double> joules;              // of one run
@@ -80,7 +81,7 @@ void fill_ratios(std::vector<Row>& rows, const std::string& versus);
 struct Session {
   std::vector<std::string> argv;
   std::string operation, distribution, date;
-  std::string caches;             // "hot" or "cold"
+  std::string caches;             // "hot", "cold" or "rotated"
   std::string launches = "queued";  // before the device starts with them; "graph": as one; "plain": neither
   std::uint64_t seed = 0;
   std::vector<Row> rows;

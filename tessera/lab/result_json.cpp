@@ -73,6 +73,7 @@ Json to_json(const Row& row) {
   if (!row.clocks_mhz.empty()) out["clocks_mhz"] = thinned(row.clocks_mhz, most_samples);
   if (!row.powers_w.empty()) out["powers_w"] = numbers(row.powers_w);
   out["launches"] = row.launches;
+  if (row.sets > 0) out["sets"] = row.sets;
   out["throttled"] = row.throttled;
   out["clock_mhz"] = number(row.clock_mhz());
   out["power_w"] = number(row.power_w());

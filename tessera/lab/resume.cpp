@@ -54,6 +54,7 @@ Row recalled(const Json& json, Row row) {
     row.powers_w.push_back(power.is_number() ? std::optional(power.get<double>()) : std::nullopt);
   row.throttled = json.value("throttled", std::size_t{0});
   row.launches = json.value("launches", 1);
+  row.sets = json.value("sets", std::int64_t{0});
   row.joules = number(json, "joules");
   if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
   row.round_trip = number(json, "round_trip");

@@ -14,7 +14,6 @@ constexpr double quick_seconds = 0.01;     // a run this short is repeated to wa
 constexpr double sample_seconds = 200e-6;  // and one far shorter fills a sample several times
 constexpr double graph_seconds = 2e-3;     // a graph takes a moment to start, which is none of its kernels'
 constexpr double batch_seconds = 0.02;     // of runs that follow each other without a look at the clock
-constexpr int most_launches = 100;         // a device's queue holds about a thousand, some take several
 constexpr double energy_seconds = 1;       // a device counts its energy in steps of a tenth of a second
 
 bool has_fma(Element element) {
@@ -29,13 +28,14 @@ int launches_for(double wanted, double one) {
 }  // namespace
 
 Trial::Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row,
-             bool slow)
+             bool slow, Turns turns)
     : placed_(plan, inputs.arguments(), guard_bytes),
       inputs_(&inputs),
       verifier_(&verifier),
       measuring_(&measuring),
       row_(&row),
       backend_(&backend_of(row.device)),
+      turns_(turns),
       slow_(slow) {
   placed_.upload();
 }
@@ -45,8 +45,8 @@ void Trial::tell(const char* doing) const {
     measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
 }
 
-double Trial::run_once() {
-  const double seconds = placed_.launch_and_measure();
+double Trial::run_once(const Arguments& there) {
+  const double seconds = placed_.launch_and_measure(there);
   own_clock_ = placed_.run().own_seconds >= 0;
   return last_ = seconds;
 }
@@ -55,27 +55,34 @@ Reason Trial::warm_up() {
   if (slow_) return std::nullopt;
   tell("first run");
   (void)run_once();
-  return harm();
+  return own_harm();
 }
 
 Sample Trial::timed(int launches) {
-  if (own_clock_) return {.seconds = run_once()};
+  return timed(launches, turns_.sets != nullptr ? turns_.sets->take(launches) : 0);
+}
+
+Sample Trial::timed(int launches, std::int64_t first_set) {
+  const auto there = [this, first_set](int i) -> const Arguments& {
+    return turns_.sets != nullptr ? turns_.sets->set(first_set + i) : placed_.arguments();
+  };
+  if (own_clock_) return {.seconds = run_once(there(0))};
   placed_.run().own_seconds = -1;
-  const auto work = [&] {
-    for (int i = 0; i < launches; ++i) placed_.launch();
+  const auto work = [this, launches, there] {
+    for (int i = 0; i < launches; ++i) placed_.launch(there(i));
   };
   Reading reading;
   // A first run may load code, for which a device that waits would wait for ever.
   const bool hide = hide_launches_ && last_ > 0;
   if (measuring_->profile) reading.seconds = backend_->seconds(placed_.run(), work);
   else if (measuring_->graph && hide) {
-    const std::function<void()>& graph = as_graph(work, launches);
+    const std::function<void()>& graph = as_graph(work, launches, first_set);
     reading = backend_->read(placed_.run(), graph, hide_launches_);
   } else reading = backend_->read(placed_.run(), work, hide);
   if (reading.gave_up) {
     hide_launches_ = false;
     row_->exposed = true;
-    return timed(launches);
+    return timed(launches, first_set);
   }
   // A variant may know only by running that it works in another process.
   own_clock_ = placed_.run().own_seconds >= 0;
@@ -84,67 +91,109 @@ Sample Trial::timed(int launches) {
 }
 
 // A run that waits for the device itself cannot be noted; it is launched as it is, and its row says so.
-const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches) {
-  if (graph_launches_ != launches) {
-    graph_launches_ = launches;
-    try {
-      graph_ = backend_->noted(placed_.run(), work);
-    } catch (const Error&) {
-      hide_launches_ = false;
-      row_->exposed = true;
-      graph_ = work;
-    }
+const std::function<void()>& Trial::as_graph(const std::function<void()>& work, int launches, std::int64_t first_set) {
+  std::function<void()>& graph = graphs_[{launches, first_set}];
+  if (graph) return graph;
+  try {
+    graph = backend_->noted(placed_.run(), work);
+  } catch (const Error&) {
+    hide_launches_ = false;
+    row_->exposed = true;
+    graph = work;
   }
-  return graph_;
+  return graph;
 }
 
-// Caches are cold for one launch only.
+// Caches are cold for one launch only. A graph is of as many launches as the first was.
 int Trial::launches_in_a_sample() const {
-  return measuring_->cold || own_clock_ ? 1 : launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_);
+  if (measuring_->cold || own_clock_) return 1;
+  if (!graphs_.empty()) return graphs_.begin()->first.first;
+  return rounded(launches_for(measuring_->graph ? graph_seconds : sample_seconds, last_));
+}
+
+// One that is slow is launched once, whatever the others are.
+int Trial::rounded(int launches) const {
+  return turns_.sets == nullptr || slow_ ? launches : turns_.sets->launches(launches);
+}
+
+bool Trial::shares_arrays() const { return backend_->shares_host_memory() || turns_.sets != nullptr; }
+
+// What is verified: of sets, those of the last two launches, which the launches before them leave alone.
+void Trial::poison(int launches) {
+  if (turns_.sets == nullptr) return placed_.poison();
+  for (int back = 1; back <= std::min(launches, 2); ++back) turns_.sets->poison(turns_.sets->next() + launches - back);
 }
 
 Sample Trial::sample() {
   tell("timing");
   if (row_->device.where == Where::cpu && row_->flops > 0 && has_fma(row_->element) && row_->element_name() == name_of(row_->element))
     row_->fma_rates.push_back(fma_flops_per_second(row_->element, row_->device.threads));
-  if (!measuring_->cold && !slow_ && last_ < quick_seconds) (void)run_once();
-  placed_.poison();
+  const bool first = last_ == 0;
+  const bool warm = !measuring_->cold && !slow_ && last_ < quick_seconds;
+  if (warm) (void)run_once();
+  row_->launches = launches_in_a_sample();
+  poison(row_->launches);
+  // Before sets, once more, on arrays that are none of them: what poison left in the cache gives way, as to a set.
+  if (warm && turns_.sets != nullptr) (void)run_once();
   if (measuring_->cold) {
     backend_->flush_caches(placed_.run());
     backend_->synchronize(placed_.run());
   }
-  row_->launches = launches_in_a_sample();
-  const bool first = last_ == 0;
   const Sample out = timed(row_->launches);
-  if (first && backend_->shares_host_memory())
+  if (first && shares_arrays())
     if (const Reason reason = harm()) {
       blame(*row_, *reason);
-      inputs_->restore();
+      mend();
     }
   return out;
 }
 
+// Sets stay where they are: a round trip is none of theirs.
 void Trial::finish() {
   check(*row_);
-  if (row_->verified != Verified::wrong && !backend_->shares_host_memory()) time_round_trips();
+  if (row_->verified != Verified::wrong && !backend_->shares_host_memory() && !measuring_->rotate) time_round_trips();
+}
+
+Reason Trial::own_harm() {
+  if (const Reason reason = placed_.harm()) return reason;
+  return backend_->shares_host_memory() ? inputs_->harm() : std::nullopt;
 }
 
 Reason Trial::harm() {
-  if (const Reason reason = placed_.harm()) return reason;
-  return backend_->shares_host_memory() ? inputs_->harm() : std::nullopt;
+  if (const Reason reason = own_harm()) return reason;
+  return turns_.sets != nullptr ? turns_.sets->harm() : std::nullopt;
+}
+
+// What everybody reads must not make the next one wrong.
+void Trial::mend() {
+  if (backend_->shares_host_memory()) inputs_->restore();
+  if (turns_.sets != nullptr) turns_.sets->restore();
+}
+
+void Trial::verify(Row& row) {
+  if (turns_.sets == nullptr) {
+    placed_.fetch();
+    return note(row, (*verifier_)(inputs_->arguments(), &placed_.plan()));
+  }
+  const int looked_at = row.mode == Mode::burst ? std::min(row.launches, 2) : 1;
+  for (int back = 1; back <= looked_at; ++back) {
+    const std::int64_t set = turns_.sets->next() - back;
+    turns_.sets->fetch(set);
+    Verifier& verifier = (set & 1) == 0 ? *verifier_ : *turns_.odd;
+    note(row, verifier(turns_.sets->host(set), &placed_.plan()));
+  }
+  if (looked_at > 1) row.method += ", of two sets of inputs";
 }
 
 void Trial::check(Row& row) {
   if (measuring_->verify) {
     tell("verifying");
-    placed_.fetch();
-    note(row, (*verifier_)(inputs_->arguments(), &placed_.plan()));
+    verify(row);
   }
   const Reason reason = harm();
   if (!reason) return;
   blame(row, *reason);
-  // What everybody reads must not make the next one wrong.
-  if (backend_->shares_host_memory()) inputs_->restore();
+  mend();
 }
 
 void Trial::time_round_trips() {
@@ -168,10 +217,11 @@ Row Trial::sustain(double seconds) {
   row.throttled = 0;
   row.round_trip.reset();
   row.fma_rates.clear();
-  const int launches = own_clock_ ? 1 : launches_for(batch_seconds, last_);
+  const int launches = own_clock_ ? 1 : rounded(launches_for(batch_seconds, last_));
   row.launches = launches;
   std::vector<Sample> samples;
-  placed_.poison();
+  if (turns_.sets != nullptr) turns_.sets->poison();
+  else placed_.poison();
   const auto joules_before = backend_->joules(row_->device);
   PowerMeter power;
   const Stopwatch watch;
@@ -215,13 +265,14 @@ void verify_afresh(Row& row, const Plan& plan, Inputs& fresh, Verifier& verifier
   placed.poison();
   placed.launch();
   placed.fetch();
+  const std::string before = row.method;
   const Verdict verdict = verifier(fresh.arguments(), &placed.plan());
   if (!verdict.passed) row.finding += "  with inputs that no timed run had seen:\n";
   note(row, verdict);
   Reason harm = placed.harm();
   if (!harm && backend_of(plan.device).shares_host_memory()) harm = fresh.harm();
   if (harm) blame(row, *harm);
-  row.method += ", with fresh inputs too";
+  row.method = before + ", with fresh inputs too";
 }
 
 }  // namespace tessera::lab

@@ -2,21 +2,33 @@
 // One candidate on its device, from its first run to its verdict.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include "tessera/lab/estimate.hpp"
 #include "tessera/lab/measure.hpp"
+#include "tessera/lab/rotation.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/verify.hpp"
 
 namespace tessera::lab {
 
+// What all trials on one device take in turn, and what verifies the sets of odd numbers.
+struct Turns {
+  Rotation* sets = nullptr;  // null: they take their own arrays, always
+  Verifier* odd = nullptr;
+};
+
+// In a sample, but for what rounds up to all sets: a device's queue holds about a thousand, some runs take several.
+inline constexpr int most_launches = 100;
+
 class Trial {
  public:
   // `slow`: one run is most of the time that it has, so it gets no run that is not timed.
-  Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row,
-        bool slow);
+  Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuring& measuring, Row& row, bool slow,
+        Turns turns = {});
 
   // The first run, which may also load, compile and search, and so tells no time. Says what it harmed:
   // where the host's memory is everybody's, only now is it known whose fault that was.
@@ -29,11 +41,19 @@ class Trial {
 
  private:
   void tell(const char* doing) const;
-  double run_once();
+  double run_once() { return run_once(placed_.arguments()); }
+  double run_once(const Arguments& there);
   Sample timed(int launches);
-  const std::function<void()>& as_graph(const std::function<void()>& work, int launches);
+  Sample timed(int launches, std::int64_t first_set);
+  const std::function<void()>& as_graph(const std::function<void()>& work, int launches, std::int64_t first_set);
   int launches_in_a_sample() const;
+  int rounded(int launches) const;
+  bool shares_arrays() const;
+  void poison(int launches);
   Reason harm();
+  Reason own_harm();
+  void mend();
+  void verify(Row& row);
   void check(Row& row);
   void time_round_trips();
 
@@ -43,8 +63,8 @@ class Trial {
   const Measuring* measuring_;
   Row* row_;
   Backend* backend_;
-  std::function<void()> graph_;  // of so many launches
-  int graph_launches_ = 0;
+  Turns turns_;
+  std::map<std::pair<int, std::int64_t>, std::function<void()>> graphs_;  // of so many launches, from a set on
   double last_ = 0;  // what a run took, in seconds; 0: there was none
   bool slow_, own_clock_ = false, hide_launches_ = true;
 };

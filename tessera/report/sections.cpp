@@ -86,6 +86,9 @@ void add_measured(Section& out, const Group& group) {
   }
   if (group.document->caches == "cold")
     out.lede += (out.lede.empty() ? "" : " ") + std::string("The caches were flushed before each sample.");
+  if (group.document->caches == "rotated")
+    out.lede += (out.lede.empty() ? "" : " ") +
+                std::string("Each launch took the next of sets of inputs and outputs, 2.5 times the last-level cache together.");
   if (group.executor()) out.lede += executor_note;
   if (group.document->kind == "tune") out.charts.push_back(search_chart(group, problem));
   if (is_ladder(rows)) out.charts.push_back(ladder_chart(group, problem));

@@ -132,11 +132,11 @@ void Placed::upload() {
   backend_->synchronize(run_);
 }
 
-void Placed::launch() { plan_.choice->run.at(here_.element())(here_, plan_.tuning, run_); }
+void Placed::launch(const Arguments& there) { plan_.choice->run.at(there.element())(there, plan_.tuning, run_); }
 
-double Placed::launch_and_measure() {
+double Placed::launch_and_measure(const Arguments& there) {
   run_.own_seconds = -1;
-  const double seconds = backend_->seconds(run_, [this] { launch(); });
+  const double seconds = backend_->seconds(run_, [&] { launch(there); });
   return run_.own_seconds >= 0 ? run_.own_seconds : seconds;
 }
 

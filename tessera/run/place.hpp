@@ -27,11 +27,13 @@ class Placed final : public ComputedPart {
 
   // A round trip's three parts, each complete on return, apart from launch, which may only enqueue.
   void upload();
-  void launch();
+  void launch() { launch(here_); }
+  void launch(const Arguments& there);  // the same problem in other arrays of the device
   void fetch();
 
   void poison();                // fills the outputs with bytes 0xFF: NaN, or -1
-  double launch_and_measure();  // seconds on the device, copies excluded
+  double launch_and_measure() { return launch_and_measure(here_); }  // seconds on the device, copies excluded
+  double launch_and_measure(const Arguments& there);
 
   // What runs have done since upload() to memory that is not theirs: a write outside a buffer that was
   // allocated here, or to the device's copy of an input. Waits for the device.
