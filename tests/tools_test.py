@@ -109,12 +109,31 @@ class Tables(unittest.TestCase):
 
     def test_cold_inputs(self):
         shapes = product_tables.CUBES[:2]
-        (self.folder / "matmul-strict-none-cold.json").write_text(json.dumps({"rows": rows_of(shapes[0], 1, 1.5, lies=("none", "none"))}))
-        (self.folder / "matmul-products-f64-cold.json").write_text(json.dumps({"rows": rows_of(shapes[0], 1, 1) + rows_of(shapes[1], 2, 1)}))
+        self.write("f32-cold", rows_of(shapes[0], 1, 1.5, lies=("none", "none")))
+        self.write("f64-cold", rows_of(shapes[0], 1, 1) + rows_of(shapes[1], 2, 1))
         table = product_tables.tables("cold", self.folder).splitlines()
         self.assertIn("| strict f32, rows of B contiguous | 1.500 | 1.500 (512³) | 1 | 1, 0.93: met |", table)
         self.assertIn("| f64 | 0.707 | 0.500 (1024³) | 2 | 1, 0.93: missed |", table)
         self.assertIn("| i8 | n/a | n/a | 0 | 1.03, 0.95: not measured |", table)
+
+    def test_what_tables_are_of_and_what_misses(self):
+        first, second = product_tables.CUBES[:2]
+        rows = rows_of(first, 1, 0.9) + rows_of(first, 1, 1, "sustained") + rows_of(second, 1, 0.96)
+        rows[0]["verified"] = "unchecked"
+        document = {"git": "1a2b3c4", "caches": "rotated", "rows": rows}
+        (self.folder / "matmul-products-bf16.json").write_text(json.dumps(document))
+        (self.folder / "matmul-products-i8.json").write_text(json.dumps({**document, "caches": "hot", "rows": rows_of(first, 1, 2)}))
+        lines = product_tables.tables("source", self.folder).splitlines()
+        self.assertEqual(lines[:3], ["- bf16: build 1a2b3c4, inputs rotated.", "- i8: build 1a2b3c4, inputs hot, which flatters small products.",
+                                     "- Results of 512³ were not checked; all others were right."])
+        self.assertIn("TF32", lines[3])
+        self.assertEqual(product_tables.tables("missed", self.folder), "- bf16, 0.95: 512³ (0.900, 1.000).\n")
+
+    def test_every_table_but_the_cold_ones_is_of_rotated_inputs(self):
+        for name in product_tables.TYPES:
+            for part, shapes, _, words in product_tables.plans_of(name):
+                self.assertEqual(("--rotate" in words, "--cold" in words), (part != "cold", part == "cold"))
+                self.assertTrue("--no-verify" not in words or shapes == [product_tables.LARGEST])
 
     def test_wrong_results_make_no_table(self):
         rows = rows_of(product_tables.WHOLE, 1, 1)
@@ -170,12 +189,12 @@ with open(sys.argv[0] + ".log", "a") as log:
         # A clock that goes on by ten seconds each time it is asked: one bench, which takes ten, and no second one.
         with unittest.mock.patch("time.monotonic", side_effect=itertools.count(0, 10)), contextlib.redirect_stdout(io.StringIO()) as told:
             self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], everything, 35), 0)
-        self.assertEqual(self.benches()[2:], ["(m,n,k)=(16384,16384,16384)"])
-        self.assertIn("no time for bf16 shapes 512³ 1024³ 2048³\n", told.getvalue())
+        self.assertEqual([bench[:23] for bench in self.benches()[2:]], ["(m,n,k)=(512,512,512),("])
+        self.assertIn("no time for bf16 shapes 16384³\n", told.getvalue())
         self.assertNotIn("small", told.getvalue())
         for _ in range(2):  # the rest; then nothing is left
             self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], everything, math.inf), 0)
-        self.assertEqual(len(self.benches()), len(set(self.benches())) + 6, "but for layouts, of which three have the same sizes, and cold ones")
+        self.assertEqual(len(self.benches()), len(set(self.benches())) + 2, "but for layouts, of which three have the same sizes")
         for kind in product_tables.TABLES:
             self.assertEqual(re.findall(r"\| bf16 \|.*n/a", product_tables.tables(kind, self.folder)), [])
 
@@ -192,10 +211,13 @@ with open(sys.argv[0] + ".log", "a") as log:
         for launch, duration in (("0", "1,800"), ("1", "1,741")):
             for metric, value in (("Duration", duration), ("Grid Size", "132"), ("SM Busy", "90.16")):
                 lines.append(f'"{launch}","void tessera::matmul::multiply_tiles<(int)2>(T1)","{metric}","{value}"')
+        for metric, value in (("Duration", "12"), ("Grid Size", "8")):
+            lines.append(f'"2","void cublasLt::splitKreduce_kernel<32>(T1)","{metric}","{value}"')
         file = self.folder / "ncu.csv"
         file.write_text("==PROF== Connected\n" + "\n".join(lines) + "\n")
-        done = subprocess.run([sys.executable, TOOLS / "counters", "table", "cluster", "bf16-4096", str(file)], capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.strip(), "bf16-4096,cluster,multiply_tiles<2>(T1),1741,n/a,90.16" + ",n/a" * 9 + ",132")
+        for variant in ("cluster", "cublas"):
+            done = subprocess.run([sys.executable, TOOLS / "counters", "table", variant, "bf16-4096", str(file)], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stdout.strip(), f"bf16-4096,{variant},multiply_tiles<2>(T1),1741,n/a,90.16" + ",n/a" * 9 + ",132")
 
 
 unittest.main(verbosity=2)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What docs/low-precision.md says of products' speed: measured, and made into tables.
-  tools/product_tables.py measure TESSERA FOLDER [NAME…]   on a GPU: FOLDER/matmul-products-NAME.json, -NAME-cold.json, -NAME-graph.json of each type
-                          [--only PART,…] [--seconds N]    some parts of it; as much as fits. What the files lack is measured and added, so
-                                                           that several calls make the tables, each bench that is done is kept.
+  tools/product_tables.py measure TESSERA FOLDER [NAME…]   on a GPU: FOLDER/matmul-products-NAME.json, -NAME-graph.json of each type, inputs rotated
+                          [--only PART,…] [--seconds N]    some parts of it (cold: -NAME-cold.json); as much as fits. What the files lack is
+                                                           measured and added, so that several calls make the tables.
   tools/product_tables.py merge OUT.json IN.json…          files of `tessera bench` of one build and machine as one
   tools/product_tables.py show FOLDER                      all tables
 tools/readme_tables puts the tables into the page, and its test holds them to the files."""
@@ -20,6 +20,8 @@ CUBES = [(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)]
 OTHERS = [(64, 7168, 2112), (128, 4096, 7168), (4096, 7168, 2048), (16, 8192, 8192), (8192, 8192, 512), (1024, 1024, 16384)]
 ODD = [(4095, 4097, 4093), (4097, 4099, 4101), (4104, 4104, 4104), (5000, 4111, 4500)]
 SMALL = [(n, n, n) for n in (64, 128, 256)]
+LARGE = 3e10  # multiply-adds
+ESTIMATE = "60"  # seconds that a bench may take: more than any does, so that the program needs small products alone to know that
 WHOLE, LARGEST, PAST = (4096, 4096, 4096), (16384, 16384, 16384), (4097, 4099, 4101)
 OPS = ("none", "transpose")
 
@@ -35,7 +37,7 @@ TYPES = {
     "f32": ("strict f32, rows of B contiguous", "warp_tiles", ("none", "none"), ["--element", "f32"], (1.0, 0.93)),
     "f32-columns": ("strict f32, columns of B contiguous", "warp_tiles", ("none", "transpose"), ["--element", "f32"], (1.0, 0.93)),
 }
-PARTS = ("shapes", "odd", "small", "layouts", "cold", "graphs")
+PARTS = ("shapes", "odd", "small", "graphs", "layouts", "cold")  # in this order, each of all types; the last by its name alone
 ENDS = {"cold": "-cold", "graphs": "-graph"}  # of files of their own
 ONE_BUILD = ("kind", "operation", "git", "machine", "compiler", "flags", "cuda", "seed", "distribution", "caches", "launches")
 
@@ -47,21 +49,23 @@ def sizes_of(shapes):
 def plans_of(name):
     """What is measured of a type, a bench each: its part, shapes, how operands lie, more words."""
     _, _, own, _, _ = TYPES[name]
-    lasting, at_once = ["--pause", "0.02", "--sustained", "0.6"], 3
+    # A device that has rested, and one that has not; large ones need both longer.
+    long, short = (["--rotate", "--reps", reps, "--pause", pause, "--sustained", sustained]
+                   for reps, pause, sustained in (("10", "0.02", "0.6"), ("15", "0.005", "0.4")))
+    several = [shape for shape in CUBES + OTHERS if shape != LARGEST]
+    large = [shape for shape in several if math.prod(shape) >= LARGE]
+    yield "shapes", [shape for shape in several if shape not in large], own, short
+    yield "shapes", large, own, long
     # 16384³ takes the host long to check, and doubles and strict f32 the device long to compute.
     if own[1] == "transpose" and name not in ("f64", "f32-columns"):
-        yield "shapes", [LARGEST], own, ["--no-verify", *lasting]
-    several = [shape for shape in CUBES + OTHERS if shape != LARGEST]
-    for part, shapes in (("shapes", several), ("odd", ODD)):
-        for at in range(0, len(shapes), at_once):
-            yield part, shapes[at:at + at_once], own, lasting
-    yield "small", SMALL, own, []
+        yield "shapes", [LARGEST], own, ["--no-verify", *long]
+    yield "odd", ODD, own, long
+    yield "small", SMALL, own, ["--rotate", "--reps", "15"]
+    yield "graphs", SMALL + [(512, 512, 512)], own, ["--graph", "--rotate", "--reps", "15"]
     for lies in ((a, b) for a in OPS for b in OPS):
         if lies != own and name not in ("f32-columns", "e4m3-fast", "f16"):
-            yield "layouts", [WHOLE, PAST], lies, ["--pause", "0.01"]
-    for at in range(0, len(several), at_once):
-        yield "cold", several[at:at + at_once], own, ["--cold", "--pause", "0.02"]
-    yield "graphs", SMALL + [(512, 512, 512)], own, ["--graph"]
+            yield "layouts", [WHOLE, PAST], lies, ["--rotate", "--reps", "10", "--pause", "0.01"]
+    yield "cold", several, own, ["--cold", "--reps", "10", "--pause", "0.02"]
 
 
 def lacking(file, shapes, lies):
@@ -84,7 +88,7 @@ def bench(tessera, name, shapes, lies, more, file):
     _, variant, _, words, _ = TYPES[name]
     try:
         done = subprocess.run([tessera, "bench", "matmul", sizes_of(shapes), "--op-a", lies[0], "--op-b", lies[1], "--device", "cuda",
-                               "--no-serial", "--variant", "cublas," + variant, "--time", "0.25", *words, *more, "--json", str(file)],
+                               "--no-serial", "--variant", "cublas," + variant, "--time", ESTIMATE, *words, *more, "--json", str(file)],
                               capture_output=True, text=True, timeout=120, check=False)
     except subprocess.TimeoutExpired as late:
         return str(late)
@@ -94,9 +98,10 @@ def bench(tessera, name, shapes, lies, more, file):
 def measure(tessera, folder, names, only, seconds):
     check_builds(tessera, folder, names)
     status, left, longest, begun = 0, [], 0, time.monotonic()
-    for name, (part, shapes, lies, more) in ((name, plan) for name in names for plan in plans_of(name)):
+    plans = [(name, plan) for part in PARTS if part in only for name in names for plan in plans_of(name) if plan[0] == part]
+    for name, (part, shapes, lies, more) in plans:
         out = folder / f"matmul-products-{name}{ENDS.get(part, '')}.json"
-        shapes = lacking(out, shapes, lies) if part in only else []
+        shapes = lacking(out, shapes, lies)
         if not shapes:
             continue
         before = time.monotonic()
@@ -149,11 +154,16 @@ class Type:
 
     def __init__(self, name, file, of_graphs):
         self.name, self.title, self.own, self.aim = name, TYPES[name][0], TYPES[name][2], TYPES[name][4]
-        self.ours, self.theirs, self.wrong = {}, {}, []
+        self.ours, self.theirs, self.wrong, self.unchecked, self.of = {}, {}, [], set(), set()
         for file, graph in ((file, False), (of_graphs, True)):
-            for row in json.loads(file.read_text())["rows"] if file is not None and file.exists() else []:
+            document = json.loads(file.read_text()) if file is not None and file.exists() else {"rows": []}
+            if document["rows"]:
+                self.of.add((document.get("git"), document.get("caches")))
+            for row in document["rows"]:
                 if row.get("verified") == "wrong":
                     self.wrong.append((row["variant"], shape_of(row)))
+                if row.get("verified") == "unchecked" and row.get("median"):
+                    self.unchecked.add(text_of(shape_of(row)))
                 if row.get("median") and row["verified"] != "wrong":
                     key = (shape_of(row), row["mode"], lies_of(row), graph)
                     (self.theirs if row["yardstick"] else self.ours)[key] = row["median"]
@@ -245,6 +255,40 @@ def small_table(types):
     return lines
 
 
+def source_text(types):
+    """Of which builds, inputs and types all tables are, and what none of them has."""
+    held = {"rotated": "inputs rotated", "hot": "inputs hot, which flatters small products", "cold": "the L2 flushed before each sample"}
+    groups = {}
+    for one in types:
+        groups.setdefault(tuple(sorted(one.of, key=str)), []).append(one)
+    lines = []
+    for of, group in groups.items():
+        told = " and ".join(f"build {git}, {held.get(caches, caches)}" for git, caches in of)
+        lines.append(f"- {', '.join(one.title for one in group)}: {told}.")
+    unchecked = sorted({shape for one in types for shape in one.unchecked})
+    if unchecked:
+        lines.append(f"- Results of {', '.join(unchecked)} were not checked; all others were right.")
+    there = {one.name for one in types}
+    missing = [title for name, (title, *_) in TYPES.items() if name not in there]
+    if missing:
+        lines.append(f"- Not measured: {', '.join(missing)}.")
+    return lines
+
+
+def missed_text(types):
+    """Each shape that falls short of the least that is aimed at, in bursts or sustained."""
+    lines = []
+    for one in types:
+        short = []
+        for shape in CUBES + OTHERS:
+            ratios = [one.ratio(shape, mode) for mode in ("burst", "sustained")]
+            if any(ratio is not None and not ratio >= one.aim[1] for ratio in ratios):
+                short.append(f"{text_of(shape)} ({figure(ratios[0])}, {figure(ratios[1])})")
+        if short:
+            lines.append(f"- {one.title}, {one.aim[1]:g}: {'; '.join(short)}.")
+    return lines or ["- None."]
+
+
 def cold_table(types):
     """Bursts with the L2 flushed before each sample; of all types, measured or not."""
     lines = ["| | burst | least | shapes | aim: mean, least |", "|---|--:|--:|--:|---|"]
@@ -259,16 +303,13 @@ def cold_table(types):
     return lines
 
 
-TABLES = {"shapes": shapes_table, "odd": odd_table, "layouts": layouts_table, "small": small_table, "cold": cold_table}
-# What was measured of cold inputs before these tables were.
-COLD = {name: f"matmul-tensor-{name}-cold.json" for name in TYPES} | {"f32": "matmul-strict-none-cold.json", "f32-columns": "matmul-strict-transpose-cold.json"}
+TABLES = {"source": source_text, "shapes": shapes_table, "missed": missed_text, "odd": odd_table, "layouts": layouts_table, "small": small_table, "cold": cold_table}
 
 
 def tables(kind, folder):
     folder = pathlib.Path(folder)
     if kind == "cold":
-        files = {name: [folder / f"matmul-products-{name}-cold.json", folder / COLD[name]] for name in TYPES}
-        types = [Type(name, next((file for file in both if file.exists()), None), None) for name, both in files.items()]
+        types = [Type(name, folder / f"matmul-products-{name}-cold.json", None) for name in TYPES]
     else:
         types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-graph"))) for name in TYPES]
         types = [one for one in types if one.ours or one.wrong]
@@ -295,7 +336,7 @@ def main():
     measuring.add_argument("tessera")
     measuring.add_argument("folder", type=pathlib.Path)
     measuring.add_argument("names", nargs="*", metavar="NAME", help=", ".join(TYPES))
-    measuring.add_argument("--only", type=some_of(PARTS), default=PARTS, metavar="PART,…", help=", ".join(PARTS))
+    measuring.add_argument("--only", type=some_of(PARTS), default=PARTS[:-1], metavar="PART,…", help=", ".join(PARTS))
     measuring.add_argument("--seconds", type=float, default=math.inf)
     merging = commands.add_parser("merge")
     merging.add_argument("out")
