@@ -286,7 +286,7 @@ def missed_text(types):
                 short.append(f"{text_of(shape)} ({figure(ratios[0])}, {figure(ratios[1])})")
         if short:
             lines.append(f"- {one.title}, {one.aim[1]:g}: {'; '.join(short)}.")
-    return lines or ["- None."]
+    return lines or ["- None of those that were measured."]
 
 
 def cold_table(types):
