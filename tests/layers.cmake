@@ -41,7 +41,7 @@ tessera_test(tensor_kernel ops/matmul/mma_kernel_test.cpp ops/matmul/warp_kernel
 target_include_directories(test_tensor_kernel BEFORE PRIVATE emulated)
 target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
 tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/conclusion_test.cpp ops/matmul/multiply_test.cpp ops/matmul/resident_test.cpp ops/matmul/sections_test.cpp
-             ops/matmul/far_test.cpp)
+             ops/matmul/far_test.cpp ops/matmul/reach_test.cpp)
 tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batch/batch_plan_test.cpp
              ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/option_use_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp

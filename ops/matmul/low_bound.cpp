@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 #include "rounding.hpp"
 
 namespace tessera::matmul {
@@ -106,6 +107,7 @@ double sum_growth(const LowProblem& p, const Arguments& arguments, Data data) {
 LowBound::LowBound(const LowProblem& p, const Arguments& arguments, Data data)
     : p_(p),
       growth_(sum_growth(p, arguments, data)),
+      always_(sum_growth(p, arguments, Data::any)),
       own_(p.a.element == Element::i8 ? 0 : static_cast<double>(p.k) * 0x1p-53),
       exact_within_(is_fp8(p.a.element) ? 0x1p13 : 0x1p24) {}
 
@@ -119,17 +121,74 @@ LowBound::After LowBound::after(std::int64_t i, std::int64_t j) const {
   return out;
 }
 
+// Sums of i8 are exact. Only elements with f32's range have products beyond it, and only there is each looked at.
+Terms LowBound::terms_of(std::int64_t i, std::int64_t j, double sum, double magnitude) const {
+  if (p_.a.element == Element::i8 || (std::isfinite(sum) && magnitude < largest / 4)) {
+    const double size = p_.a.element == Element::i8 ? std::fabs(sum) : magnitude;
+    return {(size + sum) / 2, (size - sum) / 2, size};
+  }
+  Terms out;
+  for (std::int64_t l = 0; l < p_.k; ++l) {
+    const double term = at(p_.a.element, p_.a.data, i * p_.a.row + l * p_.a.col) *
+                        at(p_.b.element, p_.b.data, l * p_.b.row + j * p_.b.col);
+    out.plus |= term == infinity;
+    out.minus |= term == -infinity;
+    if (!std::isfinite(term)) continue;
+    (term > 0 ? out.above : out.below) += std::fabs(term);
+    out.largest = std::max(out.largest, std::fabs(term));
+  }
+  return out;
+}
+
+// f32's fused multiply-add brings a product back from beyond, but no further than twice the largest number. A tensor
+// core may hold the products of a step in a wider range.
+constexpr double brought_back = 2 * largest * (1 + 4 * u);
+
+// What α·s_a·s_b·sum + β·c0 + bias may come to: each partial sum, and each sum of scaled terms, is an f32. `strays`: of
+// the sum.
+Reach LowBound::reach_of(const Terms& terms, const After& after, double sum, double strays) const {
+  const double margin = 1 + always_ + 8 * u, factor = after.factor;
+  const bool strict = p_.a.element == Element::f32 && !p_.tf32;
+  const auto finite = [](double x) { return std::isfinite(x) ? x : 0; };
+  Reach out;
+  if (terms.plus || terms.minus) out = {false, terms.plus, terms.minus};
+  out = out.overflowing(terms.above * margin > largest, terms.below * margin > largest);
+  out.number &= std::fabs(sum) - strays <= largest && !(strict && terms.largest > brought_back);
+  out = out.times(factor, sum - strays, sum + strays);
+  const double up = finite(factor * (factor < 0 ? -terms.below : terms.above)),
+               down = finite(factor * (factor < 0 ? -terms.above : terms.below));
+  const double added = finite(after.added), bias = finite(after.bias);
+  const double risen = up + std::max(added, 0.0) + std::max(bias, 0.0),
+               fallen = down - std::min(added, 0.0) - std::min(bias, 0.0);
+  out = out.overflowing(risen * margin > largest, fallen * margin > largest);
+  out.number &= std::fabs(factor) * (std::fabs(sum) - strays) <= brought_back && std::fabs(added) <= brought_back;
+  return out.with(after.added).with(after.bias);
+}
+
+// The sum of whole numbers, or of nothing but noughts.
+bool LowBound::is_exact(double magnitude, bool whole) const {
+  if (p_.a.element == Element::i8 || magnitude == 0) return true;
+  return whole && magnitude <= exact_within_ && !(p_.tf32 && magnitude > 0x1p22);
+}
+
+double LowBound::stray_of_sum(double sum, double magnitude, const Terms* found) const {
+  double strays = growth_ * magnitude;
+  // A rung that has a number had no partial sum beyond f32, so each of its roundings is small.
+  if (found != nullptr && found->largest <= brought_back) strays = std::min(strays, always_ * 2 * brought_back);
+  if (p_.tf32) strays += 0x1.02p-10 * std::fabs(sum);
+  return strays;
+}
+
 // Of everything before the activation.
-double LowBound::stray(const After& after, double sum, double magnitude, bool whole) const {
+double LowBound::stray(const After& after, double sum, double magnitude, bool whole, const Terms* found) const {
   const double factor = std::fabs(after.factor), terms = std::fabs(after.added) + std::fabs(after.bias);
   // Quarters of whole numbers that stay within the significand round nowhere, in whatever order.
   const auto quarters = [](double x) { return is_whole(4 * x); };
-  const bool exact_sum = whole && magnitude <= exact_within_ && !(p_.tf32 && magnitude > 0x1p22);
+  const bool exact_sum = is_exact(magnitude, whole);
   if (exact_sum && quarters(after.factor) && quarters(after.added) && quarters(after.bias) &&
       quarters(p_.beta) && 4 * std::max(1.0, factor) * std::max(magnitude, 1.0) + 4 * terms <= 0x1p24)
     return 0;
-  double strays = exact_sum ? 0 : growth_ * magnitude;
-  if (p_.tf32 && !exact_sum) strays += 0x1.02p-10 * std::fabs(sum);
+  const double strays = exact_sum ? 0 : stray_of_sum(sum, magnitude, found);
   // Before i32 becomes f32, in each product and in each sum.
   const double roundings = 8 * u * (factor * (std::fabs(sum) + strays) + terms);
   const double underflow = (static_cast<double>(p_.k) * factor + factor + 8) * tiny;
@@ -154,29 +213,35 @@ void LowBound::append(std::int64_t i, std::int64_t j, double sum, double magnitu
     sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(sum)));
   if (p_.c_element == Element::i32) return append_whole(after, sum, expected);
   const double before = after.factor * sum + after.added + after.bias;
-  const double exact = activated_exactly(p_.activation, before);
-  const auto put = [&](double value, double bound, int beyond) {
-    expected.value.push_back(value);
-    expected.bound.push_back(bound);
-    expected.beyond.push_back(static_cast<std::uint8_t>(beyond));
-  };
-  if (!std::isfinite(before)) return put(rounded_to(p_.c_element, exact), 0, Expected::nothing);
+  if (std::isnan(sum) || std::isnan(after.factor) || std::isnan(after.added) || std::isnan(after.bias))
+    return append_reached(Reach::nothing_but_nan(), before, 0, expected);
   const double terms =
       magnitude * std::max(1.0, std::fabs(after.factor)) + std::fabs(after.added) + std::fabs(after.bias);
-  // There, a partial sum may have left f32's range in one order and not in another.
-  const bool beyond_f32 = !(terms < largest / 4) && p_.c_element != Element::i8;
-  double strays = stray(after, sum, magnitude, whole);
-  if (p_.activation != Activation::none && p_.activation != Activation::relu)
-    strays = steepest * strays + error_of(p_.activation) * std::fabs(before);
-  const double low = rounded_to(p_.c_element, exact - strays),
-               high = rounded_to(p_.c_element, exact + strays);
-  const int any = Expected::infinity | Expected::minus_infinity | Expected::not_a_number;
-  if (low == high) return put(low, 0, beyond_f32 ? any : Expected::nothing);
-  const int ends =
-      (std::isinf(high) ? Expected::infinity : 0) | (std::isinf(low) ? Expected::minus_infinity : 0);
-  const double most = format_of(p_.c_element).most;
-  const double first = std::max(low, -most), last = std::min(high, most);
-  put(first / 2 + last / 2, (last / 2 - first / 2) * (1 + 0x1p-50), beyond_f32 ? any : ends);
+  // Far from f32's largest number nothing overflows, in whatever order.
+  if (terms < largest / 4) return append_reached({}, before, stray(after, sum, magnitude, whole, nullptr), expected);
+  const Terms found = terms_of(i, j, sum, magnitude);
+  double of_sum = 0;
+  if (!is_exact(magnitude, whole))
+    of_sum = stray_of_sum(sum, magnitude, &found) + own_ * magnitude + static_cast<double>(p_.k) * tiny;
+  const Reach reach = reach_of(found, after, sum, of_sum);
+  append_reached(reach, before, reach.number ? stray(after, sum, magnitude, whole, &found) : 0, expected);
+}
+
+// `before`: the exact number that the activation is given, `strays`: how far an honest one may be from it.
+void LowBound::append_reached(const Reach& reach, double before, double strays, Expected& expected) const {
+  Reach found = reach.activated(p_.activation);
+  const bool relu = p_.activation == Activation::relu, bent = !relu && p_.activation != Activation::none;
+  if (bent) strays = steepest * strays + error_of(p_.activation) * std::fabs(before);
+  const double exact = relu ? before : activated_exactly(p_.activation, before);
+  const auto converted = [&](double x) { return rounded_to(p_.c_element, relu ? std::max(x, 0.0) : x); };
+  double low = converted(exact - strays), high = converted(exact + strays);
+  if (p_.c_element == Element::i8) {
+    if (!found.number) low = infinity, high = -infinity;
+    for (const auto& [reached, x] : {std::pair{found.plus, 127.0}, {found.minus, -128.0}, {found.nan, 0.0}})
+      if (reached) low = std::min(low, x), high = std::max(high, x);
+    found = {true, false, false, false, found.nought};
+  }
+  found.append(low, high, p_.c_element == Element::i8 ? 128 : format_of(p_.c_element).most, expected);
 }
 
 }  // namespace tessera::matmul

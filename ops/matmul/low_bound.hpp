@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include "low_precision.hpp"
+#include "reach.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::matmul {
@@ -33,11 +34,16 @@ class LowBound {
   After after(std::int64_t i, std::int64_t j) const;
 
  private:
-  double stray(const After& after, double sum, double magnitude, bool whole) const;
+  Terms terms_of(std::int64_t i, std::int64_t j, double sum, double magnitude) const;
+  Reach reach_of(const Terms& terms, const After& after, double sum, double strays) const;
+  bool is_exact(double magnitude, bool whole) const;
+  double stray_of_sum(double sum, double magnitude, const Terms* found) const;
+  double stray(const After& after, double sum, double magnitude, bool whole, const Terms* found) const;
   void append_whole(const After& after, double sum, Expected& expected) const;
+  void append_reached(const Reach& reach, double before, double strays, Expected& expected) const;
 
   LowProblem p_;
-  double growth_, own_;
+  double growth_, always_, own_;  // growth for this data, and for any
   double exact_within_;  // sums of whole numbers up to here are exact
 };
 
