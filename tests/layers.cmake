@@ -43,7 +43,7 @@ target_compile_options(test_tensor_kernel PRIVATE -Wno-unknown-pragmas)
 tessera_test(low ops/matmul/low_test.cpp ops/matmul/epilogue_test.cpp ops/matmul/conclusion_test.cpp ops/matmul/multiply_test.cpp ops/matmul/resident_test.cpp ops/matmul/sections_test.cpp
              ops/matmul/far_test.cpp ops/matmul/reach_test.cpp)
 tessera_test(matmul_batch ops/matmul_batch/matmul_batch_test.cpp ops/matmul_batch/batch_plan_test.cpp
-             ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp)
+             ops/matmul_batch/group_test.cpp ops/matmul_batch/call_test.cpp ops/matmul_batch/agreement_test.cpp)
 tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/option_use_test.cpp ops/integrate/sums_test.cpp ops/integrate/falling_error_test.cpp
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp ops/integrate/rules/gauss_kronrod_product_test.cpp

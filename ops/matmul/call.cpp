@@ -65,6 +65,7 @@ std::string exactly(double value) {
 
 ArrayView view_of(const char* name, const detail::AnyMatrix& x) {
   const std::string what(name);
+  check_named((what + "'s order").c_str(), x.order, Order::columns);
   if (x.rows < 0 || x.cols < 0) throw Error(what + " has a negative extent");
   const bool by_rows = x.order == Order::rows;
   const std::int64_t line = by_rows ? x.cols : x.rows;
@@ -94,6 +95,9 @@ void check_elements(Element a, Element b, Element c) {
 }
 
 Arguments::Words words_of(Element a, Element b, Element c, const Options& options) {
+  check_named("activation", options.activation, Activation::silu);
+  check_named("compute", options.compute, Compute::tf32);
+  check_named("accumulate", options.accumulate, Accumulate::fast);
   Arguments::Words words{{"alpha", exactly(options.alpha)},
                          {"beta", exactly(options.beta)},
                          {"op-a", options.transpose_a ? "transpose" : "none"},
@@ -118,6 +122,7 @@ void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& option
   add_scale("scale-a", options.scale_a, m);
   add_scale("scale-b", options.scale_b, n);
   const Bias& bias = options.bias;
+  if (bias.data != nullptr) check_named("bias's element", bias.element, all_elements().back());
   if (bias.data != nullptr)
     inputs["bias"] = vector_of("bias", bias.data, bias.element, bias.along_rows ? m : n, bias.step, batch);
 }

@@ -10,6 +10,14 @@ const Operation& the_product();
 
 std::string exactly(double value);  // as text that gives the same bits
 
+// Throws where `value` is beyond the last of its enumeration: a program may cast any number.
+template <class Enumeration>
+void check_named(const char* what, Enumeration value, Enumeration last) {
+  if (value > last)
+    throw Error(std::string(what) + " is number " + std::to_string(static_cast<int>(value)) + " of its enumeration, which ends at " +
+                std::to_string(static_cast<int>(last)));
+}
+
 // Throws where `count` lines or matrices, `step` elements from one to the next, reach further than addresses go.
 void check_reach(const char* name, std::int64_t count, std::int64_t step, Element element);
 

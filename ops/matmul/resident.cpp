@@ -62,8 +62,11 @@ ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>
 }
 
 Arguments whole_of(const AnySpread& a, const AnySpread& b, const AnySpread& c, const Options& options) {
-  for (const AnySpread* x : {&a, &b, &c})
+  for (const AnySpread* x : {&a, &b, &c}) {
     if (x->rows < 0 || x->cols < 0) throw Error("a matrix has a negative extent");
+    check_named("along", x->along, Along::columns);
+    check_named("order", x->order, Order::columns);
+  }
   const ArrayView result = whole_of(c);
   return arguments_of(whole_of(a), whole_of(b), result, options, options.beta != 0 ? &result : nullptr);
 }

@@ -14,6 +14,7 @@ namespace {
 
 template <class T>
 void multiply(const Problem<T>& p, int threads) {
+  if (p.first.m() == 0 || p.first.n() == 0) return;  // there may be more of them than anybody can count
   constexpr std::int64_t least_work = 32 * 32 * 32;  // products worth another thread
   const std::int64_t whole_rounds = p.batch / threads * threads;
   const double work = static_cast<double>(p.first.m()) * static_cast<double>(p.first.n()) *

@@ -27,7 +27,7 @@ GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& o
   if (out.entries.empty()) return out;
   out.device = options.request.device == "auto" ? device_holding(out.entries.front().array("C").data)
                                                 : find_device(options.request.device);
-  const bool named = options.request.variant.has_value();
+  const bool named = options.request.variant.has_value() || options.request.tuning.has_value();
   if (out.device.where == Where::cpu && !named) return out;
   const GroupKernel* const kernel = group_kernel();
   if (out.device.where == Where::cuda && !named && kernel != nullptr && !kernel->refuses(out.entries, out.device))

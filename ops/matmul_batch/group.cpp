@@ -122,7 +122,7 @@ GroupOutcome run_group(std::span<const Arguments> entries, const Options& option
   const auto largest =
       std::ranges::max_element(entries, {}, [](const Arguments& a) { return the_product().flops(a); });
   const Device device = choose_device(the_product(), *largest, options.request);
-  if (options.request.variant) return run_one_by_one(entries, device, options);
+  if (options.request.variant || options.request.tuning) return run_one_by_one(entries, device, options);
   if (device.where == Where::cpu) {
     GroupOutcome out{.how = "a core for each"};
     Run run{&device};

@@ -15,7 +15,7 @@ struct Product {
   ConstMatrixView<T> a;
   ConstMatrixView<TB> b;
   MatrixView<Out> c;
-  // Its own, where they are given; else those of Options.
+  // Its own, where they are given; else those of Options, of which product i has the ones i·step elements on.
   matmul::Scale scale_a = {}, scale_b = {};
   matmul::Bias bias = {};
 };
@@ -50,7 +50,7 @@ GroupOutcome multiply_group(std::span<const AnyProduct> products, const Options&
 
 // All of them, with the same options. On the processors each core takes one after another; on a GPU whose
 // tensor cores serve the elements they are one launch, else one after another, as they are where Options asks
-// for a variant of the single product. "auto" is the device that the product of the most arithmetic would
+// for a variant of the single product, or for a tuning. "auto" is the device that the product of the most arithmetic would
 // take. No C may share memory with another, nor with what any product reads: they run at the same time.
 // (Matrices may lie between each other's rows, as blocks of one matrix do.) A product's bits do not depend on
 // the others. T, Out, TB: those of matmul::multiply. What β multiplies is C.

@@ -32,6 +32,25 @@ void compute_on_processor(const Arguments& entry) {
   matmul::naive_low(matmul::LowProblem::of(entry));
 }
 
+Element element_of(const matmul::Scale&) { return Element::f32; }
+Element element_of(const matmul::Bias& bias) { return bias.element; }
+const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
+
+// A product's own vector, of which there is one; else what Options have for it: `step` elements behind the last one's.
+template <class Vector>
+Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
+  if (own.data != nullptr && own.step != 0)
+    throw Error(std::string("its own ") + name + " has the step " + std::to_string(own.step) + ": it is for one product");
+  Vector out = own.data != nullptr ? own : shared;
+  if (out.data == nullptr || out.step == 0) return out;
+  if (out.step < 0) throw Error(std::string(name) + " has the negative step " + std::to_string(out.step));
+  const auto at = static_cast<std::int64_t>(product), bytes = static_cast<std::int64_t>(size_of(element_of(out)));
+  matmul::check_reach(name, at + 1, out.step, element_of(out));
+  out.data = static_cast<decltype(out.data)>(moved(out.data, at * out.step * bytes));
+  out.step = 0;
+  return out;
+}
+
 }  // namespace
 
 Group::Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place) {
@@ -64,9 +83,9 @@ void Group::check_apart() const {
 
 void Group::add(const detail::AnyProduct& product, const Options& options, bool in_place) {
   Options own = options;
-  if (product.scale_a.data != nullptr) own.scale_a = product.scale_a;
-  if (product.scale_b.data != nullptr) own.scale_b = product.scale_b;
-  if (product.bias.data != nullptr) own.bias = product.bias;
+  own.scale_a = own_or_shared("scale-a", product.scale_a, options.scale_a, entries_.size());
+  own.scale_b = own_or_shared("scale-b", product.scale_b, options.scale_b, entries_.size());
+  own.bias = own_or_shared("bias", product.bias, options.bias, entries_.size());
   const ArrayView a = matmul::view_of("A", product.a), b = matmul::view_of("B", product.b),
                   c = matmul::view_of("C", product.c);
   ArrayView added = c;

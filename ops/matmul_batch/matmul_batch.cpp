@@ -20,7 +20,7 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
           const ArrayView& to) {
   const bool shared = arguments.signature().at(input).is_shared(arguments.words());
   const std::int64_t entries = shared ? 1 : arguments.dim("batch");
-  if (arguments.dim("batch") == 0) return;
+  if (to.count() == 0) return;  // of any number of entries
   Arguments target = arguments;
   target.set_array(input, to);
   for (std::int64_t e = 0; e < entries; ++e) {

@@ -32,7 +32,7 @@ std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
 
 // `in_place` names an input that may lie exactly where the output does, element on element. Throws Error where an array is not in the device's memory or not aligned to its elements, an output overlaps
 // something, the stream is another device's, the workspace is too small, the plan refuses, or the operation
-// cannot go on without the host: it gives numbers back, or the variant is a yardstick that measures first.
+// cannot go on without the host: it gives numbers back, or the variant is a GPU's yardstick, which measures first.
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
 
