@@ -62,6 +62,26 @@ class Failures(devices_case.Case):
         # What no checksums serve is checked by the processors.
         self.assertIn("checked by this machine's processors", self.product("--devices", "cpu:threads=1", "--protect", "--activation", "relu")[0])
 
+    def test_each_product_of_a_batch_has_its_checksums(self):
+        random = np.random.default_rng(9)
+        for element, more, least in ((np.float32, ("--beta", "-0.5", "--c", "bc.npy"), 1e-4), (np.float64, (), 1e-12)):
+            for name, shape in (("ba", (40, 30, 70)), ("bb", (70, 50)), ("bc", (40, 30, 50))):
+                np.save(name + ".npy", random.normal(size=shape).astype(element))
+            call = ("matmul_batch", "ba.npy", "bb.npy", "--b-for", "all", *more, "-o", "batch.npy")
+            self.passes(*call, "--device", "cpu")
+            alone = np.load("batch.npy")
+            for fault in ("flip:0@1", "strew:1@2:3", "swap:1@1"):
+                done = self.passes(*call, "--devices", "cpu:threads=1,simt:threads=1", "--split", "1:1", "--protect", "--fault", fault, "--check", "--json", "batch.json")
+                self.assertEqual(done.stdout.count("did not fit, the part was computed again"), 1, done.stdout)
+                with open("batch.json", encoding="utf-8") as file:
+                    told = json.load(file)["protect"]
+                self.assertEqual((told["parts_by_host"], len(told["found"])), (0, 1))
+                self.assertEqual((told["found"][0]["rows"] >= 1, told["found"][0]["cols"]), (True, 0))
+                np.testing.assert_allclose(np.load("batch.npy"), alone, rtol=0, atol=least)
+        told = self.passes("matmul_batch", "ba.npy", "bb.npy", "--b-for", "all", "--activation", "relu", "--devices", "cpu:threads=1,cpu:threads=1", "--protect").stdout
+        self.assertIn("checked by this machine's processors", told)
+        self.assertNotIn("checksums of", told)
+
     def test_a_call_that_failed_goes_on_from_its_checkpoint(self):
         _, alone = self.product("--device", "simt", "--variant", "shared_tiles")
         words = ("--devices", "simt:threads=1", "--variant", "shared_tiles", "--checkpoint", "parts")

@@ -95,6 +95,7 @@ tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera
 tessera_script(program_lab ${TESSERA_PYTHON} tests/cli_lab_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(devices_program ${TESSERA_PYTHON} tests/devices_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(devices_failures ${TESSERA_PYTHON} tests/devices_failures_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(devices_pictures ${TESSERA_PYTHON} tests/devices_pictures_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(plan_program ${TESSERA_PYTHON} tests/plan_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(integrate_program ${TESSERA_PYTHON} tests/integrate_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(integrate_study ${TESSERA_PYTHON} tests/integrate_study_test.py $<TARGET_FILE:tessera_program>)

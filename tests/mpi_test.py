@@ -24,6 +24,12 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
+STEP = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4"}  # of srun -n 4
+# What single processes of several find in the environment, each of which MPI takes for one alone.
+STRAY = ({**STEP, "SLURM_PROCID": "1"}, {**STEP, "SLURM_PROCID": "0"}, {"PMIX_RANK": "1"}, {"PMI_RANK": "3"}, {"PALS_RANKID": "1"},
+         {"MV2_COMM_WORLD_SIZE": "4", "MV2_COMM_WORLD_RANK": "1"})
+
+
 def ranks(count, *words, program=cli_case.PROGRAM, **environment):
     return subprocess.run([LAUNCHER, "-n", str(count), program, *words], capture_output=True, text=True, timeout=120,
                           env={**os.environ, **MPI, **environment})
@@ -51,10 +57,14 @@ class Alone(cli_case.Case):
             self.assertFalse(os.path.exists("D.npy"))
         self.fails(5, "several ranks need MPI", "matmul", "A.npy", "B.npy", "--distributed",
                    TESSERA_MPI="/nowhere/libtessera_mpi.so")
+        for variables in STRAY:
+            self.fails(5, "need MPI", "matmul", "A.npy", "B.npy", "-o", "D.npy", TESSERA_MPI="/nowhere/libtessera_mpi.so", **variables)
+            self.assertFalse(os.path.exists("D.npy"), variables)
 
     def test_one_rank_and_an_allocation_are_no_several(self):
         for variables in ({"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"},
-                          {"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}):
+                          {"SLURM_NTASKS": "8", "SLURM_PROCID": "0"},
+                          {**STEP, "SLURM_STEP_ID": "4294967291", "SLURM_PROCID": "0"}):  # a batch script's
             self.passes("matmul", "A.npy", "B.npy", "-o", "one.npy", TESSERA_MPI="/nowhere", **variables)
 
     def test_a_program_may_be_told_to_be_alone(self):
@@ -100,6 +110,16 @@ class Ranks(cli_case.Case):
             self.shared(count, *words, "-o", "shared.npy", "--check", **environment)
             self.assertEqual(bytes_of("shared.npy"), bytes_of("one.npy"), f"{count} ranks: {words}")
             os.remove("shared.npy")
+
+    def test_ranks_that_mpi_does_not_see_write_nothing(self):
+        for variables in STRAY:
+            said = self.fails(5, "which sees", "matmul", "a64.npy", "b64.npy", "-o", "D.npy", **MPI, **variables).stderr
+            self.assertIn("TESSERA_MPI=none each computes alone", said)
+            self.assertFalse(os.path.exists("D.npy"), variables)
+            self.passes("matmul", "a64.npy", "b64.npy", "-o", "D.npy", TESSERA_MPI="none", **variables)
+            os.remove("D.npy")
+        # Of a launcher that may have started only this, the first rank may be alone.
+        self.passes("matmul", "a64.npy", "b64.npy", **MPI, PMIX_RANK="0")
 
     def test_the_bits_of_one_process(self):
         self.same_bits((1, 2, 3, 4, 6), "matmul", "a64.npy", "b64.npy", "--distributed")
@@ -213,6 +233,10 @@ class Ranks(cli_case.Case):
         for rank in (0, 1):
             self.assertEqual(said(failed)[0].count(f"rank {rank}: no device is left: "), 1, failed.stderr)
         self.assertEqual(said(failed)[0].count("(device 1): a failure that was asked for"), 2, failed.stderr)
+        failed = ranks(2, "matmul", "a64.npy", "b64.npy", "--device", "cpu", "--fault", "kill:0@1")
+        self.assertEqual((failed.returncode, len(said(failed))), (5, 1), failed.stderr)
+        for rank in (0, 1):
+            self.assertIn(f"rank {rank}: no device is left: cpu (device 0): its process was ended by a signal: Killed", said(failed)[0])
         told = self.several(2, *words, "--protect", "--fault", "flip:0@1")
         with open("several.json", encoding="utf-8") as file:
             checks = [rank["protect"] for rank in json.load(file)["distributed"]["ranks"]]
@@ -268,7 +292,12 @@ class Ranks(cli_case.Case):
         self.assertEqual(sum(rank["received_bytes"] for rank in shared["ranks"]), 1203 * (61 + 57) * 8)
         self.assertEqual(shared["predicted_bytes"], 1203 * (61 + 57) * 8)
         for rank in shared["ranks"]:
-            self.assertGreater(rank["seconds"]["compute"], 0)
+            took = rank["seconds"]
+            self.assertGreater(took["compute"], 0)
+            # Of a panel's way here, what nothing was computed beside; waiting for the others' word is no communication.
+            self.assertLessEqual(took["wait"], took["communication"])
+            self.assertGreater(took["agree"], 0)
+        self.assertRegex(done.stdout, r"communication +wait +agree +received")
 
     def fails_once(self, code, message, done):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)

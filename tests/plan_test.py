@@ -58,7 +58,7 @@ class Plan(cli_case.Case):
         self.assertGreater(self.plans("m=4096", "n=m", "k=m", "--element", "f32", "--compute", "tf32")[1]["flops"], 5 * strict)
 
     def test_the_model_comes_near_what_was_measured(self):
-        seen = set()
+        seen, held = set(), 0
         for name, row, from_hosts in measured():
             dims, gpus = row["dims"], row["device"].count("+") + 1
             plan = self.plans(*(f"{d}={dims[d]}" for d in "mnk"), "--element", row["element"], "--gpus", str(gpus))[gpus]
@@ -68,6 +68,8 @@ class Plan(cli_case.Case):
             print(f"{row['element']} {dims['m']}^3 on {gpus} from {'hosts' if from_hosts else 'devices'}: "
                   f"{1e3 * row['median']:.1f} ms measured, {1e3 * predicted:.1f} predicted, {predicted / row['median']:.2f}")
             seen.add((row["element"], gpus, from_hosts))
+            held += 1
+        self.assertEqual(held, 16, "docs/hosts.md tells how many rows of the files this holds")
         for case in (("f32", 1, True), ("f64", 1, True), ("f32", 2, True), ("f64", 2, True), ("bf16", 1, True), ("bf16", 2, True),
                      ("f32", 1, False), ("bf16", 1, False), ("f32", 2, False), ("bf16", 2, False)):
             self.assertIn(case, seen)

@@ -37,6 +37,7 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
                        {"compute"},
                        {"communication"},
                        {"wait"},
+                       {"agree"},
                        {"received"},
                        {"check"},
                        {"write"}});
@@ -47,7 +48,7 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
     table.add({std::to_string(rank), r.host, r.device, std::to_string(r.threads),
                idle ? "none" : fmt::format("{} × {}", r.rows.size(), r.cols.size()), seconds(r.read_seconds),
                seconds(r.compute_seconds), seconds(r.transfer_seconds), seconds(r.wait_seconds),
-               idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6), seconds(r.check_seconds),
+               seconds(r.agree_seconds), idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6), seconds(r.check_seconds),
                seconds(r.write_seconds)});
   }
   fmt::print(to, "{}", table.text());
@@ -96,6 +97,7 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
                      {"compute", r.compute_seconds},
                      {"communication", r.transfer_seconds},
                      {"wait", r.wait_seconds},
+                     {"agree", r.agree_seconds},
                      {"check", r.check_seconds},
                      {"write", r.write_seconds}}},
                    {"received_bytes", r.received_bytes},

@@ -119,13 +119,13 @@ Request request_of(const Operation& operation, const Options& options, bool whol
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
-  const bool several = is_shared(options);
-  if (several && !whole && !is_divisible(operation.name))
+  const bool in_parts = is_shared(options) && !whole && is_divisible(operation.name);
+  if (names_several(options.device) && !whole && !in_parts)
     throw Error("'" + options.device + "' may be several devices; " + operation.name +
                 " runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
     const auto named =
-        variants_named(several && !whole ? computed_in_parts(operation) : operation, options.variant);
+        variants_named(in_parts ? computed_in_parts(operation) : operation, options.variant);
     request.variant = named.front()->name;
     // A ladder's name may say where: then only that is meant.
     const bool one_place =
@@ -278,10 +278,11 @@ int finish(const Call& call, const Loaded& loaded, const std::vector<std::string
   return falls_short(outcome.values) ? exit_code::short_of_tolerance : exit_code::passed;
 }
 
-// By several devices, a part of the result each.
+// By several devices, a part of the result each; what cannot be cut by one.
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
   const Options& options = call.options;
-  const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
+  Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
+  spread.whole = !is_divisible(call.operation.name);
   const Together together = run_together(call.operation, loaded.arguments, spread, options.check);
   if (!together.complete) {
     fmt::print(stderr, "tessera: stopped; the same call goes on with what {} holds\n", spread.checkpoint);

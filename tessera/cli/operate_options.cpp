@@ -33,6 +33,13 @@ std::string type_of(const Parameter& p) {
   return out.empty() ? "TEXT" : out;
 }
 
+// Another name where a parameter has this one.
+std::string protect_flag(const Operation& operation) {
+  const bool taken = std::ranges::any_of(operation.signature.parameters,
+                                         [](const Parameter& p) { return p.is_flag() && p.flag() == "protect"; });
+  return taken ? "--protect-run" : "--protect";
+}
+
 }  // namespace
 
 bool takes_pictures(const Operation& operation) {
@@ -75,7 +82,7 @@ void declare(Words& words, const Operation& operation, OperateOptions& options) 
               std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
                   (divisible ? "; a list of these, or all" : "") + " [auto]",
               "WHERE");
-  if (divisible) declare(words, options.together, is_divisible(operation.name));
+  if (divisible) declare(words, options.together, is_divisible(operation.name), protect_flag(operation));
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   const bool files = !operation.signature.of(Kind::input).empty();

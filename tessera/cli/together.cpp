@@ -85,9 +85,17 @@ void print(std::FILE* to, const Overlap& overlap) {
 
 }  // namespace
 
-void declare(Words& words, TogetherOptions& options, bool in_parts) {
+void declare(Words& words, TogetherOptions& options, bool in_parts, const std::string& protect) {
+  const std::string part = in_parts ? "part" : "picture";
   words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
               "FILE");
+  words.flag(protect, options.protect,
+             "each device in a process of its own, each " + part + " checked: what dies, hangs or errs loses nothing");
+  words.value("--limit", options.limit, "the longest that a " + part + " may take, protected [300]", "SECONDS");
+  words.value("--fault", options.faults,
+              "makes device 0, 1, … fail at its first, second, … " + part +
+                  ": kill:1@3, fail:, poison:, hang:, delay:1@3:0.5, flip:1@3[:BIT], strew:1@3:ELEMENTS, swap:1@3",
+              "KIND:DEVICE@PART,…");
   if (!in_parts) {
     words.value("--split", options.split,
                 "of several files over several devices: dynamic (each takes the next), auto (by measured "
@@ -102,16 +110,8 @@ void declare(Words& words, TogetherOptions& options, bool in_parts) {
   words.value("--repeat", options.repeat, "so often, one after another; the time of each is told [1]", "N");
   words.value("--memory", options.memory,
               "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
-  words.flag(
-      "--protect", options.protect,
-      "each device in a process of its own, each part checked: what dies, hangs or errs loses nothing");
-  words.value("--limit", options.limit, "the longest that a part may take, protected [300]", "SECONDS");
   words.value("--checkpoint", options.checkpoint,
               "keeps the parts that are done: the same call goes on there", "FILE");
-  words.value("--fault", options.faults,
-              "makes device 0, 1, … fail at its first, second, … part: kill:1@3, fail:, poison:, hang:, "
-              "delay:1@3:0.5, flip:1@3[:BIT], strew:1@3:ELEMENTS, swap:1@3",
-              "KIND:DEVICE@PART,…");
 }
 
 bool names_several(const std::string& device) {

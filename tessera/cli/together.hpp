@@ -21,8 +21,8 @@ struct TogetherOptions {
   }
 };
 
-// `in_parts`: devices can share one result; else only many files, a file each.
-void declare(Words& words, TogetherOptions& options, bool in_parts);
+// `in_parts`: devices can share one result; else only many files, a file each. `protect`: the flag's name.
+void declare(Words& words, TogetherOptions& options, bool in_parts, const std::string& protect = "--protect");
 
 // The devices of a list, or "all": GPUs and the processors, without the executor, which is for looking at
 // kernels.

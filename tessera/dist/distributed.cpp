@@ -124,13 +124,18 @@ PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, 
     }
     times.compute_seconds += since(start);
   };
+  const auto timed_agree = [&](const auto& work) {
+    const auto start = Clock::now();
+    work();
+    times.agree_seconds += since(start);
+  };
   const std::int64_t count = left.panels().count();
   auto arrival = std::make_unique<Arrival>(row, col, left, right, 0);
   for (std::int64_t index = 0; index < count && !stop; ++index) {
     const auto start = Clock::now();
     arrival->wait();
-    if (index >= 2) stop = warnings.read(index - 2);
     times.wait_seconds += since(start);
+    if (index >= 2) timed_agree([&] { stop = warnings.read(index - 2); });
     times.transfer_seconds += arrival->seconds();
     times.received_bytes += arrival->received_bytes();
     const auto panel = static_cast<std::size_t>(index);
@@ -146,10 +151,10 @@ PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, 
     }
     warnings.tell(index, fails);
     if (stop || index + 1 == count) {
-      const auto last = Clock::now();
-      if (index >= 1) stop = warnings.read(index - 1) || stop;
-      stop = warnings.read(index) || stop;
-      times.wait_seconds += since(last);
+      timed_agree([&] {
+        if (index >= 1) stop = warnings.read(index - 1) || stop;
+        stop = warnings.read(index) || stop;
+      });
     }
   }
   if (!stop) attempt([&] { sum.finish(); });

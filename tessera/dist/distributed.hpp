@@ -48,7 +48,8 @@ class Operand {
 struct PanelTimes {
   double compute_seconds = 0;
   double transfer_seconds = 0;  // from a panel's start until it was seen to be there, computing or not
-  double wait_seconds = 0;      // when there was nothing to compute
+  double wait_seconds = 0;      // of that, when there was nothing to compute
+  double agree_seconds = 0;     // for the slowest rank's word that none has failed
   double received_bytes = 0;
   std::vector<Span> spans =
       {};  // each panel's way here (copy_peer) and its adding, since the first one's start

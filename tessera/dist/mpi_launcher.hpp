@@ -13,13 +13,14 @@ struct Launcher {
   std::optional<int> rank;  // missing: MPI has to tell
   std::optional<int> size;
 
-  bool started_several() const { return !size || *size > 1; }
+  bool started_several() const { return !size || *size > 1 || rank.value_or(0) > 0; }
 };
 
 using Environment = std::function<const char*(const char*)>;  // as std::getenv
 
-// Open MPI's own variables, PMI's (MPICH and its kin, srun --mpi=pmi2), PMIx's (srun --mpi=pmix), whose size
-// only SLURM tells. SLURM's alone say nothing: they are set for whatever runs within an allocation.
+// Open MPI's own variables; PMI's (MPICH and its kin, srun --mpi=pmi2); MVAPICH's; PMIx's (srun --mpi=pmix) and
+// PALS's, whose size only SLURM tells; else those of a step that srun started, with no interface by which its tasks
+// could meet. An allocation's alone say nothing: they are set for whatever runs within it, a batch script among it.
 // TESSERA_MPI=none: nobody started it.
 std::optional<Launcher> find_launcher(const Environment& environment);
 

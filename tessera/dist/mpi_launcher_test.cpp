@@ -61,6 +61,37 @@ TEST(Launcher, WhoIsToldToBeAloneIsAlone) {
 
 TEST(Launcher, AnAllocationIsNoLauncher) {
   EXPECT_FALSE(launcher({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "12"}}));
+  // A batch script's step, and that of a shell: 2³² − 5 and − 6.
+  for (const char* const step : {"4294967291", "4294967290"})
+    EXPECT_FALSE(launcher({{"SLURM_STEP_ID", step}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "0"}}));
+}
+
+TEST(Launcher, TasksOfAStepAreSeveralWithoutAnInterfaceToMeet) {
+  for (const char* const name : {"SLURM_STEP_ID", "SLURM_STEPID"}) {
+    const auto found = launcher({{name, "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "1"}});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->size, 4);
+    EXPECT_EQ(found->rank, 1);
+    EXPECT_TRUE(found->started_several());
+  }
+  const auto one = launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}});
+  EXPECT_FALSE(one->started_several());
+  // mpirun within a step: what it says is nearer.
+  const auto inner = launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
+  EXPECT_FALSE(inner->started_several());
+}
+
+TEST(Launcher, ARankOfOneOrMoreIsOneOfSeveral) {
+  for (const char* const name : {"PMIX_RANK", "PMI_RANK", "PALS_RANKID", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK"}) {
+    const auto found = launcher({{name, "3"}});
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->rank, 3) << name;
+    EXPECT_TRUE(found->started_several()) << name;
+  }
+  EXPECT_TRUE(launcher({{"PMI_SIZE", "1"}, {"PMI_RANK", "1"}})->started_several());
+  const auto mvapich = launcher({{"MV2_COMM_WORLD_SIZE", "4"}, {"MV2_COMM_WORLD_RANK", "0"}});
+  ASSERT_TRUE(mvapich);
+  EXPECT_EQ(mvapich->size, 4);
 }
 
 }  // namespace

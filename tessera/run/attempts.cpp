@@ -2,37 +2,13 @@
 #include "tessera/run/attempts.hpp"
 #include <algorithm>
 #include <utility>
+#include "tessera/run/losses.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/presumed_speed.hpp"
+#include "tessera/run/undivided.hpp"
 
 namespace tessera {
 namespace {
-
-// One tile, which is the call itself.
-Division undivided(const Operation& operation, const Arguments& host) {
-  Division out;
-  out.rows = 1;
-  out.same_bits = [](Where) { return true; };
-  const double flops = operation.flops ? operation.flops(host) : 0;
-  out.flops = [flops](const Tile&) { return flops; };
-  out.part = [&host](const Tile&) { return host; };
-  return out;
-}
-
-Division division_of(const Operation& operation, const Arguments& host) {
-  const Divide* const divide = find_division(operation.name);
-  return divide != nullptr ? (*divide)(host) : undivided(operation, host);
-}
-
-std::string text_of(const std::exception_ptr& cause) {
-  try {
-    std::rethrow_exception(cause);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an unknown failure";
-  }
-}
 
 // By a part that takes no time to speak of, the second time.
 double speed_of(const Operation& operation, const Division& division, const Device& device, const Request& request) {
@@ -111,8 +87,14 @@ Together Attempts::once() {
       if (overlapped_) return planned();
     } catch (const LostDevice& lost) {
       overlapped_.reset();
-      if (spread_->devices.size() == 1) std::rethrow_exception(lost.cause);
-      lost_[at_work_[lost.device]] = text_of(lost.cause);
+      const std::string why = reason_of(lost.cause);
+      if (spread_->devices.size() == 1) {
+        std::vector<Share> only(1);
+        only[0].plan.device = spread_->devices.front();
+        only[0].lost = why;
+        fail_without_devices(*spread_, only, lost.cause);
+      }
+      lost_[at_work_[lost.device]] = why;
     } catch (const Error& error) {
       if (error.kind() != Error::Kind::user) throw;
       unplanned_ = true;  // memory for no plan may do for a tile; what else is wrong will be said again

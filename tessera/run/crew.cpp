@@ -5,6 +5,7 @@
 #include "tessera/dist/split.hpp"
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/hand_on_lanes.hpp"
+#include "tessera/run/losses.hpp"
 #include "tessera/run/paid_unit.hpp"
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
@@ -43,18 +44,11 @@ std::string text_of(const Plan& plan) {
          plan.device.name;
 }
 
-std::string text_of_losses(const Spread& spread, const std::vector<Share>& shares) {
-  std::string out;
-  for (std::size_t d = 0; d < shares.size(); ++d)
-    out += (d == 0 ? "" : "; ") + shares[d].plan.device.label() + " (device " + std::to_string(spread.place_of(d)) +
-           "): " + shares[d].lost;
-  return out;
-}
-
-// Of a device that failed before its first tile.
+// Of a device that failed before its first tile, and so begins none.
 class NoHand final : public Hand {
  public:
   explicit NoHand(std::exception_ptr why) : why_(std::move(why)) {}
+  void begin(const Tile&) override { std::rethrow_exception(why_); }
 
  private:
   std::vector<dist::Span> compute(const Tile&) override { std::rethrow_exception(why_); }
@@ -251,18 +245,10 @@ Together Crew::work() {
   return std::move(out_);
 }
 
-// One device's reason need not be another's. Where all say the same of what was asked, it is no device's fault.
 void Crew::fail() const {
-  const auto same = [&](const Share& share) { return share.lost == out_.shares.front().lost; };
-  std::string text = "no device is left: " + text_of_losses(*spread_, out_.shares);
-  if (checkpoint_) text += "; the parts that are done are kept: the same call goes on with --checkpoint " + spread_->checkpoint;
-  try {
-    std::rethrow_exception(failure_);
-  } catch (const Error& error) {
-    const bool plain = out_.shares.size() == 1 && !checkpoint_;
-    if (plain || (error.kind() == Error::Kind::user && std::ranges::all_of(out_.shares, same))) throw;
-    throw Error(error.kind(), text);
-  }
+  fail_without_devices(*spread_, out_.shares, failure_,
+                       checkpoint_ ? "; the parts that are done are kept: the same call goes on with --checkpoint " + spread_->checkpoint
+                                   : "");
 }
 
 void Crew::serve(std::size_t d) {
@@ -374,13 +360,7 @@ void Crew::lose(std::size_t d, std::exception_ptr failure) {
   if (kept_ != nullptr) kept_->lanes.erase(d);
   if (!failure_) failure_ = failure;
   if (stopped()) return;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    out_.shares[d].lost = error.what();
-  } catch (...) {
-    out_.shares[d].lost = "an unknown failure";
-  }
+  out_.shares[d].lost = reason_of(failure);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <numeric>
 #include "tessera/dist/queue.hpp"
 #include "tessera/dist/split.hpp"
+#include "tessera/run/losses.hpp"
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
 
@@ -42,7 +43,7 @@ dist::Queue queue_of(const Spread& spread, const Deal& deal) {
 class Dealer {
  public:
   Dealer(const Spread& spread, const Deal& deal)
-      : spread_(&spread), deal_(&deal), queue_(queue_of(spread, deal)), taken_(spread.devices.size()) {
+      : spread_(&spread), deal_(&deal), queue_(queue_of(spread, deal)) {
     for (const Device& device : spread.devices) {
       out_.shares.emplace_back();
       out_.shares.back().plan.device = device;
@@ -51,14 +52,14 @@ class Dealer {
 
   Together work() {
     serve_all(
-        taken_.size(), [this](std::size_t d) { serve(d); },
+        out_.shares.size(), [this](std::size_t d) { serve(d); },
         [this](std::size_t d, const std::exception_ptr& why) {
           const std::lock_guard lock(mutex_);
           lose(d, why);
         });
     out_.seconds = now();
     out_.complete = queue_.done();
-    if (!out_.complete && failure_) std::rethrow_exception(failure_);
+    if (!out_.complete && failure_) fail_without_devices(*spread_, out_.shares, failure_);
     return std::move(out_);
   }
 
@@ -69,15 +70,15 @@ class Dealer {
   double now() const { return seconds_at(Clock::now()); }
 
   // The spread of the device's next call.
-  Spread alone(std::size_t d) {
+  Spread alone(std::size_t d) const {
     Spread out = *spread_;
     out.devices = {spread_->devices[d]};
     out.split = {};
     out.whole = true;
     out.faults.clear();
-    out_.shares[d].begun = ++taken_[d];
+    const std::size_t next = out_.shares[d].begun + 1;
     for (Fault fault : spread_->faults)
-      if (fault.device == d && fault.tile == taken_[d]) {
+      if (fault.device == d && fault.tile == next) {
         fault.device = 0;
         fault.tile = 1;
         out.faults.push_back(fault);
@@ -103,6 +104,8 @@ class Dealer {
         failure = std::current_exception();
       }
       lock.lock();
+      // What came to no call, for its file could not be read, was no part of the device's.
+      if (failure || !one.shares.empty()) ++out_.shares[d].begun;
       if (failure) lose(d, failure);
       else deliver(d, *call, one);
       changed_.notify_all();
@@ -114,12 +117,12 @@ class Dealer {
   void deliver(std::size_t d, std::size_t call, const Together& one) {
     const double at = now(), begun = seconds_at(one.started);
     if (!queue_.commit(d, call, at)) return;
+    if (one.shares.empty()) return;
     Share& share = out_.shares[d];
     ++share.tiles;
     share.end_seconds = at;
     out_.flops += one.flops;
     out_.copied_bytes += one.copied_bytes;
-    if (one.shares.empty()) return;
     const Share& did = one.shares.front();
     share.plan = did.plan;
     share.flops += did.flops;
@@ -137,19 +140,12 @@ class Dealer {
   void lose(std::size_t d, std::exception_ptr failure) {
     queue_.lose(d);
     if (!failure_) failure_ = failure;
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-      out_.shares[d].lost = error.what();
-    } catch (...) {
-      out_.shares[d].lost = "an unknown failure";
-    }
+    out_.shares[d].lost = reason_of(failure);
   }
 
   const Spread* spread_;
   const Deal* deal_;
   dist::Queue queue_;
-  std::vector<std::size_t> taken_;  // calls that each device has begun
   Together out_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include "tessera/run/losses.hpp"
 
 namespace tessera {
 namespace {
@@ -14,6 +15,14 @@ Spread of_two(const char* split = "dynamic") {
   return {.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
           .request = {.cached = false},
           .split = parse_split(split)};
+}
+
+// What a call on one device tells.
+Together of_one(const Spread& on) {
+  Together out;
+  out.shares.push_back({.plan = {}, .tiles = 1, .begun = 1, .lost = {}});
+  out.shares.back().plan.device = on.devices.at(0);
+  return out;
 }
 
 TEST(Deal, EachCallIsMadeOnceOnOneDevice) {
@@ -26,7 +35,7 @@ TEST(Deal, EachCallIsMadeOnceOnOneDevice) {
                           EXPECT_TRUE(on.whole);
                           const std::lock_guard lock(mutex);
                           made.insert(call);
-                          return Together{};
+                          return of_one(on);
                         }});
     EXPECT_TRUE(together.complete);
     EXPECT_EQ(made.size(), 20u);
@@ -52,7 +61,7 @@ TEST(Deal, AFailedDevicesCallIsMadeByAnother) {
                            }
                            while (!failed) std::this_thread::yield();
                            ++made;
-                           return Together{};
+                           return of_one(on);
                          }});
   EXPECT_EQ(together.shares[1].lost, "it fell off the bus");
   EXPECT_EQ(together.shares[0].tiles, 6u);
@@ -72,9 +81,47 @@ TEST(Deal, AFaultsPartIsACall) {
                        EXPECT_EQ(fault.tile, 1u);
                        faults.push_back(call);
                      }
-                     return Together{};
+                     return of_one(on);
                    }});
   EXPECT_EQ(faults, std::vector<std::size_t>{4});  // the second of 3, 4, 5
+}
+
+TEST(Deal, WhatCouldNotBeReadIsNoPartOfItsDevice) {
+  Spread spread = of_two("1:1");
+  spread.faults = parse_faults("kill:1@1,kill:0@4");
+  std::mutex mutex;
+  std::vector<std::size_t> faults;
+  const auto deal = [&](const std::set<std::size_t>& unreadable) {
+    faults.clear();
+    return run_dealt(spread, {.work = std::vector<double>(6, 1), .make = [&](std::size_t call, const Spread& on) {
+                                if (unreadable.contains(call)) return Together{};
+                                const std::lock_guard lock(mutex);
+                                for (std::size_t i = 0; i < on.faults.size(); ++i) faults.push_back(call);
+                                return of_one(on);
+                              }});
+  };
+  // The second of 3, 4, 5 is the first that the device has; the other one has no fourth.
+  Together together = deal({3});
+  EXPECT_EQ(faults, std::vector<std::size_t>{4});
+  EXPECT_EQ(together.shares[1].tiles, 2u);
+  EXPECT_EQ(faults_left(spread, together), std::vector<std::string>{"fault kill:0@4 did not happen: device 0 had 3 parts"});
+  together = deal({3, 4, 5});
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(together.shares[1].tiles, 0u);
+  EXPECT_EQ(faults_left(spread, together).front(), "fault kill:1@1 did not happen: device 1 had 0 parts");
+}
+
+TEST(Deal, WithoutAnyDeviceLeftEachIsNamed) {
+  const Deal lost{.work = {1, 1}, .make = [](std::size_t, const Spread& on) -> Together {
+                    throw NoDeviceLeft(Error::Kind::no_device, "no device is left: " + on.devices[0].label() + ": no power", {"no power"});
+                  }};
+  try {
+    (void)run_dealt(of_two("1:1"), lost);
+    FAIL();
+  } catch (const NoDeviceLeft& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::no_device);
+    EXPECT_STREQ(error.what(), "no device is left: cpu (device 0): no power; cpu (device 1): no power");
+  }
 }
 
 TEST(Deal, WithoutAnyDeviceLeftItSaysWhy) {

@@ -244,6 +244,7 @@ class Rank {
       report_.compute_seconds = times.compute_seconds;
       report_.transfer_seconds = times.transfer_seconds;
       report_.wait_seconds = times.wait_seconds;
+      report_.agree_seconds = times.agree_seconds;
       report_.received_bytes = times.received_bytes;
       report_.spans = std::move(times.spans);
     }

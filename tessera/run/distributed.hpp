@@ -18,7 +18,7 @@ struct RankReport {
   std::string host, device;
   Interval rows, cols;
   int threads = 1;
-  double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, check_seconds = 0,
+  double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, agree_seconds = 0, check_seconds = 0,
          write_seconds = 0;
   double received_bytes = 0;
   std::vector<dist::Span> spans = {};  // of panels, each rank since its own beginning; the device is not told

@@ -14,7 +14,7 @@ constexpr std::size_t most_shown = 10;
 struct Numbers {
   std::int64_t rows[2], cols[2];
   int threads;
-  double seconds[6], received_bytes;
+  double seconds[7], received_bytes;
   bool checked, passed, has_norm;
   double largest_ratio, norm;
   std::int64_t wrong;
@@ -60,7 +60,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   numbers.cols[1] = r.cols.last;
   numbers.threads = r.threads;
   const double seconds[] = {r.read_seconds, r.compute_seconds, r.transfer_seconds,
-                            r.wait_seconds, r.check_seconds,   r.write_seconds};
+                            r.wait_seconds, r.agree_seconds, r.check_seconds,   r.write_seconds};
   std::copy(std::begin(seconds), std::end(seconds), numbers.seconds);
   numbers.received_bytes = r.received_bytes;
   numbers.host_size = r.host.size();
@@ -105,7 +105,7 @@ void add_report(const std::string& bytes, DistributedOutcome& outcome) {
     report.spans.back().device = outcome.ranks.size();
   }
   double* const to[] = {&report.read_seconds, &report.compute_seconds, &report.transfer_seconds,
-                        &report.wait_seconds, &report.check_seconds,   &report.write_seconds};
+                        &report.wait_seconds, &report.agree_seconds, &report.check_seconds,   &report.write_seconds};
   for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = n.seconds[i];
   report.received_bytes = n.received_bytes;
   outcome.ranks.push_back(std::move(report));

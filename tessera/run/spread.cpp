@@ -117,9 +117,6 @@ const Operation& computed_in_parts(const Operation& operation) {
 }
 
 Together run_together(const Operation& operation, Arguments& host, const Spread& spread, bool check) {
-  if (spread.whole && spread.in_workers() && find_division(operation.name) == nullptr)
-    throw Error(operation.name +
-                " runs in this process: --protect and --fault are for what is computed in parts");
   const Operation& computed = spread.whole ? operation : computed_in_parts(operation);
   if (spread.devices.empty()) throw Error("no device is named");
   if (spread.repeat > 1 && !spread.checkpoint.empty())

@@ -13,6 +13,7 @@
 #include "tessera/run/finding_json.hpp"
 #include "tessera/run/hand_on_lanes.hpp"
 #include "tessera/run/place.hpp"
+#include "tessera/run/undivided.hpp"
 #include "tessera/run/watch.hpp"
 #include "tessera/run/worker.hpp"
 
@@ -33,7 +34,7 @@ class Service {
     operation_ = find_operation(setup.at("operation").get<std::string>());
     if (operation_ == nullptr) throw Error("this worker does not know " + setup.at("operation").dump());
     map_arrays(setup, files);
-    division_ = (*find_division(operation_->name))(*arguments_);
+    division_ = division_of(*operation_, *arguments_);
     const Json& plan = setup.at("plan");
     device_ = find_device(plan.at("device").get<std::string>());
     hand_ = hand_of(setup, plan_of(plan), lanes);
