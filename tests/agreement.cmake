@@ -21,6 +21,8 @@ if(TESSERA_HAS_CUDA)
   tessera_script(spills ${CMAKE_CUDA_COMPILER} -gencode=arch=compute_90a,code=sm_90a ${TESSERA_NO_SPILLS} -cubin
                  -o ${PROJECT_BINARY_DIR}/tests/spills.cubin tests/spills.cu)
   set_tests_properties(spills PROPERTIES PASS_REGULAR_EXPRESSION "Local memory used")
+  tessera_script(local_memory ${TESSERA_PYTHON} tests/local_memory_test.py $<TARGET_FILE:tessera_program>)
+  set_tests_properties(local_memory PROPERTIES SKIP_RETURN_CODE 77)
   add_executable(calibration calibration.cu)
   target_link_libraries(calibration PRIVATE tessera_compile tessera::tessera)
   set_target_properties(calibration PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

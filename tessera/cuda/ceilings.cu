@@ -50,6 +50,8 @@ __global__ void __launch_bounds__(threads) chain_products(double factor, double 
   for (int i = 0; i < 8; ++i) a[i] = factor + i;
 #pragma unroll
   for (int i = 0; i < 4; ++i) b[i] = factor - i;
+  // Unrolled, it spills.
+#pragma unroll 1
   for (int s = 0; s < products; ++s)
 #pragma unroll
     for (int t = 0; t < tiles; ++t) ptx::mma_f64(d[t], a, b);
