@@ -60,7 +60,7 @@ class Hostile {
 };
 
 template <class T, class Out, class TB = T>
-void expect_honest_products_pass(const char* variant, std::uint64_t seed) {
+void expect_honest_products_pass(const std::string& variant, std::uint64_t seed, const char* device = "cpu") {
   constexpr bool doubles = std::is_same_v<T, double>, whole = std::is_same_v<Out, std::int32_t>;
   Hostile draw(seed, doubles ? 1.5e308 : 3.3e38);
   const std::int64_t m = 1 + draw.below(5), n = 1 + draw.below(5), k = draw.below(9);
@@ -70,7 +70,7 @@ void expect_honest_products_pass(const char* variant, std::uint64_t seed) {
   const auto scale_a = draw.array<float>(m), scale_b = draw.array<float>(n);
   using BiasOf = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
   const auto bias = draw.array<BiasOf>(n);
-  Options o{.request = {.device = "cpu", .variant = variant}, .check = true};
+  Options o{.request = {.device = device, .variant = variant}, .check = true};
   const double factors[] = {1, 1, 1e-30, -1e30}, of_c0[] = {0, 1, -1e20};
   o.alpha = whole ? 2 : factors[draw.below(4)];
   o.beta = whole ? 3 : of_c0[draw.below(3)];
@@ -78,8 +78,9 @@ void expect_honest_products_pass(const char* variant, std::uint64_t seed) {
   if (!doubles && !whole && draw.below(2) == 0) o.scale_b = {scale_b.data(), true};
   if (draw.below(2) == 0) o.bias = bias_of_columns(bias.data());
   o.activation = static_cast<Activation>(draw.below(whole ? 2 : 5));
+  if (std::is_same_v<T, float> && draw.below(3) == 0 && o.request.device != "cpu") o.compute = Compute::tf32;
   const Outcome outcome = multiply<T, Out, TB>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, o);
-  EXPECT_TRUE(outcome.verdict->passed) << variant << ", seed " << seed << ", " << name_of(element_of<T>) << " to "
+  EXPECT_TRUE(outcome.verdict->passed) << device << "/" << variant << ", seed " << seed << ", " << name_of(element_of<T>) << " to "
                                        << name_of(element_of<Out>) << "\n" << describe(*outcome.verdict);
 }
 
@@ -97,6 +98,32 @@ TEST(Reach, HonestProductsOfHostileNumbersPass) {
     expect_honest_products_pass<std::int8_t, std::int32_t>("naive", seed);
     expect_honest_products_pass<std::int8_t, std::int8_t>("naive", seed);
     expect_honest_products_pass<std::int8_t, float>("naive", seed);
+  }
+}
+
+// What a rung refuses is not asked of it.
+template <class T, class Out, class TB = T>
+void expect_rungs_of_gpus_pass(std::uint64_t seed) {
+  for (const Variant* v : ladder_of("matmul")) {
+    if (v->where != Where::cuda || v->yardstick) continue;
+    try {
+      expect_honest_products_pass<T, Out, TB>(v->name, seed, "cuda");
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(Reach, HonestProductsOfHostileNumbersPassOnAGpu) {
+  if (Backend* const cuda = find_backend(Where::cuda); cuda == nullptr || cuda->devices().empty()) GTEST_SKIP() << "no GPU";
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    expect_rungs_of_gpus_pass<float, float>(seed);
+    expect_rungs_of_gpus_pass<double, double>(seed);
+    expect_rungs_of_gpus_pass<bf16, bf16>(seed);
+    expect_rungs_of_gpus_pass<bf16, float>(seed);
+    expect_rungs_of_gpus_pass<f16, f16>(seed);
+    expect_rungs_of_gpus_pass<e4m3, bf16, e5m2>(seed);
+    expect_rungs_of_gpus_pass<std::int8_t, std::int8_t>(seed);
+    expect_rungs_of_gpus_pass<std::int8_t, float>(seed);
   }
 }
 
