@@ -121,10 +121,11 @@ class Tables(unittest.TestCase):
         rows = rows_of(first, 1, 0.9) + rows_of(first, 1, 1, "sustained") + rows_of(second, 1, 0.96)
         rows[0]["verified"] = "unchecked"
         document = {"git": "1a2b3c4", "caches": "rotated", "rows": rows}
-        (self.folder / "matmul-products-bf16.json").write_text(json.dumps(document))
+        (self.folder / "matmul-products-bf16.json").write_text(json.dumps({**document, "rows": [row | {"tuning": {"rotated": 1}} for row in rows]}))
         (self.folder / "matmul-products-i8.json").write_text(json.dumps({**document, "caches": "hot", "rows": rows_of(first, 1, 2)}))
         lines = product_tables.tables("source", self.folder).splitlines()
-        self.assertEqual(lines[:3], ["- bf16: build 1a2b3c4, inputs rotated.", "- i8: build 1a2b3c4, inputs hot, which flatters small products.",
+        self.assertEqual(lines[:3], ["- bf16: build 1a2b3c4, inputs rotated, and cuBLASLt's algorithms tried on such ones.",
+                                     "- i8: build 1a2b3c4, inputs hot, which flatters small products, and cuBLASLt's algorithms tried on hot ones.",
                                      "- Results of 512³ were not checked; all others were right."])
         self.assertIn("TF32", lines[3])
         self.assertEqual(product_tables.tables("missed", self.folder), "- bf16, 0.95: 512³ (0.900, 1.000).\n")
@@ -132,7 +133,7 @@ class Tables(unittest.TestCase):
     def test_every_table_but_the_cold_ones_is_of_rotated_inputs(self):
         for name in product_tables.TYPES:
             for part, shapes, _, words in product_tables.plans_of(name):
-                self.assertEqual(("--rotate" in words, "--cold" in words), (part != "cold", part == "cold"))
+                self.assertEqual(("--rotate" in words, "rotated=1" in words, "--cold" in words), (part != "cold", part != "cold", part == "cold"))
                 self.assertTrue("--no-verify" not in words or shapes == [product_tables.LARGEST])
 
     def test_wrong_results_make_no_table(self):

@@ -50,7 +50,8 @@ def plans_of(name):
     """What is measured of a type, a bench each: its part, shapes, how operands lie, more words."""
     _, _, own, _, _ = TYPES[name]
     # A device that has rested, and one that has not; large ones need both longer.
-    long, short = (["--rotate", "--reps", reps, "--pause", pause, "--sustained", sustained]
+    rotated = ["--rotate", "--tuning", "rotated=1"]  # the second of cuBLASLt, which no other variant has: its tries are of such inputs, too
+    long, short = ([*rotated, "--reps", reps, "--pause", pause, "--sustained", sustained]
                    for reps, pause, sustained in (("10", "0.02", "0.6"), ("15", "0.005", "0.4")))
     several = [shape for shape in CUBES + OTHERS if shape != LARGEST]
     large = [shape for shape in several if math.prod(shape) >= LARGE]
@@ -60,11 +61,11 @@ def plans_of(name):
     if own[1] == "transpose" and name not in ("f64", "f32-columns"):
         yield "shapes", [LARGEST], own, ["--no-verify", *long]
     yield "odd", ODD, own, long
-    yield "small", SMALL, own, ["--rotate", "--reps", "15"]
-    yield "graphs", SMALL + [(512, 512, 512)], own, ["--graph", "--rotate", "--reps", "15"]
+    yield "small", SMALL, own, [*rotated, "--reps", "15"]
+    yield "graphs", SMALL + [(512, 512, 512)], own, ["--graph", *rotated, "--reps", "15"]
     for lies in ((a, b) for a in OPS for b in OPS):
         if lies != own and name not in ("f32-columns", "e4m3-fast", "f16"):
-            yield "layouts", [WHOLE, PAST], lies, ["--rotate", "--reps", "10", "--pause", "0.01"]
+            yield "layouts", [WHOLE, PAST], lies, [*rotated, "--reps", "10", "--pause", "0.01"]
     yield "cold", several, own, ["--cold", "--reps", "10", "--pause", "0.02"]
 
 
@@ -157,8 +158,9 @@ class Type:
         self.ours, self.theirs, self.wrong, self.unchecked, self.of = {}, {}, [], set(), set()
         for file, graph in ((file, False), (of_graphs, True)):
             document = json.loads(file.read_text()) if file is not None and file.exists() else {"rows": []}
-            if document["rows"]:
-                self.of.add((document.get("git"), document.get("caches")))
+            for row in document["rows"]:
+                if row["yardstick"]:
+                    self.of.add((document.get("git"), document.get("caches"), bool(row.get("tuning", {}).get("rotated"))))
             for row in document["rows"]:
                 if row.get("verified") == "wrong":
                     self.wrong.append((row["variant"], shape_of(row)))
@@ -263,7 +265,7 @@ def source_text(types):
         groups.setdefault(tuple(sorted(one.of, key=str)), []).append(one)
     lines = []
     for of, group in groups.items():
-        told = " and ".join(f"build {git}, {held.get(caches, caches)}" for git, caches in of)
+        told = " and ".join(f"build {git}, {held.get(caches, caches)}, and cuBLASLt's algorithms tried on {'such' if tried else 'hot'} ones" for git, caches, tried in of)
         lines.append(f"- {', '.join(one.title for one in group)}: {told}.")
     unchecked = sorted({shape for one in types for shape in one.unchecked})
     if unchecked:

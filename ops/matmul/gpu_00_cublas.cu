@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The yardstick: cuBLASLt. Its first guess is not always its best, so every algorithm that it
-// proposes for a shape is tried once, and the fastest is kept.
+// proposes for a shape is tried once, and the fastest is kept: on the product as it lies, which the L2 may hold, or,
+// as rotated=1, on copies that exceed it.
 #include "lt_plan.cuh"
 #include "tessera/cuda/device.hpp"
 #include "tessera/rung.hpp"
@@ -11,6 +12,7 @@ namespace {
 using lt::Known;
 using lt::Plan;
 using lt::Product;
+using lt::Tries;
 
 // Which products of few bits the library computes, only the library can tell.
 Reason not_proposed(const Product& p, const Device& device) {
@@ -19,7 +21,7 @@ Reason not_proposed(const Product& p, const Device& device) {
   return known.of(lt::shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
-      (void)Plan(p, run, false);
+      (void)Plan(p, run, Tries::none);
     } catch (const Error& error) {
       return error.what();
     }
@@ -36,13 +38,29 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
   return not_proposed(given.with_columns(), device);
 }
 
+template <Tries tries>
 void run(const Arguments& arguments, const Tuning&, Run& run) {
   static Known<std::shared_ptr<const Plan>> known;
   const Product given = lt::product_of(arguments);
   if (given.m() == 0 || given.n() == 0) return;
   const cuda::OnDevice on_device(run.device->index);
   const Product p = given.with_columns();
-  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, true); })->enqueue(p, run);
+  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+}
+
+template <Tries tries>
+Choice choice_by(Tuning tuning) {
+  Choice choice;
+  choice.tuning = std::move(tuning);
+  for (const Element element :
+       {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
+    choice.run[element] = run<tries>;
+  choice.cannot_hold = [](const Arguments& arguments) -> Reason {
+    return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+  };
+  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
+  choice.refuses = refuses;
+  return choice;
 }
 
 Variant cublas() {
@@ -51,16 +69,7 @@ Variant cublas() {
   out.where = Where::cuda;
   out.yardstick = true;
   out.needs = lt::needs_library;
-  Choice choice;
-  for (const Element element :
-       {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
-    choice.run[element] = run;
-  choice.cannot_hold = [](const Arguments& arguments) -> Reason {
-    return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
-  };
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
-  choice.refuses = refuses;
-  out.choices.push_back(std::move(choice));
+  out.choices = {choice_by<Tries::in_place>({}), choice_by<Tries::in_turn>({{"rotated", 1}})};
   return out;
 }
 

@@ -3,8 +3,9 @@
 // proposes.
 #pragma once
 #include <map>
-#include "lt_product.cuh"
+#include "lt_copies.cuh"
 #include "tessera/cuda/event.hpp"
+#include "tessera/cuda/graph.hpp"
 
 namespace tessera::matmul::lt {
 
@@ -109,12 +110,15 @@ struct Algorithm {
   cublasLtMatmulAlgo_t algo;
 };
 
+// How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which the L2
+// may hold; on copies that take turns, which it does not hold.
+enum class Tries { none, in_place, in_turn };
+
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
 // for another product.
 class Plan {
  public:
-  // Without `search`, only what the library proposes is known.
-  Plan(const Product& p, const Run& run, bool search)
+  Plan(const Product& p, const Run& run, Tries tries)
       : handle_(handle_of(run.device->index)),
         desc_(describe(p)),
         a_(layout(p.a, p.batch, p.a_step)),
@@ -122,7 +126,7 @@ class Plan {
         c0_(layout(p.c0, p.batch, p.c0_step)),
         c_(layout(p.c, p.batch, p.c_step)),
         candidates_(proposals(p, run)),
-        algorithm_(search ? fastest(p, run) : candidates_.front().algo) {}
+        algorithm_(tries == Tries::none ? candidates_.front().algo : fastest(p, run, tries)) {}
 
   void enqueue(const Product& p, const Run& run) const {
     const auto own = p.has_addresses() ? describe(p) : nullptr;
@@ -165,18 +169,23 @@ class Plan {
     return out;
   }
 
-  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run) const {
+  cublasLtMatmulAlgo_t fastest(const Product& p, const Run& run, Tries tries) const {
     // Where C is its own input, trying would add again and again.
     if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
+    std::unique_ptr<CopiesInTurn> copies;
+    if (tries == Tries::in_turn) copies = std::make_unique<CopiesInTurn>(p, run);
+    const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
+      return copies ? timed(*copies, run, algorithm) : timed(p, run, algorithm);
+    };
     const cublasLtMatmulAlgo_t* best = nullptr;
     double best_seconds = 0;
     for (const auto& candidate : candidates_) {
       // This also loads its code.
       if (enqueue(p, run, candidate.algo, desc_.get()) != CUBLAS_STATUS_SUCCESS) continue;
-      double seconds = timed(p, run, candidate.algo);
+      double seconds = seconds_of(candidate.algo);
       const bool near = best == nullptr || seconds < 1.2 * best_seconds;
       for (int again = 0; near && again < 3; ++again)
-        seconds = std::min(seconds, timed(p, run, candidate.algo));
+        seconds = std::min(seconds, seconds_of(candidate.algo));
       if (best != nullptr && !(seconds < best_seconds)) continue;
       best = &candidate.algo;
       best_seconds = seconds;
@@ -194,6 +203,22 @@ class Plan {
     end.record(stream);
     end.synchronize();
     return end.seconds_since(begin);
+  }
+
+  // The mean of several copies, launched as a graph, so that the host's part in it does not count.
+  double timed(CopiesInTurn& copies, const Run& run, const cublasLtMatmulAlgo_t& algorithm) const {
+    constexpr std::size_t most = 32;
+    const std::size_t launches = std::min(most, copies.count());
+    const auto stream = static_cast<cudaStream_t>(run.stream);
+    const cuda::Graph graph(stream, [&] {
+      for (std::size_t i = 0; i < launches; ++i) check(enqueue(copies.next(), run, algorithm, desc_.get()));
+    });
+    cuda::Event begin, end;
+    begin.record(stream);
+    graph.launch(stream);
+    end.record(stream);
+    end.synchronize();
+    return end.seconds_since(begin) / static_cast<double>(launches);
   }
 
   cublasLtHandle_t handle_;

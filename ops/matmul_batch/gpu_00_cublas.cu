@@ -37,7 +37,7 @@ Reason not_proposed(const lt::Product& p, const Device& device) {
   return known.of(lt::shape_of(p, run), [&]() -> Reason {
     const cuda::OnDevice on_device(device.index);
     try {
-      (void)lt::Plan(p, run, false);
+      (void)lt::Plan(p, run, lt::Tries::none);
     } catch (const Error& error) {
       return error.what();
     }
@@ -62,7 +62,7 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   if (is_empty(given)) return;
   const cuda::OnDevice on_device(run.device->index);
   const lt::Product p = given.with_columns();
-  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const lt::Plan>(p, run, true); })
+  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const lt::Plan>(p, run, lt::Tries::in_place); })
       ->enqueue(p, run);
 }
 
