@@ -88,6 +88,12 @@ TEST(SpreadProduct, RefusesWhatItCannotDo) {
   fails({.bias = bias_of_rows(a.memory.data())}, "bias");
   fails({.c0 = {a.memory.data()}}, "addend");
   fails({.transpose_a = true}, "B has k");
+  c.matrix.order = static_cast<Order>(9);
+  fails({}, "order is number 9 of its enumeration");
+  c.matrix.order = Order::rows;
+  c.matrix.along = static_cast<Along>(5);
+  fails({}, "along is number 5 of its enumeration");
+  c.matrix.along = Along::rows;
   Spread<float> other = c;
   c.matrix.blocks[1].leading_dimension = n - 1;
   fails({}, "leading dimension");
