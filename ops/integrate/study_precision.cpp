@@ -19,38 +19,82 @@ constexpr int repetitions = 5;
 
 struct Measured {
   double value = 0;
-  std::vector<double> seconds;
+  std::vector<double> seconds;  // none: it was added elsewhere
 };
+
+// Of a lone thread of a GPU, which takes seconds for what a core does in a tenth of one: what is expected to take
+// longer than the first is added by the processors, and repetitions end after the second.
+struct Patience {
+  double once = INFINITY, together = INFINITY;
+};
+constexpr Patience of_a_device{0.75, 1};
 
 // One command's words, with some of them said otherwise.
 class Bench {
  public:
-  Bench(const Operation& operation, const Arguments& given, const Request& request, const Told& told)
-      : operation_(&operation), words_(given.words()), request_(request), told_(&told) {}
+  Bench(const Operation& operation, const Arguments& given, const Request& request, const Told& told,
+        Patience patience)
+      : operation_(&operation), words_(given.words()), request_(request), told_(&told), patience_(patience) {}
 
+  // So many times, or as often as there is patience for, but once.
   Measured operator()(Element element, const Arguments::Words& more, int times,
                       std::optional<Tuning> tuning = {}) const {
-    Arguments::Words words = words_;
-    for (const auto& [name, word] : more) words[name] = word;
+    const Arguments::Words words = joined(more);
     Request request = request_;
     if (tuning) request.tuning = tuning;
-    (*told_)(fmt::format("{} strips, {}, {}", words["strips"], name_of(element), words["sum"]));
+    (*told_)(fmt::format("{} strips, {}, {}{}", words.at("strips"), name_of(element), words.at("sum"),
+                         tuning ? fmt::format(", {} threads", threads_of(*tuning)) : ""));
     Measured out;
-    for (int i = 0; i < times; ++i) {
-      Arguments arguments(operation_->signature, element, {}, words);
-      const Outcome outcome = run(*operation_, arguments, request);
-      const ArrayView& view = arguments.array("integral");
-      out.value = load_as_double(view.element, view.data);
-      out.seconds.push_back(outcome.kernel_seconds);
-    }
+    double spent = 0;
+    do {
+      const double seconds = add(request, element, words, out.value);
+      out.seconds.push_back(seconds);
+      spent += seconds;
+    } while (static_cast<int>(out.seconds.size()) < times && spent + out.seconds.back() <= patience_.together);
     return out;
   }
 
+  // Where that is expected to take so long for once: the processors, if it is too long.
+  Measured expecting(double seconds, Element element, const Arguments::Words& more, int times) const {
+    return seconds > patience_.once ? by_processors(element, more) : (*this)(element, more, times);
+  }
+
  private:
+  // By one accumulator, whose order is that of one thread. No time is told.
+  Measured by_processors(Element element, const Arguments::Words& more) const {
+    Request request = request_;
+    request.device = "cpu";
+    request.variant = "naive";
+    const Arguments::Words words = joined(more);
+    (*told_)(fmt::format("{} strips, {}, {}, by the processors", words.at("strips"), name_of(element), words.at("sum")));
+    Measured out;
+    (void)add(request, element, words, out.value);
+    return out;
+  }
+
+  Arguments::Words joined(const Arguments::Words& more) const {
+    Arguments::Words out = words_;
+    for (const auto& [name, word] : more) out[name] = word;
+    return out;
+  }
+  static std::int64_t threads_of(const Tuning& tuning) {
+    std::int64_t out = 1;
+    for (const auto& [name, number] : tuning) out *= number;
+    return out;
+  }
+  double add(const Request& request, Element element, const Arguments::Words& words, double& value) const {
+    Arguments arguments(operation_->signature, element, {}, words);
+    const Outcome outcome = run(*operation_, arguments, request);
+    const ArrayView& view = arguments.array("integral");
+    value = load_as_double(view.element, view.data);
+    return outcome.kernel_seconds;
+  }
+
   const Operation* operation_;
   Arguments::Words words_;
   Request request_;
   const Told* told_;
+  Patience patience_;
 };
 
 // The ways that the first table compares; the first of each type is the note's.
@@ -181,10 +225,15 @@ std::string words_without_fall(const std::vector<Drift>& drift) {
                 "told.";
 }
 
-StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
-                         const std::optional<FallingError>& falling, std::vector<Drift>& drift) {
-  const double scale = setting.scale;
-  const std::vector<Way> all = ways(given.text("abscissa"));
+std::string words_on_patience(std::int64_t strips) {
+  return fmt::format(
+      "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by the "
+      "processors' one accumulator, in the same order: no time is told. What is longer than {:g} s for five "
+      "repetitions is repeated less often.",
+      strips, of_a_device.once, of_a_device.together);
+}
+
+StudyTable without_rows(const std::vector<Way>& all) {
   StudyTable out{.title = "Float against double: errors of the sum, by strips and by the way of adding",
                  .columns = {{"strips"}, {"predicted error", Show::error}}};
   for (const Way& way : all) {
@@ -192,20 +241,34 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
     out.columns.push_back({way.digits ? "its error" : way.title, Show::error});
     if (way.digits) out.columns.push_back({"its time", Show::seconds});
   }
+  return out;
+}
+
+StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
+                         const std::optional<FallingError>& falling, std::vector<Drift>& drift) {
+  const double scale = setting.scale;
+  const std::vector<Way> all = ways(given.text("abscissa"));
+  StudyTable out = without_rows(all);
+  std::vector<double> seconds(all.size(), 0);  // of half as many strips
+  std::int64_t elsewhere = 0;
   for (std::int64_t strips = base; strips <= most_strips(given); strips *= 2) {
     std::vector<Cell> row;
     row.emplace_back(strips);
     const double width = std::fabs((setting.b - setting.a) / static_cast<double>(strips));
     row.push_back(falling ? Cell(scale * falling->factor * std::pow(width, falling->exponent)) : Cell());
     std::vector<double> values;
-    for (const Way& way : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Way& way = all[i];
       Arguments::Words words = way.words;
       words["strips"] = std::to_string(strips);
-      const Measured measured = bench(way.element, words, way.digits ? repetitions : 1);
+      const Measured measured = bench.expecting(2 * seconds[i], way.element, words, way.digits ? repetitions : 1);
+      const bool here = !measured.seconds.empty();
+      seconds[i] = here ? median(measured.seconds) : 2 * seconds[i];
+      if (!here && elsewhere == 0) elsewhere = strips;
       values.push_back(measured.value);
       if (way.digits) row.emplace_back(measured.value);
       row.push_back(falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell());
-      if (way.digits) row.emplace_back(measured.seconds);
+      if (way.digits) row.push_back(here ? Cell(measured.seconds) : Cell());
     }
     out.rows.push_back(std::move(row));
     // In the order of ways().
@@ -215,6 +278,7 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
   }
   out.remarks.push_back(falling ? theory_of(*falling, scale, setting) : words_without_fall(drift));
   std::ranges::copy(words_on_floats(setting, drift), std::back_inserter(out.remarks));
+  if (elsewhere > 0) out.remarks.push_back(words_on_patience(elsewhere));
   return out;
 }
 
@@ -240,7 +304,7 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
                             const std::optional<FallingError>& falling, double scale, double exact) {
   constexpr std::pair<int, int> shapes[] = {{1, 1},   {1, 4},    {1, 16},   {1, 64},   {1, 256},
                                             {4, 256}, {16, 256}, {64, 256}, {256, 256}};
-  StudyTable out{.title = fmt::format("More and more threads: {} on {}, f32 plain, {} repetitions",
+  StudyTable out{.title = fmt::format("More and more threads: {} on {}, f32 plain, up to {} repetitions",
                                       plan.variant->name, plan.device.label(), repetitions),
                  .columns = {{"block"},
                              {"thread"},
@@ -288,8 +352,8 @@ Arguments with_strips(const Operation& operation, const Arguments& given) {
   return {operation.signature, given.element(), {}, words};
 }
 
-std::vector<StudyTable> make(const Operation& operation, const Arguments& words, const Request& asked,
-                             const Told& told) {
+void make(const Operation& operation, const Arguments& words, const Request& asked, const Told& told,
+          const std::function<void(const StudyTable&)>& made) {
   const Arguments given = with_strips(operation, words);
   const Setting setting = setting_of(given);
   const auto falling = falling_error(setting);
@@ -299,14 +363,13 @@ std::vector<StudyTable> make(const Operation& operation, const Arguments& words,
   sums.variant = on_cpu ? "naive" : "one_thread";
   sums.tuning = std::nullopt;
   if (!request.variant) request.variant = on_cpu ? "naive" : "strips_per_thread";
+  const Patience patience = on_cpu ? Patience{} : of_a_device;
   std::vector<Drift> drift;
-  std::vector<StudyTable> out{
-      table_of_sums(Bench(operation, given, sums, told), given, setting, falling, drift)};
+  made(table_of_sums(Bench(operation, given, sums, told, patience), given, setting, falling, drift));
   const Plan plan = choose(operation, given, request);
   if (takes_launches(plan))
-    out.push_back(table_of_threads(Bench(operation, given, request, told), given, plan, falling,
-                                   setting.scale, drift.back().exact));
-  return out;
+    made(table_of_threads(Bench(operation, given, request, told, patience), given, plan, falling, setting.scale,
+                          drift.back().exact));
 }
 
 [[maybe_unused]] const bool enlisted =

@@ -97,20 +97,22 @@ int study(const Operation& operation, const std::string& name, const Arguments& 
     unknown("the study", name, names);
   }
   std::FILE* const to = table_stream(json);
-  std::vector<StudyTable> tables;
+  ordered_json tables = ordered_json::array();
   {
     Progress progress;
-    tables =
-        (*found)->make(operation, arguments, request, [&](const std::string& text) { progress.say(text); });
+    (*found)->make(
+        operation, arguments, request, [&](const std::string& text) { progress.say(text); },
+        [&](const StudyTable& table) {
+          progress.clear();
+          print(to, table);
+          std::fflush(to);
+          tables.push_back(json_of(table));
+        });
   }
   ordered_json out{{"schema", 1}, {"kind", "study"}, {"operation", operation.name}, {"study", name}};
   out.update(lab::provenance(command.argv, lab::now_utc()));
   out["words"] = arguments.words();
-  out["tables"] = ordered_json::array();
-  for (const StudyTable& table : tables) {
-    print(to, table);
-    out["tables"].push_back(json_of(table));
-  }
+  out["tables"] = std::move(tables);
   write_json(json, out);
   return exit_code::passed;
 }
