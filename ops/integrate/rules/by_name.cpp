@@ -97,6 +97,20 @@ void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, c
   out.evaluations += cube.evaluations();
 }
 
+// A rule's points thin out with the distance from the axes' middles, which a peak far out need not know of.
+void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits limits) {
+  constexpr double several = 4;  // times too much may a peak's mass be told
+  const bool endless = std::any_of(box.axes.begin(), box.axes.end(), [](const Range& r) { return !r.finite(); });
+  limits.evaluations -= answer.evaluations;
+  if (!endless || !answer.converged() || limits.evaluations < 1) return;
+  const double mass = mass_of_highest(f, box, limits, answer.evaluations);
+  if (!(mass > several * answer.magnitude)) return;
+  answer.reason = Reason::doubtful;
+  answer.truncation = infinity;
+  answer.why += (answer.why.empty() ? "" : "; ") +
+                std::string("far from where the points lie stands a peak that holds more than all that they saw");
+}
+
 }  // namespace
 
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
@@ -188,6 +202,7 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   // Of points that a device may compute nothing is known here, and all devices tell the same.
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);
+  look_far_out(out, f, ordered, limits);
   judge_size(out);
   out.value *= sign;
   out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;

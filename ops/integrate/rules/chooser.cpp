@@ -268,14 +268,19 @@ std::string Chooser::shape_words() const {
   }
   const std::vector<double>& s = sums.sums();
   double p = nothing;
+  bool settled = false;  // before any power shows
   if (s.size() == 8) {
     p = exponent(s[5], s[6], s[7]);
     if (!(std::fabs(p - exponent(s[4], s[5], s[6])) < 0.1)) p = nothing;
+    settled = std::fmax(std::fabs(s[7] - s[6]), std::fabs(s[6] - s[5])) <= 1e-9 * std::fabs(s[7]);
   }
   if (p < 1.9)
     return fmt::format(
         "endpoint error of the trapezoid sum falls as h^{:.2g}: tanh-sinh, {} points on one core", p,
         first_points_);
+  if (std::isnan(p) && !settled && s.size() == 8)
+    return fmt::format("trapezoid sums of few strips show no order{}: tanh-sinh, {} points on one core",
+                       points_.empty() ? "" : " across the cuts", first_points_);
   return fmt::format("smooth: tanh-sinh, {} points on one core", first_points_);
 }
 

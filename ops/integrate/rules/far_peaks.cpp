@@ -27,6 +27,7 @@ class Scout {
         until_(limits.seconds / parts) {}
 
   std::vector<FarPeak> run(const std::vector<Point>& told);
+  FarPeak highest();
   std::int64_t evaluations() const { return evaluations_; }
   bool hurried() const { return hurried_; }
 
@@ -202,6 +203,17 @@ double mass_of(const FarPeak& peak) {
   return out;
 }
 
+// From the place where |f| is largest.
+FarPeak Scout::highest() {
+  const std::vector<Place> all = starts({});
+  const auto start = std::max_element(all.begin(), all.end(),
+                                      [](const Place& a, const Place& b) { return a.height < b.height; });
+  if (start == all.end()) return {};
+  Place at = *start;
+  climb(at);
+  return measured(at);
+}
+
 std::vector<FarPeak> Scout::run(const std::vector<Point>& told) {
   constexpr int most = 16;  // more tops: f swings
   constexpr double counts = 1e-10;
@@ -238,6 +250,19 @@ std::vector<FarPeak> Scout::run(const std::vector<Point>& told) {
 }
 
 }  // namespace
+
+double mass_of_highest(const ManyValues& f, const Box& box, const Limits& limits, std::int64_t& evaluations) {
+  if (box.dimensions() > most_sobol_dimensions) return 0;
+  Scout scout(f, box, limits);
+  const FarPeak top = scout.highest();
+  evaluations += scout.evaluations();
+  double out = top.height;
+  for (std::size_t axis = 0; axis < top.centre.size(); ++axis) {
+    const double x = top.centre[axis], width = top.width[axis];
+    out *= (std::fmin(box.axes[axis].upper, x + width) - std::fmax(box.axes[axis].lower, x - width)) / 2;
+  }
+  return out;
+}
 
 std::vector<FarPeak> far_peaks(const ManyValues& f, const Box& box, const std::vector<Point>& told,
                                const Limits& limits, std::int64_t& evaluations, bool& hurried) {

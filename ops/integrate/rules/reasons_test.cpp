@@ -56,6 +56,25 @@ TEST(Reasons, SumsThatCancelAreRoundoff) {
   expect_holds(singular, 0, "singular");
 }
 
+TEST(Reasons, StairsAreNotCalledSmooth) {
+  EXPECT_EQ(integral("floor(230.45*x)", {0, 1}, "auto", {}, 1e-3).why.find("smooth"), std::string::npos);
+  for (const char* const text : {"exp(x)", "cos(x)", "exp(cos(2*pi*x))", "x*x*(1-x)^2"})
+    EXPECT_EQ(integral(text, {0, 1}).why.find("smooth: "), 0u) << text;
+}
+
+// A rule by name draws no axis together: far from where its points lie a peak may hold all of the integral.
+TEST(Reasons, WhatARuleByNameDoesNotMeetFarOutItDoesNotClaim) {
+  const std::vector<Range> plane{{-infinity, infinity}, {-infinity, infinity}}, half{{0, infinity}, {-1, 1}};
+  for (const char* const rule : {"genz_malik", "quasi_random", "vegas", "gauss_kronrod", "tanh_sinh"}) {
+    expect_holds(over("exp(-0.23*(x+9)^2-3.4*(y+19.6)^2)", plane, rule), pi / std::sqrt(0.23 * 3.4), rule);
+    expect_holds(over("exp(-20*(x-400)^2)*(2+y)", half, rule), 4 * std::sqrt(pi / 20), rule);
+    expect_holds(over("exp(-x^2-y^2)", plane, rule), pi, rule);
+  }
+  EXPECT_TRUE(over("exp(-x^2-y^2)", plane, "genz_malik").converged());
+  EXPECT_TRUE(over("exp(-x)*(1+y)", half, "genz_malik").converged());
+  EXPECT_TRUE(over("1/(1+x^2+y^2)^2", plane, "genz_malik").converged());
+}
+
 TEST(Reasons, BesideACutRegionsComeNoNearerThanNumbersLie) {
   for (const auto& [text, exact] : {std::pair{"x/abs(x)^1.5+y", 0.0}, std::pair{"x/abs(x)^1.7+y", 0.0},
                                     std::pair{"1/sqrt(abs(x))+y", 8.0}})
