@@ -7,7 +7,7 @@ tessera_test(formula tessera/formula/chain_test.cpp tessera/formula/distance_tes
              tessera/formula/running_error_test.cpp)
 target_link_libraries(test_formula PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_formula PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
-tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/file_kind_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp tessera/io/picture_png_test.cpp tessera/io/picture_test.cpp tessera/io/picture_tiff_test.cpp tessera/io/picture_grid_test.cpp)
+tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/file_kind_test.cpp tessera/io/kept_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp tessera/io/picture_png_test.cpp tessera/io/picture_test.cpp tessera/io/picture_tiff_test.cpp tessera/io/picture_grid_test.cpp)
 tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tessera/simt/mistakes_test.cpp)
 # As the build compiles every kernel for the executor.
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
@@ -54,7 +54,7 @@ tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/f
              ops/integrate/rules/far_peaks_test.cpp ops/integrate/rules/caps_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
-tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/steps_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/compiled_source_test.cpp)
+tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/steps_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/solved_zeros_test.cpp ops/integrate_batch/compiled_source_test.cpp)
 target_link_libraries(test_integrate_batch PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_integrate_batch PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 if(TARGET gsl)

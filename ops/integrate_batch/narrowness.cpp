@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include "linear_parts.hpp"
 #include "setting.hpp"
+#include "solved_zeros.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
@@ -19,7 +20,10 @@ constexpr std::size_t longest = 2000;  // of a text that is followed further
 class Follower {
  public:
   Follower(const Setting& setting, const std::vector<std::string>& limits)
-      : tree_(setting.formula), parts_(tree_, setting.variable), limits_(limits) {
+      : tree_(setting.formula),
+        parts_(tree_, setting.variable),
+        solver_(tree_, setting.variable),
+        limits_(limits) {
     for (std::size_t i = 0; i < tree_.nodes().size(); ++i)
       known_.push_back(follow(static_cast<std::int32_t>(i)));
   }
@@ -76,7 +80,7 @@ class Follower {
         return at(a);
       case Op::add:
       case Op::sub:
-        return sum(a, b);
+        return sum(index, a, b);
       case Op::mul:
         if (!varies(a)) return times(at(b), constant(a));
         return varies(b) ? product(at(a), at(b)) : times(at(a), constant(b));
@@ -99,9 +103,13 @@ class Follower {
     }
   }
 
-  Part sum(std::int32_t a, std::int32_t b) const {
-    if (!varies(a)) return at(b);
-    if (!varies(b)) return at(a);
+  Part sum(std::int32_t index, std::int32_t a, std::int32_t b) const {
+    if (!varies(a) || !varies(b)) {
+      // x*x-k is as steep at its zero as it is there, not as x*x at 0.
+      const Part& part = at(varies(a) ? a : b);
+      const std::string rate = solver_.rate_at_zero(index);
+      return rate.empty() ? part : Part{larger(rate, speed(part)), part.sharp, 1};
+    }
     const Part &left = at(a), &right = at(b);
     const std::string sharp = larger(left.sharp, right.sharp);
     if (left.order == right.order) return {larger(left.steep, right.steep), sharp, left.order};
@@ -202,6 +210,7 @@ class Follower {
 
   const Tree& tree_;
   LinearParts parts_;
+  Solver solver_;
   const std::vector<std::string>& limits_;
   std::vector<Part> known_;
 };

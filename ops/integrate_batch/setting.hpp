@@ -40,12 +40,17 @@ const Setting& setting_of(const Arguments& arguments);
 // min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
 std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
 
+// The same of parts that are not linear, but can be solved for the variable: exp(x)-k inside abs, a comparison, or
+// something steep.
+std::vector<formula::Tree> solved_zeros(const formula::Tree& tree, const std::string& variable);
+
 // Whether the formula may jump, or have kinks, at places that are no cuts; `all_cut`: the zeros of its linear parts are.
 bool has_steps(const formula::Tree& tree, const std::string& variable, bool all_cut);
 
 // Whether one of a few integrals, spread over the parameters' ranges, claims another value than the rule for
-// a single one finds, which looks for needles. Parameters from an array are not looked at.
-bool contradicted(const Setting& setting);
+// a single one finds, which looks for needles. Parameters from an array are not looked at. The verdict on the
+// same words is kept in the cache folder.
+bool contradicted(const Setting& setting, const std::string& words);
 
 // How narrow the narrowest may be that functions make of parts that change, and over what the slowest
 // changes: two formulas of the parameters. Empty: the text names nothing narrow.

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/nvrtc.hpp"
 #include <dlfcn.h>
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <utility>
-#include <vector>
 #include "tessera/core/error.hpp"
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/kept.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -101,49 +96,7 @@ std::string compile_now(const std::string& source, const std::string& architectu
   return code;
 }
 
-// FNV-1a: no byte can change alone, because each step has an inverse.
-std::string checksum(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  char out[17];
-  std::snprintf(out, sizeof out, "%016llx", static_cast<unsigned long long>(hash));
-  return out;
-}
-
-// The file holds the whole key, so that two keys of one name cost no more than time.
-std::string short_name(const std::string& key) { return "kernels/" + checksum(key); }
-
-// key, its length before it, then the code, then the checksum of all that: a driver is handed no code that is
-// cut off or has changed on the disk.
-std::string file_of(const std::string& key, const std::string& code) {
-  const std::string out = std::to_string(key.size()) + "\n" + key + code;
-  return out + checksum(out);
-}
-
-std::string code_in(const std::string& file, const std::string& key) {
-  const std::string start = std::to_string(key.size()) + "\n" + key;
-  constexpr std::size_t sum = 16;
-  if (!file.starts_with(start) || file.size() <= start.size() + sum) return {};
-  const std::string_view all(file.data(), file.size() - sum);
-  if (checksum(all) != std::string_view(file).substr(all.size())) return {};
-  return std::string(all.substr(start.size()));
-}
-
-// The folder does not grow for ever. Another process may have been here first: then there is nothing to do.
-void drop_oldest() {
-  constexpr std::size_t most = 512;
-  namespace fs = std::filesystem;
-  const auto folder = cache_folder();
-  if (!folder) return;
-  std::error_code failed;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (fs::directory_iterator at(*folder + "/kernels", failed), end; !failed && at != end;
-       at.increment(failed))
-    files.emplace_back(at->last_write_time(failed), at->path());
-  if (files.size() <= most) return;
-  std::sort(files.begin(), files.end());
-  for (std::size_t i = 0; i < files.size() - most / 2; ++i) fs::remove(files[i].second, failed);
-}
+const KeptFolder kernels{"kernels"};
 
 }  // namespace
 
@@ -159,11 +112,9 @@ std::string architecture_of(int compute_capability) { return "sm_" + std::to_str
 Cubin compile(const std::string& source, const std::string& architecture) {
   if (const Reason absent = no_nvrtc()) throw Error(Error::Kind::no_device, *absent);
   const std::string key = "nvrtc " + nvrtc_version() + " " + architecture + "\n" + source;
-  if (const auto file = read_cached(short_name(key)))
-    if (std::string code = code_in(*file, key); !code.empty()) return {std::move(code), true};
+  if (auto code = find_kept(kernels, key); code && !code->empty()) return {std::move(*code), true};
   Cubin out{compile_now(source, architecture)};
-  // Without a cache it only takes longer.
-  if (write_cached(short_name(key), file_of(key, out.code)).empty()) drop_oldest();
+  keep(kernels, key, out.code);
   return out;
 }
 

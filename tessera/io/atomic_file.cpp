@@ -145,10 +145,10 @@ void AtomicFile::extend(std::size_t bytes) {
   if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) fail("cannot be written", errno);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(bool lasting) {
   if (target_.empty()) return close_checked();
   // A full disk or a lost server may show only here; the rename must come after the data.
-  if (::fsync(file_) != 0) fail("cannot be written", errno);
+  if (lasting && ::fsync(file_) != 0) fail("cannot be written", errno);
   if (temporary_.empty()) give_name();
   close_checked();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);

@@ -26,7 +26,7 @@ std::optional<std::string> read_cached(const std::string& name) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-std::string write_cached(const std::string& name, const std::string& text) {
+std::string write_cached(const std::string& name, const std::string& text, bool lasting) {
   const auto folder = cache_folder();
   if (!folder) return "neither XDG_CACHE_HOME nor HOME names a folder";
   const std::filesystem::path path = std::filesystem::path(*folder) / name;
@@ -36,7 +36,7 @@ std::string write_cached(const std::string& name, const std::string& text) {
   try {
     AtomicFile file(path.string());
     file.write(std::as_bytes(std::span(text)));
-    file.commit();
+    file.commit(lasting);
   } catch (const Error& error) {
     return error.what();
   }
