@@ -211,6 +211,49 @@ class Ranks(cli_case.Case):
                         self.assertRegex(rank["device"], rf"^cpu [1-9]\d* % \+ {device.split(':')[0]} [1-9]\d* %$")
             self.assertIn("cpu 100 %", self.several(2, *words, "--devices", "all"))
 
+    def test_the_timeline_tells_of_each_device_of_each_rank(self):
+        left, right = self.random.normal(size=(96, 9000)).astype(np.float32), self.random.normal(size=(9000, 64)).astype(np.float32)
+        np.save("ta.npy", left)
+        np.save("tb.npy", right)
+        self.several(2, "ta.npy", "tb.npy", "--devices", "cpu:threads=1,simt:threads=1", "--split", "3:1", "--timeline", "several_trace.json")
+        with open("several.json", encoding="utf-8") as file:
+            told = json.load(file)
+        panels = told["distributed"]["panels"]
+        self.assertEqual(panels, 3)
+        labels = [part["device"]["label"] for part in told["parts"]]
+        self.assertEqual(labels, [f"rank {rank}: {what}" for rank in (0, 1) for what in ("messages", "cpu", "simt")])
+        self.assertEqual([part.get("messages", False) for part in told["parts"]], [True, False, False] * 2)
+        self.assertAlmostEqual(sum(part["share"] for part in told["parts"]), 1)
+        for place, part in enumerate(told["parts"]):
+            spans = [span for span in told["timeline"] if span["device"] == place]
+            if "messages" in part:
+                self.assertEqual([(span["deed"], span["part"]) for span in spans], [("copy from a peer", panel) for panel in range(panels)])
+                arrived = {span["part"] + 1: span["last"] for span in spans}
+                continue
+            # What a panel's parts are made of has come; each device did some of each panel, one after another.
+            self.assertEqual({span["deed"] for span in spans}, {"compute"})
+            self.assertEqual(len(spans), part["parts"])
+            self.assertEqual({span["panel"] for span in spans}, {1, 2, 3})
+            for span in spans:
+                self.assertLessEqual(arrived[span["panel"]], span["first"])
+                self.assertLess(span["first"], span["last"])
+            ends = [(max(s["last"] for s in spans if s["panel"] == panel), min(s["first"] for s in spans if s["panel"] == panel)) for panel in (1, 2, 3)]
+            for before, after in zip(ends, ends[1:]):
+                self.assertLessEqual(before[0], after[1])
+        product = told["distributed"]["ranks"]
+        for rank, block in enumerate(product):
+            last = max(span["last"] for span in told["timeline"] if labels[span["device"]].startswith(f"rank {rank}:"))
+            self.assertLessEqual(last, (block["seconds"]["compute"] + block["seconds"]["wait"]) * 1.05 + 0.01)
+        with open("several_trace.json", encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual([event["args"]["name"] for event in events if event["name"] == "process_name"], labels)
+        self.assertEqual(sum(event["ph"] == "X" for event in events), len(told["timeline"]))
+        self.passes("report", "several.json", "-o", "several.html")
+        with open("several.html", encoding="utf-8") as file:
+            page = file.read()
+        for label in labels:
+            self.assertIn(label, page)
+
     def test_what_devices_of_ranks_do_not_add_to_is_one_panel(self):
         half = self.random.normal(size=(37, 5000)).astype(np.float16)
         np.save("dh.npy", half)

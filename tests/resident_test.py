@@ -54,8 +54,17 @@ class Resident(unittest.TestCase):
             done = run("matmul", "m=32", "n=32", "k=32", "--devices", DEVICES, *words)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(text, done.stderr)
-        done = run("filter", "images=1", "height=32", "width=32", "--devices", DEVICES, "--resident", "rows")
-        self.assertEqual(done.returncode, 2, done.stderr)
+        # What devices share in another way is not said to run on one; what does, is.
+        for operation, words, text in (
+            ("filter", ("images=1", "height=32", "width=32"), "from the host's memory they share"),
+            ("matmul_batch", ("batch=4", "m=32", "n=32", "k=32"), "from the host's memory they share"),
+            ("integrate", ("n=100",), "several devices share it by --devices"),
+            ("seamcarve", ("height=32", "width=32", "channels=1"), "seamcarve runs on one device"),
+        ):
+            done = run(operation, *words, "--devices", DEVICES, "--resident", "rows")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertNotEqual("runs on one device" in done.stderr, "--devices" in done.stderr, done.stderr)
 
     def test_processors_are_no_such_devices(self):
         done = run("matmul", "m=32", "n=32", "k=32", "--devices", DEVICES, "--resident", "rows", program=sys.argv[2])

@@ -16,6 +16,7 @@
 #include "simd.hpp"
 #include "simd_bytes-inl.h"
 #include "tessera/core/fused-inl.h"
+#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::filter {
@@ -216,6 +217,7 @@ class Strip {
     const int above = p_.roi_y - taps.above;
     for (int i = 0; i + 1 < taps.rows; ++i) take(n, begin + above + i, begin + i);
     for (int y = begin; y < end; ++y) {
+      leave_if_interrupted();
       take(n, y + above + taps.rows - 1, y + taps.rows - 1);
       taps_.clear();
       for (int i = 0; i < taps.rows; ++i) add_row(taps, i, kept(y + i));

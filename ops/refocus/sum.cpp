@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <vector>
+#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::lightfield {
@@ -67,6 +68,7 @@ class Band {
     const int end = static_cast<int>(std::min<std::int64_t>(begin + rows_, p_.height()));
     std::ranges::fill(sums_, A{0});
     for (int first = 0; first < p_.plan.count;) {
+      leave_if_interrupted();
       const int behind = p_.row_end(first);
       add_grid_row(plane, begin, end, first, behind);
       first = behind;

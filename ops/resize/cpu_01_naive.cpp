@@ -4,6 +4,7 @@
 // Every sample is summed from end to end: the sum along a row is taken anew for each row of the result that
 // it serves. The next rung takes it once.
 #include "resize.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::resize {
@@ -12,8 +13,10 @@ namespace {
 template <class T>
 void run_naive(const Problem<T>& p) {
   for (std::int64_t n = 0; n < p.images(); ++n)
-    for (int y = 0; y < p.rows(); ++y)
+    for (int y = 0; y < p.rows(); ++y) {
+      leave_if_interrupted();
       for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
+    }
 }
 
 const Rung rung{"a pixel after another, every sum anew, on one core",

@@ -32,6 +32,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include "lookup.hpp"
 #include "simd.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
@@ -55,8 +56,10 @@ void run_strip(const Problem<T>& p, const Strip& strip) {
 
 template <class T>
 void copy_rows(const Problem<T>& p, std::int64_t n, int begin, int end) {
-  for (int y = begin; y < end; ++y)
+  for (int y = begin; y < end; ++y) {
+    leave_if_interrupted();
     for (int x = 0; x < p.cols(); ++x) p.compute(n, y, x);
+  }
 }
 
 template <class T>

@@ -15,6 +15,7 @@
 #include "ops/resize/simd_across-inl.h"
 #include "ops/resize/simd_along-inl.h"
 #include "ops/resize/strip.hpp"
+#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::resize {
@@ -43,6 +44,7 @@ class ByteRows {
 
   void run() {
     for (int y = s_.begin; y < s_.end; ++y) {
+      leave_if_interrupted();
       const int from = p_.start(p_.plan.across, y), taps = p_.count(p_.plan.across, y);
       next_ = std::max(next_, from);
       for (; next_ < from + taps; next_ += AlongRows::rows) sum_along();

@@ -13,6 +13,7 @@
 #include "ops/resize/resize.hpp"
 #include "ops/resize/simd_bytes-inl.h"
 #include "ops/resize/strip.hpp"
+#include "tessera/core/interrupt.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::resize {
@@ -23,8 +24,10 @@ namespace HWY_NAMESPACE {
 // A processor without vectors: pixel after pixel, with all channels.
 template <class T>
 void run_strip(const Problem<T>& p, const Strip& strip) {
-  for (int y = strip.begin; y < strip.end && strip.channel == 0; ++y)
+  for (int y = strip.begin; y < strip.end && strip.channel == 0; ++y) {
+    leave_if_interrupted();
     for (int x = strip.first; x < strip.last; ++x) p.compute(strip.n, y, x);
+  }
 }
 
 #else
@@ -59,6 +62,7 @@ class Rows {
 
   void run() {
     for (int y = s_.begin; y < s_.end; ++y) {
+      leave_if_interrupted();
       const int from = p_.start(p_.plan.across, y), to = from + p_.count(p_.plan.across, y);
       next_ = std::max(next_, from);
       while (next_ < to) {

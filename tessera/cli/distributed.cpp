@@ -6,6 +6,7 @@
 #include "tessera/cli/checks.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
+#include "tessera/cli/rank_timeline.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/io/picture.hpp"
 #include "tessera/report/table.hpp"
@@ -106,44 +107,6 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
   return out;
 }
 
-// A rank stands where a device does otherwise.
-std::string label_of(const RankReport& rank, std::size_t number) {
-  return fmt::format("rank {}: {}", number, rank.device);
-}
-
-// As of a call on several devices, for the same drawing.
-void add_timeline(ordered_json& out, const DistributedOutcome& outcome) {
-  double all = 0;
-  for (const RankReport& r : outcome.ranks) all += static_cast<double>(r.rows.size() * r.cols.size());
-  auto& parts = out["parts"] = ordered_json::array();
-  auto& timeline = out["timeline"] = ordered_json::array();
-  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
-    const RankReport& r = outcome.ranks[rank];
-    const auto block = static_cast<double>(r.rows.size() * r.cols.size());
-    parts.push_back({{"device", {{"label", label_of(r, rank)}}},
-                     {"parts", outcome.grid.has(static_cast<int>(rank)) ? outcome.panels : 0},
-                     {"share", all > 0 ? block / all : 0}});
-    for (const dist::Span& span : r.spans)
-      timeline.push_back({{"device", rank},
-                          {"deed", dist::name_of(span.deed)},
-                          {"part", span.tile},
-                          {"first", span.first},
-                          {"last", span.last}});
-  }
-}
-
-void write_timeline_of_ranks(const std::string& path, const DistributedOutcome& outcome) {
-  if (path.empty()) return;
-  dist::Timeline all;
-  std::vector<std::string> names;
-  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
-    const RankReport& r = outcome.ranks[rank];
-    names.push_back(label_of(r, rank));
-    all.spans.insert(all.spans.end(), r.spans.begin(), r.spans.end());
-  }
-  write_text(path, dist::chrome_trace(all, names));
-}
-
 // That of one process, with the ranks beside it.
 ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                      const DistributedOutcome& outcome) {
@@ -160,7 +123,7 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
                         {"join_seconds", outcome.join_seconds},
                         {"predicted_bytes", outcome.predicted_bytes},
                         {"ranks", json_of_ranks(outcome)}};
-  add_timeline(out, outcome);
+  add_timeline_of_ranks(out, outcome);
   return out;
 }
 

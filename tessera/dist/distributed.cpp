@@ -111,7 +111,7 @@ class Warnings {
 PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, Operand& left, Operand& right,
                       PanelSum& sum, const std::function<void(std::exception_ptr)>& failed) {
   PanelTimes times;
-  const auto beginning = Clock::now();
+  const auto beginning = times.started = Clock::now();
   Warnings warnings(grid);
   bool fails = false, stop = false;
   const auto attempt = [&](const auto& work) {

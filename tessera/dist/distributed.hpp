@@ -4,6 +4,7 @@
 // result and its share of both inputs; panels of the summed dimension go along rows and columns of the grid,
 // the next one while this one is added.
 #pragma once
+#include <chrono>
 #include <vector>
 #include "tessera/core/contraction.hpp"
 #include "tessera/dist/communicator.hpp"
@@ -51,8 +52,9 @@ struct PanelTimes {
   double wait_seconds = 0;      // of that, when there was nothing to compute
   double agree_seconds = 0;     // for the slowest rank's word that none has failed
   double received_bytes = 0;
+  std::chrono::steady_clock::time_point started = {};  // when the first panel set out
   std::vector<Span> spans =
-      {};  // each panel's way here (copy_peer) and its adding, since the first one's start
+      {};  // each panel's way here (copy_peer) and its adding, since `started`
 };
 
 // Adds all panels in their order. `row`, `col`: the ranks of this one's row and column of the grid, which

@@ -87,6 +87,22 @@ void Queue::deal(double now) {
     }
   }
   if (last != nullptr) last->band.insert(last->band.end(), next, tiles.end());
+  arrange_bands();
+}
+
+void Queue::arrange(Arrange order) {
+  arrange_ = std::move(order);
+  arrange_bands();
+}
+
+void Queue::arrange_bands() {
+  if (!arrange_) return;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const std::vector<std::size_t> band(devices_[d].band.begin(), devices_[d].band.end());
+    const std::vector<std::size_t> ordered = arrange_(d, band);
+    if (!std::ranges::is_permutation(ordered, band)) throw Error(Error::Kind::internal, "an order that is of other tiles");
+    devices_[d].band.assign(ordered.begin(), ordered.end());
+  }
 }
 
 // The first tile of a device may find its caches cold, and a few may be unlucky.

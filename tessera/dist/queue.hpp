@@ -12,6 +12,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,10 @@ class Queue {
         std::size_t in_flight = 2);
   // Settled bands: each tile is in one of them.
   Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
+
+  // The order in which a device takes the tiles of its band, from now on; without, by their numbers.
+  using Arrange = std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
+  void arrange(Arrange order);
 
   // A tile for the device; nothing: none for now, or, where done(), none at all.
   std::optional<std::size_t> take(std::size_t device, double now);
@@ -55,6 +60,7 @@ class Queue {
   };
 
   void deal(double now);
+  void arrange_bands();
   void settle(double now);
   void correct_guesses();
   double pace(const Worker& worker, double now) const;
@@ -64,6 +70,7 @@ class Queue {
 
   std::vector<double> work_;
   std::vector<Worker> devices_;
+  Arrange arrange_;
   std::vector<std::optional<std::size_t>> owners_;
   double delivered_work_ = 0;
   std::size_t untaken_ = 0, left_ = 0, in_flight_ = 2;

@@ -133,6 +133,28 @@ TEST(Queue, SettledBandsStayWithTheirDevices) {
   EXPECT_THROW(Queue({1, 1}, Bands{{0}, {0}}), Error);
 }
 
+// Whatever the order, each tile is dealt out once, and at the end a band's last tiles go to others.
+TEST(Queue, BandsMayBeTakenInAnotherOrder) {
+  Queue queue(std::vector<double>(12, 1.0), std::vector<double>{1.0, 1.0});
+  queue.arrange([](std::size_t device, const std::vector<std::size_t>& tiles) {
+    return device == 0 ? std::vector<std::size_t>(tiles.rbegin(), tiles.rend()) : tiles;
+  });
+  EXPECT_EQ(queue.take(0, 0), 5U);
+  EXPECT_EQ(queue.take(0, 0), 4U);
+  EXPECT_EQ(queue.take(1, 0), 6U);
+  queue.lose(0);
+  std::vector<std::size_t> rest;
+  queue.commit(1, 6, 1);
+  while (const auto tile = queue.take(1, 1)) {
+    rest.push_back(*tile);
+    queue.commit(1, *tile, 2);
+  }
+  EXPECT_EQ(rest.size(), 11U);
+  EXPECT_TRUE(queue.done());
+  Queue other(std::vector<double>(4, 1.0), std::vector<double>{1.0});
+  EXPECT_THROW(other.arrange([](std::size_t, const std::vector<std::size_t>&) { return std::vector<std::size_t>{0, 0, 1, 2}; }), Error);
+}
+
 TEST(Queue, NeedsNoGuessOfASpeed) {
   Queue queue(std::vector<double>(200, 3), std::vector<double>{0, 0});
   Behaviour behaviour;

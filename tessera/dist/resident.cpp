@@ -33,7 +33,7 @@ std::array<Axis, 2> axes_of(const Slice& slice) {
   std::array<Axis, 2> out{};
   for (std::size_t d = 0; d < 2; ++d) {
     if (slice.box.size() != 2 || slice.box[d].first != 0 || slice.box[d].last < 2 || slice.box[d].last > 4)
-      throw Error(slice.array + " is no factor or result of a sum of products: it cannot be spread over devices");
+      throw Error(slice.array + " is no factor or result of a sum of products: it cannot lie spread over devices; from the host's memory they share it by --devices");
     out[d] = static_cast<Axis>(slice.box[d].last - 2);
   }
   return out;
@@ -73,7 +73,7 @@ class ResidentPlanner {
       (std::ranges::find(axes, rows) != axes.end() ? left_ : right_) = operand(slice);
     }
     if (left_.array.empty() || right_.array.empty() || left_.outer() != rows || right_.outer() != cols)
-      throw Error("only sums of products of two arrays can be spread over devices");
+      throw Error("only factors and results of sums of products of two arrays can lie spread over devices; from the host's memory they share others by --devices");
   }
 
   void add(std::size_t device) {

@@ -2,7 +2,9 @@
 #include "tessera/dist/tiles.hpp"
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 #include "tessera/dist/split.hpp"
 
 namespace tessera::dist {
@@ -35,7 +37,81 @@ Unit sides_within_units(double elements, const Unit& cut, std::int64_t cols) {
   return out;
 }
 
+// What both read.
+double bytes_in_common(const Division& division, const Arguments& arguments, const Tile& a, const Tile& b) {
+  double out = 0;
+  const auto others = division.reads(b);
+  for (const Slice& slice : division.reads(a))
+    if (std::ranges::find(others, slice) != others.end())
+      out += static_cast<double>(tessera::bytes_of(slice, arguments.array(slice.array)));
+  return out;
+}
+
+// Tiles by where they lie, in rows and columns of tiles.
+class Arrivals {
+ public:
+  Arrivals(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
+           const std::vector<std::size_t>& some) {
+    std::set<std::int64_t> rows, cols;
+    for (const std::size_t tile : some) {
+      rows.insert(tiles[tile].rows.first);
+      cols.insert(tiles[tile].cols.first);
+      at_[{tiles[tile].rows.first, tiles[tile].cols.first}] = tile;
+    }
+    rows_.assign(rows.begin(), rows.end());
+    cols_.assign(cols.begin(), cols.end());
+    for (const std::size_t tile : some) {
+      const Tile& one = tiles[tile];
+      for (const std::size_t other : some) {
+        if (one.rows == tiles[other].rows && one.cols != tiles[other].cols && row_bytes_ == 0)
+          row_bytes_ = bytes_in_common(division, arguments, one, tiles[other]);
+        if (one.cols == tiles[other].cols && one.rows != tiles[other].rows && col_bytes_ == 0)
+          col_bytes_ = bytes_in_common(division, arguments, one, tiles[other]);
+      }
+    }
+  }
+
+  std::vector<std::size_t> order() {
+    std::vector<std::size_t> out;
+    std::size_t rows = 0, cols = 0;
+    while (rows < rows_.size() || cols < cols_.size()) {
+      const auto of_row = rows < rows_.size() ? in_row(rows, cols) : std::vector<std::size_t>();
+      const auto of_col = cols < cols_.size() ? in_col(rows, cols) : std::vector<std::size_t>();
+      const bool row = cols == cols_.size() || (rows < rows_.size() && static_cast<double>(of_row.size()) * col_bytes_ >=
+                                                                           static_cast<double>(of_col.size()) * row_bytes_);
+      const auto& ready = row ? of_row : of_col;
+      out.insert(out.end(), ready.begin(), ready.end());
+      ++(row ? rows : cols);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::size_t> in_row(std::size_t row, std::size_t cols) const {
+    std::vector<std::size_t> out;
+    for (std::size_t c = 0; c < cols; ++c) add(rows_[row], cols_[c], out);
+    return out;
+  }
+  std::vector<std::size_t> in_col(std::size_t rows, std::size_t col) const {
+    std::vector<std::size_t> out;
+    for (std::size_t r = 0; r < rows; ++r) add(rows_[r], cols_[col], out);
+    return out;
+  }
+  void add(std::int64_t row, std::int64_t col, std::vector<std::size_t>& to) const {
+    if (const auto tile = at_.find({row, col}); tile != at_.end()) to.push_back(tile->second);
+  }
+
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> at_;
+  std::vector<std::int64_t> rows_, cols_;
+  double row_bytes_ = 0, col_bytes_ = 0;
+};
+
 }  // namespace
+
+std::vector<std::size_t> by_arrival(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
+                                    const std::vector<std::size_t>& some) {
+  return Arrivals(division, arguments, tiles, some).order();
+}
 
 Unit common_unit(const std::vector<Unit>& units) {
   constexpr std::int64_t most = 2048;

@@ -29,6 +29,12 @@ struct Tiling {
 std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments, Interval rows,
                            const Tiling& tiling);
 
+// Some of these tiles, of a device that keeps what it has read, in the order in which least has to arrive before each: row
+// after row the first row would wait for all that the columns read. Rows and columns of tiles come in turn, always
+// those that make more tiles ready for each byte.
+std::vector<std::size_t> by_arrival(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
+                                    const std::vector<std::size_t>& some);
+
 std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile);
 
 // What a tile costs: its work, had all of its last units been asked for. (They are counted from its own corner.)

@@ -40,6 +40,15 @@ double Timeline::busy(std::size_t device, Deed deed) const {
   return out;
 }
 
+namespace {
+
+std::string name_of(const Span& span) {
+  const std::string of = span.panel == 0 ? "" : fmt::format(" of panel {}", span.panel);
+  return fmt::format("{} {}{}", dist::name_of(span.deed), span.tile, of);
+}
+
+}  // namespace
+
 std::string chrome_trace(const Timeline& timeline, const std::vector<std::string>& devices) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (std::size_t d = 0; d < devices.size(); ++d)
@@ -54,7 +63,7 @@ std::string chrome_trace(const Timeline& timeline, const std::vector<std::string
   constexpr double microseconds = 1e6;
   for (const Span& span : timeline.spans)
     events.push_back({{"ph", "X"},
-                      {"name", fmt::format("{} {}", name_of(span.deed), span.tile)},
+                      {"name", name_of(span)},
                       {"pid", span.device},
                       {"tid", static_cast<int>(span.deed)},
                       {"ts", span.first * microseconds},

@@ -15,6 +15,7 @@ struct Span {
   Deed deed = Deed::compute;
   std::size_t tile = 0;
   double first = 0, last = 0;  // seconds since the beginning
+  std::size_t panel = 0;       // of calls that share a sum: which of them, from 1; 0: there is one
 };
 
 struct Timeline {

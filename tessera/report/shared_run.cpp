@@ -9,15 +9,18 @@ SharedDevice device_of(const std::string& file, const Fields& part) {
   const Json* const about = part.object("device");
   if (about == nullptr) part.fail("device", "is missing");
   const Fields device(file, part.place("device"), *about);
-  return {device.needed_text("label"), part.text("lost"), part.number("parts"), part.number("share"), {}};
+  return {device.needed_text("label"), part.text("lost"), part.number("parts"), part.number("share"),
+          part.flag("messages"), {}};
 }
 
 Activity activity_of(const Fields& fields) {
   const Number part = fields.number("part"), first = fields.number("first"), last = fields.number("last");
   if (!first || !(*first >= 0)) fields.fail("first", "is no time");
   if (!last || !(*last >= *first)) fields.fail("last", "is no time after the first");
-  return {fields.needed_text("deed"), part ? std::to_string(static_cast<long long>(*part)) : "", *first,
-          *last};
+  const auto whole = [](const Number& n) { return std::to_string(static_cast<long long>(*n)); };
+  std::string name = part ? whole(part) : "";
+  if (const Number panel = fields.number("panel")) name += " of panel " + whole(panel);
+  return {fields.needed_text("deed"), std::move(name), *first, *last};
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ double end_of(const std::vector<SharedDevice>& devices) {
 // When a device did nothing, until the last of all was done.
 std::vector<Activity> waiting(const SharedDevice& device, double end) {
   std::vector<Activity> out;
+  if (device.messages) return out;
   double upto = 0;
   for (const Activity& activity : device.activities) {
     if (activity.first > upto) out.push_back({wait, "", upto, activity.first});
@@ -55,8 +56,8 @@ std::vector<Lane> lanes_of(const std::vector<SharedDevice>& devices) {
       if (lane != out.end()) lane->spans.push_back(activity);
       else out.push_back({"", activity.deed, {activity}});
     }
-    out.push_back({"", wait, waiting(device, end)});
-    out[first].device = device.label;
+    if (!device.messages) out.push_back({"", wait, waiting(device, end)});
+    if (out.size() > first) out[first].device = device.label;
   }
   return out;
 }
@@ -133,10 +134,14 @@ Svg draw_timeline(const std::vector<Lane>& lanes, double end, double width, cons
 std::string timeline_sentence(const Document& document) {
   const double end = end_of(document.shared);
   if (document.shared.empty() || !(end > 0)) return {};
+  std::vector<const SharedDevice*> devices;
+  for (const SharedDevice& device : document.shared)
+    if (!device.messages) devices.push_back(&device);
+  if (devices.empty()) return {};
   const auto longest = std::ranges::max_element(
-      document.shared, {}, [&](const SharedDevice& device) { return waited(device, end); });
-  std::string out = fmt::format("{} (device {}) waited longest: {:.1f} % of {}.", longest->label,
-                                longest - document.shared.begin(), 100 * waited(*longest, end) / end,
+      devices, {}, [&](const SharedDevice* device) { return waited(*device, end); });
+  std::string out = fmt::format("{} (device {}) waited longest: {:.1f} % of {}.", (*longest)->label,
+                                longest - devices.begin(), 100 * waited(**longest, end) / end,
                                 seconds_cell(end).text);
   for (const SharedDevice& device : document.shared)
     if (!device.lost.empty()) out += fmt::format(" {} was given up: {}.", device.label, device.lost);
@@ -160,8 +165,10 @@ Chart timeline_chart(const Document& document) {
   for (const SharedDevice& device : document.shared)
     out.table.lines.push_back(
         {{Cell(device.label), Cell(device.parts ? count(*device.parts) : "", device.parts),
-          percent_cell(device.share), seconds_cell(device.busy(compute)),
-          seconds_cell(device.busy("") - device.busy(compute)), seconds_cell(waited(device, end)),
+          device.messages ? Cell("") : percent_cell(device.share),
+          device.messages ? Cell("") : seconds_cell(device.busy(compute)),
+          seconds_cell(device.busy("") - device.busy(compute)),
+          device.messages ? Cell("") : seconds_cell(waited(device, end)),
           seconds_cell(device.end())},
          ""});
   out.table_open = true;

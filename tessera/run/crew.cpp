@@ -10,6 +10,7 @@
 #include "tessera/run/presumed_speed.hpp"
 #include "tessera/run/serving.hpp"
 #include "tessera/run/stop_listener.hpp"
+#include "tessera/run/tile_order.hpp"
 #include "tessera/run/usable_memory.hpp"
 
 namespace tessera {
@@ -72,8 +73,11 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
   choose_tiles();
   out_.same_bits = out_.same_bits && (division.same_everywhere || takes_all_tiles(first));
   if (!spread.checkpoint.empty()) open_checkpoint();
+  std::vector<std::optional<Worker::OnLanes>> lanes;  // told before any memory is taken
+  for (const Share& share : out_.shares) lanes.push_back(on_lanes(share.plan));
   make_hands();
   make_queue();
+  if (!spread.protect) queue_->arrange(order_of_arrival(division, host, tiles_, lanes));
 }
 
 Crew::~Crew() = default;

@@ -237,7 +237,8 @@ class Rank {
                            [&](const std::exception_ptr& e) { failure = e; });
       if (variant_ != nullptr) outcome_.plan = variant_->plan();
       if (shared_ != nullptr) {
-        report_.device = shared_->devices();
+        report_.device = shared_->told();
+        report_.devices = shared_->devices();
         for (const std::string& note : shared_->notes()) report_.notes += note + "\n";
         if (shared_->checks().any()) report_.checks = to_text(shared_->checks());
       }
@@ -247,11 +248,21 @@ class Rank {
       report_.agree_seconds = times.agree_seconds;
       report_.received_bytes = times.received_bytes;
       report_.spans = std::move(times.spans);
+      if (shared_ != nullptr) tell_of_devices(times.started);
     }
     if (request_.spread) name_failures(failure);
     dist::agree(ranks_, [&] {
       if (failure) std::rethrow_exception(failure);
     });
+  }
+
+  // What they did takes the place of the panels' adding.
+  void tell_of_devices(std::chrono::steady_clock::time_point started) {
+    std::erase_if(report_.spans, [](const dist::Span& span) { return span.deed == dist::Deed::compute; });
+    for (dist::Span span : shared_->spans(started)) {
+      ++span.device;
+      report_.spans.push_back(span);
+    }
   }
 
   // What befell each rank's devices, of which agree() would tell one rank's: rank 0 speaks for all. Everybody's mistake

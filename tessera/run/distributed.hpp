@@ -8,23 +8,11 @@
 #include "tessera/core/contraction.hpp"
 #include "tessera/dist/communicator.hpp"
 #include "tessera/dist/grid.hpp"
+#include "tessera/run/rank_report.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/spread.hpp"
 
 namespace tessera {
-
-// What a rank did, and how long each part took; what it waited for others in the end is not in it.
-struct RankReport {
-  std::string host, device;
-  Interval rows, cols;
-  int threads = 1;
-  double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, agree_seconds = 0, check_seconds = 0,
-         write_seconds = 0;
-  double received_bytes = 0;
-  std::vector<dist::Span> spans = {};  // of panels, each rank since its own beginning; the device is not told
-  std::string notes = {};              // lines: of devices that were given up
-  std::string checks = {};             // to_text() of Checks, where parts were protected
-};
 
 struct DistributedOutcome {
   Plan plan;  // of rank 0: variant and device

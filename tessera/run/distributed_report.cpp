@@ -19,7 +19,7 @@ struct Numbers {
   double largest_ratio, norm;
   std::int64_t wrong;
   std::size_t shown;
-  std::size_t host_size, device_size, notes_size, checks_size, spans;
+  std::size_t host_size, device_size, notes_size, checks_size;
 };
 
 struct Wrong {
@@ -41,6 +41,42 @@ T take(const std::string& from, std::size_t& at) {
   std::memcpy(&value, from.data() + at, sizeof value);
   at += sizeof value;
   return value;
+}
+
+void put_text(std::string& to, const std::string& text) {
+  put(to, text.size());
+  to += text;
+}
+
+std::string take_text(const std::string& from, std::size_t& at) {
+  const auto size = take<std::size_t>(from, at);
+  at += size;
+  return from.substr(at - size, size);
+}
+
+// What it did when, and by which devices.
+void put_timeline(std::string& to, const RankReport& report) {
+  put(to, report.spans.size());
+  for (const dist::Span& span : report.spans) put(to, span);
+  put(to, report.devices.size());
+  for (const RankDevice& device : report.devices) {
+    put_text(to, device.label);
+    put_text(to, device.lost);
+    put(to, device.parts);
+    put(to, device.share);
+  }
+}
+
+void take_timeline(const std::string& from, std::size_t& at, RankReport& report) {
+  report.spans.resize(take<std::size_t>(from, at));
+  for (dist::Span& span : report.spans) span = take<dist::Span>(from, at);
+  report.devices.resize(take<std::size_t>(from, at));
+  for (RankDevice& device : report.devices) {
+    device.label = take_text(from, at);
+    device.lost = take_text(from, at);
+    device.parts = take<std::size_t>(from, at);
+    device.share = take<double>(from, at);
+  }
 }
 
 void merge(Verdict& all, const Numbers& numbers) {
@@ -67,7 +103,6 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   numbers.device_size = r.device.size();
   numbers.notes_size = r.notes.size();
   numbers.checks_size = r.checks.size();
-  numbers.spans = r.spans.size();
   if (verdict) {
     numbers.checked = true;
     numbers.passed = verdict->passed;
@@ -80,7 +115,7 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   std::string out;
   put(out, numbers);
   out += r.host + r.device + r.notes + r.checks;
-  for (const dist::Span& span : r.spans) put(out, span);
+  put_timeline(out, r);
   if (!verdict) return out;
   for (const Mismatch& m : verdict->first)
     put(out,
@@ -100,10 +135,7 @@ void add_report(const std::string& bytes, DistributedOutcome& outcome) {
   at += n.host_size + n.device_size + n.notes_size;
   report.checks = bytes.substr(at, n.checks_size);
   at += n.checks_size;
-  for (std::size_t i = 0; i < n.spans; ++i) {
-    report.spans.push_back(take<dist::Span>(bytes, at));
-    report.spans.back().device = outcome.ranks.size();
-  }
+  take_timeline(bytes, at, report);
   double* const to[] = {&report.read_seconds, &report.compute_seconds, &report.transfer_seconds,
                         &report.wait_seconds, &report.agree_seconds, &report.check_seconds,   &report.write_seconds};
   for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = n.seconds[i];

@@ -47,7 +47,7 @@ SpreadSum::SpreadSum(const Operation& operation, const Contraction& contraction,
       flops_(spread.devices.size()),
       places_(spread.devices.size()),
       parts_begun_(spread.devices.size()) {
-  for (const Device& device : spread_.devices) labels_.push_back(device.label());
+  for (const Device& device : spread_.devices) told_.push_back({device.label(), {}});
   std::iota(places_.begin(), places_.end(), std::size_t{0});
   spread_.places = places_;
 }
@@ -86,20 +86,45 @@ Together SpreadSum::work(const Arguments& panel) {
 
 void SpreadSum::note(const Together& together) {
   add_checks(checks_, spread_, together, ++panels_, [](const Device& device) { return device.label(); });
+  add_spans(together);
   std::vector<std::size_t> lost;
   for (std::size_t d = 0; d < together.shares.size(); ++d) {
     const Share& share = together.shares[d];
     const std::size_t place = places_[d];
     flops_[place] += share.flops;
+    told_[place].parts += share.tiles;
     parts_begun_[place] += share.begun;
-    const std::string name = labels_[place] + " (device " + std::to_string(place) + ")";
+    const std::string name = told_[place].label + " (device " + std::to_string(place) + ")";
     if (share.wrong > 0)
       notes_.push_back(name + ": " + std::to_string(share.wrong) + " parts found wrong, and computed again");
     if (share.lost.empty()) continue;
+    told_[place].lost = share.lost;
     notes_.push_back(name + " was given up, and its parts were done by the others: " + share.lost);
     lost.push_back(d);
   }
   leave_out(lost);
+}
+
+void SpreadSum::add_spans(const Together& together) {
+  if (panels_ == 1) origin_ = together.started;
+  const double late = std::chrono::duration<double>(together.started - origin_).count();
+  for (dist::Span span : together.timeline.spans) {
+    span.device = places_[span.device];
+    span.first += late;
+    span.last += late;
+    span.panel = panels_;
+    spans_.push_back(span);
+  }
+}
+
+std::vector<dist::Span> SpreadSum::spans(std::chrono::steady_clock::time_point since) const {
+  const double late = std::chrono::duration<double>(origin_ - since).count();
+  std::vector<dist::Span> out = spans_;
+  for (dist::Span& span : out) {
+    span.first += late;
+    span.last += late;
+  }
+  return out;
 }
 
 // From the next panel on, for which the others are started anew: a failed one may have left marks on them.
@@ -135,12 +160,19 @@ void SpreadSum::finish() {
   for (const std::string& text : faults_left(asked, all)) notes_.push_back(text);
 }
 
-std::string SpreadSum::devices() const {
+std::vector<RankDevice> SpreadSum::devices() const {
   const double all = std::accumulate(flops_.begin(), flops_.end(), 0.0);
+  std::vector<RankDevice> out = told_;
+  for (std::size_t d = 0; d < out.size(); ++d) out[d].share = all > 0 ? flops_[d] / all : 0;
+  return out;
+}
+
+std::string SpreadSum::told() const {
+  const bool any = std::ranges::any_of(flops_, [](double flops) { return flops > 0; });
   std::string out;
-  for (std::size_t d = 0; d < flops_.size(); ++d) {
-    out += (d == 0 ? "" : " + ") + labels_[d];
-    if (all > 0) out += " " + std::to_string(std::lround(100 * flops_[d] / all)) + " %";
+  for (const RankDevice& device : devices()) {
+    out += (out.empty() ? "" : " + ") + device.label;
+    if (any) out += " " + std::to_string(std::lround(100 * device.share)) + " %";
   }
   return out;
 }

@@ -2,6 +2,7 @@
 // A rank's part of a contraction by several devices: each panel is one call that they share, as devices share
 // a call of one process. They are started for the first panel, and stay.
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "tessera/dist/communicator.hpp"
 #include "tessera/run/attempts.hpp"
 #include "tessera/run/checks.hpp"
+#include "tessera/run/rank_report.hpp"
 
 namespace tessera {
 
@@ -36,7 +38,10 @@ class SpreadSum : public PanelSum {
   void add(const ArrayView& left, const ArrayView& right) override;
   void finish() override;
 
-  std::string devices() const;                                      // "cuda:0 81 % + cpu 19 %", by work
+  std::string told() const;                                         // "cuda:0 81 % + cpu 19 %", by work
+  std::vector<RankDevice> devices() const;                          // all of them, in the list's order
+  // What they did, in seconds since that moment.
+  std::vector<dist::Span> spans(std::chrono::steady_clock::time_point since) const;
   const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong, faults that were none
   const Checks& checks() const { return checks_; }
 
@@ -44,6 +49,7 @@ class SpreadSum : public PanelSum {
   ArrayView next_result();
   Together work(const Arguments& panel);
   void note(const Together& together);
+  void add_spans(const Together& together);
   void leave_out(const std::vector<std::size_t>& lost);
 
   const Operation& operation_;
@@ -56,9 +62,11 @@ class SpreadSum : public PanelSum {
   Array spare_[2];
   ArrayView latest_;
   // Of all devices, also those that were lost; where those that are left stand among them.
-  std::vector<std::string> labels_;
+  std::vector<RankDevice> told_;
   std::vector<double> flops_;
   std::vector<std::size_t> places_, parts_begun_;
+  std::chrono::steady_clock::time_point origin_;  // of spans_
+  std::vector<dist::Span> spans_;
   std::vector<std::string> notes_;
   Checks checks_;
   std::size_t panels_ = 0;

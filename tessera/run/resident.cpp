@@ -23,7 +23,11 @@ dist::Distributions distributions_of(const ResidentCall& call) {
 
 const Divide& divide_of(const Operation& operation) {
   const Divide* const divide = find_division(operation.name);
-  if (divide == nullptr) throw Error(operation.name + " runs on one device: its result is not computed in parts");
+  if (divide == nullptr)
+    throw Error(operation.name +
+                (is_divisible(operation.name)
+                     ? " has no matrices that could lie in the devices' memories: several devices share it by --devices"
+                     : " runs on one device: its result is not computed in parts"));
   return *divide;
 }
 

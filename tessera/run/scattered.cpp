@@ -2,6 +2,7 @@
 #include "tessera/run/scattered.hpp"
 #include <cstring>
 #include "tessera/dist/split.hpp"
+#include "tessera/run/resident_seat.hpp"
 
 namespace tessera {
 namespace {
@@ -25,10 +26,11 @@ Scattered::Scattered(const Operation& operation, const Arguments& host, const st
   if (shares.empty()) shares.assign(devices.size(), 1);
   if (shares.size() != devices.size())
     throw Error(std::to_string(shares.size()) + " shares for " + std::to_string(devices.size()) + " devices");
+  (void)divide_of(operation);
   std::map<std::string, ArrayView> operands;
   for (const auto& [name, dimension] : along) {
     const ArrayView& whole = host.array(name);
-    if (whole.extents.size() != 2) throw Error(name + " has no rows and columns to spread over devices");
+    if (whole.extents.size() != 2) throw Error(name + " has no rows and columns to lie spread over devices; from the host's memory they share it by --devices");
     scatter(name, whole, dimension, shares);
     if (name != output_) operands[name] = without_memory(whole);
   }
