@@ -2,7 +2,9 @@
 // CPU rung 1: one sample after another, one thread.
 //
 // Every height waits for the interpreter's steps one after another: many samples at a time come next.
+#include <algorithm>
 #include "sample_heights.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::sample_heights {
@@ -10,7 +12,11 @@ namespace {
 
 template <class T>
 void one_by_one(const Problem<T>& p) {
-  for (std::int64_t i = 0; i < p.count(); ++i) p.compute(i);
+  constexpr std::int64_t some = 1024;
+  for (std::int64_t first = 0; first < p.count(); first += some) {
+    leave_if_interrupted();
+    for (std::int64_t i = first; i < std::min(first + some, p.count()); ++i) p.compute(i);
+  }
 }
 
 const Rung rung{"a sample at a time, one thread",

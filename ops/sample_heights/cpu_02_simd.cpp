@@ -5,6 +5,7 @@
 // cache. What limits it: short formulas, the memory that the table comes from; long ones, their steps.
 #include <algorithm>
 #include "sample_heights.hpp"
+#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/rung.hpp"
@@ -19,6 +20,7 @@ void compute_some(const Problem<T>& p, std::int64_t first, std::int64_t last) {
   double x[together], y[together], heights[together];
   const formula::Input<double> inputs[2] = {{x}, {y}};
   for (; first < last; first += together) {
+    leave_if_interrupted();
     const std::int64_t count = std::min(together, last - first);
     for (std::int64_t i = 0; i < count; ++i) {
       x[i] = p.x.data[(first + i) * p.x.stride[0]];
