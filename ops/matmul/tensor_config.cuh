@@ -34,7 +34,7 @@ struct TensorEpilogue {
 
 struct TensorArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
-  TileOrder order;
+  TileWalk order;
   StripOrder strips;         // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all
   std::int64_t m, n;
@@ -91,6 +91,11 @@ struct Tile {
   static_assert(!joined || (cluster == 1 && !in_turn && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
+
+// Of how many columns, and how many of them, parts of a tile's sums are added.
+inline constexpr int slice_cols = 64;
+template <class C>
+inline constexpr int split_slices = C::cols / slice_cols;
 
 template <class C>
 struct TileShared {

@@ -151,7 +151,8 @@ void launch_tiles(TensorKernel<TensorArgs> kernel, int threads, TensorArgs& args
   // Where blocks leave their parts, stages of another tile cannot come.
   if (args.together > 1) blocks = Blocks::one_for_each_tile;
   launch_clusters<C, TensorArgs>(kernel, threads, args, args.units, blocks, args.together, run, [&](int at_work) {
-    return args.all_at_work = args.order.splits > 1 && args.units <= at_work;
+    // Of one slice of columns nobody waits for others: who comes last adds.
+    return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= at_work;
   });
 }
 

@@ -32,7 +32,9 @@ inline constexpr TileConfig tile_configs[] = {
     {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .joined = true, .promoted = promoted},
     {.rows = 128, .cols = 64, .consumers = 2, .stages = 8, .joined = true, .promoted = promoted},
     {.rows = 64, .cols = 64, .consumers = 1, .stages = 12, .promoted = promoted},
-    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true}};
+    {.rows = 128, .cols = 128, .consumers = 2, .stages = 6, .cluster_rows = 2, .in_turn = true},
+    {.rows = 128, .cols = 256, .consumers = 2, .stages = 4},
+    {.rows = 64, .cols = 128, .consumers = 1, .stages = 8}};
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
@@ -80,7 +82,8 @@ void run_tiles(TensorPart& part, CUtensorMapDataType type, bool fast, Run& run) 
   using Launch = decltype(&launch_tile<Kind, promotes, 0>);
   static constexpr Launch launches[] = {launch_tile<Kind, promotes, 0>, launch_tile<Kind, promotes, 1>,
                                         launch_tile<Kind, promotes, 2>, launch_tile<Kind, promotes, 3>,
-                                        launch_tile<Kind, promotes, 4>};
+                                        launch_tile<Kind, promotes, 4>, launch_tile<Kind, promotes, 5>,
+                                        launch_tile<Kind, promotes, 6>};
   static_assert(std::size(launches) == tile_count);
   launches[part.plan.tile](part.args, part.a, part.b, type, fast, run);
 }

@@ -103,7 +103,7 @@ __device__ __forceinline__ void join_splits(const TensorArgs& args, const TileSh
                                             const typename C::Sum (&sum)[C::row_blocks][C::sums], int row, int col) {
   const Meeting<C> meeting(args, tile, rank, consumer);
   meeting.leave(tile.split, sum);
-  constexpr int slice_cols = 64, slices = C::cols / slice_cols, slice_sums = slice_cols / 2;
+  constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;
   const bool together = slices > 1 && args.all_at_work;
   if (together) {

@@ -11,11 +11,43 @@
 
 namespace tessera::matmul {
 
+// What this block copies for a unit of work that is a tile: from which row of A and column of B on, which stages.
+template <class C>
+struct Share {
+  int row, col, first, count;
+
+  __device__ __forceinline__ Share(const TensorArgs& args, std::int32_t unit, std::uint32_t rank, const Sharing<C>& sharing) {
+    const TileOrder::Tile tile = args.order.at(unit);
+    const int part = part_of<C>(tile, rank);
+    row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows;
+    col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    first = first_stage(args, part);
+    count = stages_of(args, part);
+  }
+  __device__ __forceinline__ void copy(const TensorArgs& args, const TileShared<C>& shared, const Sharing<C>& sharing, int i, int stage) const {
+    copy_stage<C>(args, shared, stage, row, col, (first + i) * (128 / C::element_bytes), sharing);
+  }
+  // Stages of a block's first tile that are asked for before the block has met: more of them keep the others waiting.
+  __device__ __forceinline__ int ahead() const { return count < most_ahead ? count : most_ahead; }
+  static constexpr int most_ahead = 4;
+  static_assert(most_ahead <= C::stages);
+};
+
+// By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
+template <class C>
+__device__ __forceinline__ void begin_copies(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+  static_assert(C::cluster == 1);
+  const Sharing<C> sharing(C::joined ? 0 : rank);
+  const std::int32_t unit = first_unit(cluster_blocks<C>(args));
+  if (unit >= args.units || unit >= args.tiles) return;
+  const Share<C> share(args, unit, rank, sharing);
+  for (int i = 0; i < share.ahead(); ++i) share.copy(args, shared, sharing, i, i);
+}
+
 template <class C>
 __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
   const Sharing<C> sharing(C::joined ? 0 : rank);
   Ring<C::stages> ring;
-  constexpr int k_of_stage = 128 / C::element_bytes;
   const int blocks = cluster_blocks<C>(args);
   for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
     if constexpr (C::strips) {
@@ -23,20 +55,19 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
         each_piece<C>(args, unit, rank, [&](int row, int col) {
           for (int i = 0; i < args.depth; ++i) {
             ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
-            copy_piece_stage<C>(args, shared, ring.stage, row, col, i * k_of_stage);
+            copy_piece_stage<C>(args, shared, ring.stage, row, col, i * (128 / C::element_bytes));
             ring.advance();
           }
         });
         continue;
       }
     }
-    const TileOrder::Tile tile = args.order.at(unit);
-    const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows,
-              col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
-    const int part = part_of<C>(tile, rank), first = first_stage(args, part), count = stages_of(args, part);
-    for (int i = 0; i < count; ++i) {
+    const Share<C> share(args, unit, rank, sharing);
+    const bool begun = C::cluster == 1 && unit == first_unit(blocks);
+    if (begun) ring.skip(share.ahead());
+    for (int i = begun ? share.ahead() : 0; i < share.count; ++i) {
       ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
-      copy_stage<C>(args, shared, ring.stage, row, col, (first + i) * k_of_stage, sharing);
+      share.copy(args, shared, sharing, i, ring.stage);
       ring.advance();
     }
   }
@@ -93,12 +124,16 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
   if (args.boxed && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
+struct NothingAhead {};
+
 // A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is called by one thread, before anything that the kernel before wrote may be read;
 // `copies(shared, rank)` by one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began
-// when all that is read had been written, may still be at work.
-template <class C, class Begin, class Copies, class Multiplies>
+// when all that is read had been written, may still be at work. `ahead(shared, rank)`: copies that
+// who made the barriers begins before the block has met.
+template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
-                                              const Multiplies& multiplies, bool meets = false, bool beside = false) {
+                                              const Multiplies& multiplies, bool meets = false, bool beside = false,
+                                              const First& ahead = {}) {
   const TileShared<C> shared(raw);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 && !C::joined ? 0 : ptx::rank_in_cluster();
@@ -111,6 +146,11 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
     if constexpr (C::in_turn)
       for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
     ptx::fence_init();
+    if constexpr (C::cluster == 1 && !std::is_same_v<First, NothingAhead>) {
+      ptx::fence_shared();
+      if (!beside) ptx::wait_for_kernel_before();
+      ahead(shared, rank);
+    }
   }
   if constexpr (C::cluster == 1) __syncthreads();
   else ptx::synchronize_cluster();
@@ -135,16 +175,20 @@ __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& b
 template <class C>
 __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ TensorArgs args) {
   extern __shared__ unsigned char raw[];
+  const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
+    if constexpr (C::cluster == 1) begin_copies<C>(args, shared, rank);
+  };
   work_in_roles<C>(
       raw,
       [&] {
         if (args.depth <= 0) return;
         ptx::prefetch(args.a);
         ptx::prefetch(args.b);
+        if (args.boxed) ptx::prefetch(args.c);
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
       [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) { consume<C>(args, shared, consumer, rank); },
-      args.together > 1, args.beside);
+      args.together > 1, args.beside, ahead);
 }
 
 }  // namespace tessera::matmul

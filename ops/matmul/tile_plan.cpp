@@ -99,7 +99,8 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     shape.tile_us *= results;
     shape.last_us *= results;
     // More than two blocks in a cluster have not been worth it: fewer clusters find room.
-    const std::int64_t most = !shape.joins ? most_splits : wish.splits == 0 ? 2 : most_together, wished = std::min<std::int64_t>(wish.splits, most);
+    const std::int64_t unjoined = shape.cuts_sums || wish.splits != 0 ? most_splits : 1;
+    const std::int64_t most = !shape.joins ? unjoined : wish.splits == 0 ? 2 : most_together, wished = std::min<std::int64_t>(wish.splits, most);
     for (std::int64_t splits = 1; splits <= most; ++splits) {
       if (wished != 0 ? splits != wished : splits > 1 && stages / splits < (shape.joins ? least_joined : least_stages)) continue;
       TileShape here = shape;

@@ -15,16 +15,20 @@ struct TileShape {
   double strip_us = 0;  // as stage_us, of a strip of few columns; 0: the kernel has no strips
   bool joins = false;   // parts of a sum are made by the blocks of one cluster
   double waiting_us = 0;  // of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products
+  bool cuts_sums = true;  // else in parts only where that is wished for
 };
 using TileShapes = std::span<const TileShape>;
 
-// The tiles that kernels were made for, the largest first; the last one's results are stored beside the next tile's
-// products. Times: fitted to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
+// The tiles that kernels were made for; the fifth's results are stored beside the next tile's products, and the sixth is the
+// first without a cluster, whose copies begin sooner but are shared by nobody. Times: fitted to products of a dozen shapes
+// on one NVIDIA H200; only their proportions matter.
 inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2, false, 1.2},
                                             {128, 128, 1, 1, 0.333, 1.2, 0, 0.2, true},
                                             {128, 64, 1, 1, 0.205, 1.0, 0, 0, true},
                                             {64, 64, 1, 1, 0.165, 0.6, 0},
-                                            {128, 128, 2, 1, 0.335, 0.65, 0.7}};
+                                            {128, 128, 2, 1, 0.335, 0.65, 0.7},
+                                            {128, 256, 1, 1, 0.667, 1.9, 0, 0.2, false, 1.2, false},
+                                            {64, 128, 1, 1, 0.21, 0.5, 0, 0, false, 0, false}};
 inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
 // Of sums that are promoted.
 inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0.35},

@@ -29,6 +29,31 @@ TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
   }
 }
 
+// Any number by any other, those beside multiples first.
+TEST(Divisor, DividesAsTheProcessorDoes) {
+  std::mt19937 random(6);
+  const auto number = [&] { return static_cast<std::int32_t>(random() >> (1 + random() % 31)); };
+  for (int i = 0; i < 200000; ++i) {
+    const std::int32_t by = std::max(number(), 1), multiple = number() / by * by;
+    const Divisor divisor(by);
+    for (const std::int32_t n : {number(), multiple, std::max(multiple - 1, 0), 2147483647, 0}) ASSERT_EQ(divisor.into(n), n / by) << n << " / " << by;
+  }
+}
+
+TEST(TileWalk, GoesAsTheOrderDoes) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const auto below = [&](std::uint32_t most) { return static_cast<std::int32_t>(random() % most + 1); };
+    const TileOrder order{.rows = below(1 << random() % 14), .cols = below(1 << random() % 12), .group = below(80), .splits = below(16)};
+    const TileWalk walk(order);
+    for (int j = 0; j < 100; ++j) {
+      const auto unit = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(order.count()));
+      const TileOrder::Tile here = walk.at(unit), wanted = order.at(unit);
+      ASSERT_TRUE(here.row == wanted.row && here.col == wanted.col && here.split == wanted.split) << unit;
+    }
+  }
+}
+
 TEST(TileOrder, NeighboursShareRowsAndColumns) {
   const TileOrder order{.rows = 32, .cols = 32, .group = 8, .splits = 1};
   std::set<int> rows, cols;
@@ -101,11 +126,13 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
 
 TEST(TilePlan, KnownShapes) {
   const auto tile_of = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return plan_tiles(tile_shapes, m, n, k, 64, 132, 0b1111).tile;
+    return plan_tiles(tile_shapes, m, n, k, 64, 132, 0b1111111).tile;
   };
   EXPECT_EQ(tile_of(8192, 8192, 8192), 0);  // 128 × 256
-  EXPECT_EQ(tile_of(2048, 2048, 2048), 0);
-  EXPECT_EQ(tile_of(1024, 1024, 1024), 2);  // 128 × 64: 128 tiles for 132 multiprocessors
+  EXPECT_EQ(tile_of(4096, 4096, 4096), 0);
+  EXPECT_EQ(tile_of(2048, 2048, 2048), 5);  // without a cluster
+  EXPECT_EQ(tile_of(8192, 8192, 512), 5);
+  EXPECT_EQ(tile_of(1024, 1024, 1024), 6);  // 64 × 128: 128 tiles for 132 multiprocessors
   EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
   EXPECT_EQ(tile_of(64, 7168, 2112), 3);
   const TilePlan deep = plan_tiles(tile_shapes, 1024, 1024, 16384, 64, 132, 0b1111);
@@ -146,6 +173,8 @@ TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
 }
 
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
+  EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000).order.splits, 1);  // the model cuts no sums for it
+  EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000, {.splits = 4}).order.splits, 4);
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
   EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits, 4);
