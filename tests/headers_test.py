@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-build = pathlib.Path(sys.argv[1])
+build = pathlib.Path(sys.argv[1]).resolve()
 compiler = sys.argv[2] if len(sys.argv) > 2 else "g++"
 nvcc = sys.argv[3] if len(sys.argv) > 3 else None
 strict = ["-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion"]
@@ -42,6 +42,10 @@ def first_included():
     for source in {pathlib.Path(entry["file"]) for entry in json.loads((build / "compile_commands.json").read_text())}:
         # Sources that the build writes may not be there yet, or hold no header of ours first.
         found = source.exists() and re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
+        if found and source.is_relative_to(build / "batches"):
+            # Only the first file of a batch begins with nothing before it.
+            source = root / found[1]
+            found = re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
         # nvcc's files are no proof for a host's header, as nvcc includes its own before all else.
         if found and (source.suffix == ".cpp" or needs_cuda(root / found[1])):
             out.add(root / found[1])

@@ -87,7 +87,7 @@ void combine(const Arguments& sums, const Arguments& whole, Values& values) {
   else conclude(double());
 }
 
-[[maybe_unused]] const bool enlisted =
+[[maybe_unused]] const bool reduction_enlisted =
     (enlist_reduction("integrate", {partial, divide, combine, partial_for}), true);
 
 }  // namespace

@@ -372,7 +372,7 @@ void make(const Operation& operation, const Arguments& words, const Request& ask
                           drift.back().exact));
 }
 
-[[maybe_unused]] const bool enlisted =
+[[maybe_unused]] const bool study_precision_enlisted =
     (enlist(Study{"integrate", "precision", "float against double, predicted and measured; gains by threads",
                   make}),
      true);

@@ -119,7 +119,7 @@ std::unique_ptr<Checksums> on_host(const Arguments& whole, const Device& device)
   return make_checksums(whole, device, std::make_unique<HostSumming>(device.threads));
 }
 
-[[maybe_unused]] const bool enlisted =
+[[maybe_unused]] const bool checksums_host_enlisted =
     (enlist_checksums("matmul", Where::cpu, on_host), enlist_checksums("matmul", Where::simt, on_host), true);
 
 }  // namespace

@@ -165,7 +165,7 @@ Completion completion(const char* operation) {
 }
 
 namespace {
-[[maybe_unused]] const bool enlisted = (enlist_completion(completion("matmul")), true);
+[[maybe_unused]] const bool conclusion_enlisted = (enlist_completion(completion("matmul")), true);
 }  // namespace
 
 }  // namespace tessera::matmul

@@ -173,7 +173,7 @@ Contraction contraction() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted = (enlist(contraction()), true);
+[[maybe_unused]] const bool distributed_enlisted = (enlist(contraction()), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -4,6 +4,6 @@
 
 namespace tessera::matmul_batch {
 namespace {
-[[maybe_unused]] const bool enlisted = (enlist_completion(matmul::completion("matmul_batch")), true);
+[[maybe_unused]] const bool completion_enlisted = (enlist_completion(matmul::completion("matmul_batch")), true);
 }  // namespace
 }  // namespace tessera::matmul_batch

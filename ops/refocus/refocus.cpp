@@ -145,7 +145,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool refocus_enlisted = (enlist(operation()), true);
 
 }  // namespace
 

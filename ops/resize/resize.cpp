@@ -153,7 +153,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted =
+[[maybe_unused]] const bool resize_enlisted =
     (enlist_size(width_by_scale, scaled_side("from_width")),
      enlist_size(height_by_scale, scaled_side("from_height")), enlist(operation()), true);
 

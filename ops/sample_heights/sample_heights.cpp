@@ -70,7 +70,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted = (enlist_division("sample_heights", divide), enlist(operation()), true);
+[[maybe_unused]] const bool sample_heights_enlisted = (enlist_division("sample_heights", divide), enlist(operation()), true);
 
 }  // namespace
 

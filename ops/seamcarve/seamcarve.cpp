@@ -161,7 +161,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted = (enlist_size("columns_left", columns_left), enlist(operation()), true);
+[[maybe_unused]] const bool seamcarve_enlisted = (enlist_size("columns_left", columns_left), enlist(operation()), true);
 
 }  // namespace
 }  // namespace tessera::seamcarve

@@ -126,7 +126,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted =
+[[maybe_unused]] const bool strip_sums_enlisted =
     (enlist_size(all_segments, count_of_segments), enlist_size(all_numbers, count_of_numbers),
      enlist_division("strip_sums", divide), enlist(operation()), true);
 

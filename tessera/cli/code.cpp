@@ -17,7 +17,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr const char* about =
+constexpr const char* about_code =
     "Reads the GPU code in a .cubin, .fatbin, object, library or program; without FILE, in this program.\n"
     "It needs no GPU and no CUDA.\n\n"
     "Counts are of instructions that stand in the code, each once, however often it runs: a loop that the\n"
@@ -53,7 +53,7 @@ std::vector<lab::KernelCode> kernels_of(const std::vector<std::string>& files, c
 int code(const Command& command) {
   std::vector<std::string> files;
   std::string kernels, json;
-  Words words("code", "tessera code [FILE…] [FLAGS]", about);
+  Words words("code", "tessera code [FILE…] [FLAGS]", about_code);
   words.positionals("FILE", files, "");
   words.value("--kernel", kernels, "only kernels whose name contains one of these; a list", "TEXT,…");
   words.value("--json", json, "the results; - is standard output", "FILE");

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* about =
+constexpr const char* about_compare =
     "Sets the times of two results of `tessera bench --json` against each other.\n\n"
     "same        the medians differ by no more than --threshold, and are known that well\n"
     "faster      by more, the intervals from the minimum to the upper quartile lie apart, and so they do in\n"
@@ -100,7 +100,7 @@ int compare(const Command& command) {
   std::vector<std::string> files;
   std::string threshold = "0.5", json, junit;
   bool force = false;
-  Words words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about);
+  Words words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
   words.positionals("OLD NEW", files, "");
   words.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
   words.flag("--force", force, "compare what different machines, drivers, data or cache states gave");

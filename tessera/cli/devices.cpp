@@ -17,7 +17,7 @@ namespace {
 using Align = report::Table::Align;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* about =
+constexpr const char* about_devices =
     "What this machine offers to run on.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
@@ -121,7 +121,7 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
 int devices(const Command& command) {
   bool measure = false, anew = false;
   std::string named, json;
-  Words words("devices", "tessera devices [FLAGS]", about);
+  Words words("devices", "tessera devices [FLAGS]", about_devices);
   words.flag("--measure", measure, "measure what each can do at most, and remember the better of that and what is known");
   words.flag("--anew", anew, "measure, and forget what was known: of another machine under the same name, or after a change");
   words.value("--device,--devices", named, "only these", "LIST");

@@ -20,7 +20,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr const char* about =
+constexpr const char* about_plan =
     "Predicts what a problem would take on 1, 2, 4, 8, 64 and 1024 like GPUs, and on --gpus. Nothing is "
     "run.\n\n"
     "The model: the result is cut into a grid of equal blocks, one for each GPU; each holds an equal part of "
@@ -188,7 +188,7 @@ int plan(const Command& command) {
   const Operation* operation = operation_first(command.words);
   PlanOptions options;
   constexpr const char* usage = "tessera plan OPERATION SIZES… [--gpus N] [FLAGS]";
-  Words words("plan", usage, about);
+  Words words("plan", usage, about_plan);
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--gpus", options.gpus, "one more number of GPUs", "N");
   words.value("--per-host", options.per_host, "GPUs of a host [8]", "N");

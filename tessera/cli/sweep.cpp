@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t most_in_turn = 16;
 
-constexpr const char* about =
+constexpr const char* about_sweep =
     "Times every configuration of variants: the tunings fixed when they were compiled, and the parameters\n"
     "left to the run, such as a block's shape.\n\n"
     "Without --over, every compiled tuning is tried and each free parameter takes powers of two. With it,\n"
@@ -243,7 +243,7 @@ int sweep(const Command& command) {
   const Operation* operation = operation_first(command.words);
   SweepOptions options;
   constexpr const char* usage = "tessera sweep OPERATION SIZES… --variant NAME,… [FLAGS]";
-  Words words("sweep", usage, about);
+  Words words("sweep", usage, about_sweep);
   declare_search(words, options, operation);
   words.value(
       "--table", options.table,

@@ -25,7 +25,7 @@ struct Options {
   bool lines = false, no_check = false;
 };
 
-constexpr const char* about =
+constexpr const char* about_trace =
     "Runs kernels on the executor and watches every access. Sizes are words such as m=256 n=256 k=256.\n\n"
     "sectors/request     32-byte sectors that a warp's instruction moves; 4 is ideal for 4 bytes a lane\n"
     "efficiency          share of the sectors' bytes that lanes asked for\n"
@@ -160,7 +160,7 @@ void print(std::FILE* to, const std::vector<lab::Traced>& rows, const Options& o
 
 int trace(const Command& command) {
   Options options;
-  Words words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about);
+  Words words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about_trace);
   declare(words, options);
   declare_texts(words, options, command.words);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;

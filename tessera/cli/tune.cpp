@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t most_in_turn = 8, quick_samples = 5;
 
-constexpr const char* about =
+constexpr const char* about_tune =
     "Searches the configurations of variants for the fastest on each size: compiled tunings, and free\n"
     "parameters in powers of two (or as --over says). Each trial is verified, and kept as soon as it is "
     "done:\n"
@@ -231,7 +231,7 @@ int tune(const Command& command) {
   const Operation* operation = operation_first(command.words);
   TuneOptions options;
   constexpr const char* usage = "tessera tune OPERATION SIZES… [--variant NAME,…] [FLAGS]";
-  Words words("tune", usage, about);
+  Words words("tune", usage, about_tune);
   declare_search(words, options, operation);
   words.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
   words.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",

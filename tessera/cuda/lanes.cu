@@ -204,7 +204,7 @@ class CudaLaneMaker final : public LaneMaker {
   }
 };
 
-[[maybe_unused]] const bool enlisted = (enlist_lanes(Where::cuda, std::make_unique<CudaLaneMaker>()), true);
+[[maybe_unused]] const bool lanes_enlisted = (enlist_lanes(Where::cuda, std::make_unique<CudaLaneMaker>()), true);
 
 }  // namespace
 }  // namespace tessera::cuda

@@ -8,11 +8,11 @@ namespace {
 
 // With every bit, of its own type.
 template <class T>
-std::string literal(T number) {
+std::string literal(T given) {
   const char* const type = sizeof(T) == 4 ? "float" : "double";
-  if (std::isnan(number)) return fmt::format("formula::not_a_number<{}>()", type);
-  if (std::isinf(number)) return fmt::format("{}formula::infinity<{}>()", number < 0 ? "-" : "", type);
-  return fmt::format("{:a}{}", number, sizeof(T) == 4 ? "f" : "");
+  if (std::isnan(given)) return fmt::format("formula::not_a_number<{}>()", type);
+  if (std::isinf(given)) return fmt::format("{}formula::infinity<{}>()", given < 0 ? "-" : "", type);
+  return fmt::format("{:a}{}", given, sizeof(T) == 4 ? "f" : "");
 }
 
 template <class T>

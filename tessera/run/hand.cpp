@@ -6,9 +6,9 @@
 namespace tessera {
 
 std::vector<dist::Span> HandHere::compute(const Tile& tile) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  const auto now = [start] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  using std::chrono::steady_clock;
+  const auto start = steady_clock::now();
+  const auto now = [start] { return std::chrono::duration<double>(steady_clock::now() - start).count(); };
   const Arguments part = division_->part(tile);
   Plan plan = plan_;
   if (refuses(plan, part)) plan = choose_on(plan.device, *operation_, part, request_);
