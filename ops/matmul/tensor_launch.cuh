@@ -64,14 +64,10 @@ inline bool has_boxes(const TensorArgs& args) {
 
 enum class Blocks { stay, one_for_each_tile };
 
-// Of one product, or of many.
-template <class Args>
-using TensorKernel = void (*)(Args);
-
-// How many clusters of C's kernel are at work at the same time, asked of each device and size once. A part of a GPU and all of
-// it share their index: who comes second asks each time.
-template <class C, class Args>
-int clusters_at_work(TensorKernel<Args> kernel, const Device& device, int together, const cudaLaunchConfig_t& config) {
+// How many clusters of a kernel are at work at the same time, asked of each kernel, device and size once: nvcc gives each file
+// a kernel of its own of one Config. A part of a GPU and all of it share their index: who comes second asks each time.
+template <class C, auto kernel>
+int clusters_at_work(const Device& device, int together, const cudaLaunchConfig_t& config) {
   struct Known {
     std::once_flag asked;
     int processors = 0, clusters = 0;
@@ -114,8 +110,8 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
 }
 
 // `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may note it.
-template <class C, class Args, class Meets>
-void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, std::int32_t units, Blocks blocks,
+template <class C, auto kernel, class Args, class Meets>
+void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks,
                      int together, const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
@@ -128,7 +124,7 @@ void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, s
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C>(kernel, *run.device, together, config);
+  const int at_work = clusters_at_work<C, kernel>(*run.device, together, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
   // before is at its end.
   if (meets(at_work)) {
@@ -144,13 +140,13 @@ void launch_clusters(TensorKernel<Args> kernel, int threads, const Args& args, s
   cuda::check(cudaLaunchKernelEx(&config, kernel, args));
 }
 
-template <class C>
-void launch_tiles(TensorKernel<TensorArgs> kernel, int threads, TensorArgs& args, const Readable& a, const Readable& b,
+template <class C, auto kernel>
+void launch_tiles(int threads, TensorArgs& args, const Readable& a, const Readable& b,
                   CUtensorMapDataType type, Blocks blocks, const Run& run) {
   make_maps<C>(args, a, b, type);
   // Where blocks leave their parts, stages of another tile cannot come.
   if (args.together > 1) blocks = Blocks::one_for_each_tile;
-  launch_clusters<C, TensorArgs>(kernel, threads, args, args.units, blocks, args.together, run, [&](int at_work) {
+  launch_clusters<C, kernel>(threads, args, args.units, blocks, args.together, run, [&](int at_work) {
     // Of one slice of columns nobody waits for others: who comes last adds.
     return args.all_at_work = split_slices<C> > 1 && args.order.splits > 1 && args.units <= at_work;
   });

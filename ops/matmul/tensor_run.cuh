@@ -43,7 +43,7 @@ inline constexpr unsigned turning_tiles = 0b00101, all_tiles = (1u << tile_count
 
 template <class C>
 void launch(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
-  launch_tiles<C>(multiply_tiles<C>, C::threads, args, a, b, type, Blocks::stay, run);
+  launch_tiles<C, multiply_tiles<C>>(C::threads, args, a, b, type, Blocks::stay, run);
 }
 
 template <class Kind, TileConfig config>

@@ -32,9 +32,9 @@ void run_kind(TensorJob& job, CUtensorMapDataType type, Step step, Run& run) {
   using Alone = Tile<Kind, alone>;
   using WithRoles = Tile<Kind, with_roles>;
   if (step == Step::one_warpgroup)
-    return launch_tiles<Alone>(multiply_alone<Alone>, alone_threads, job.args, a, b, type, Blocks::one_for_each_tile,
+    return launch_tiles<Alone, multiply_alone<Alone>>(alone_threads, job.args, a, b, type, Blocks::one_for_each_tile,
                                run);
-  launch_tiles<WithRoles>(multiply_tiles<WithRoles>, WithRoles::threads, job.args, a, b, type,
+  launch_tiles<WithRoles, multiply_tiles<WithRoles>>(WithRoles::threads, job.args, a, b, type,
                           step == Step::blocks_that_stay ? Blocks::stay : Blocks::one_for_each_tile, run);
 }
 
