@@ -155,15 +155,15 @@ class Type:
 
     def __init__(self, name, file, of_graphs):
         self.name, self.title, self.own, self.aim = name, TYPES[name][0], TYPES[name][2], TYPES[name][4]
-        self.ours, self.theirs, self.wrong, self.unchecked, self.of = {}, {}, [], set(), set()
+        self.ours, self.theirs, self.wrong, self.theirs_wrong, self.unchecked, self.of = {}, {}, [], [], set(), set()
         for file, graph in ((file, False), (of_graphs, True)):
             document = json.loads(file.read_text()) if file is not None and file.exists() else {"rows": []}
             for row in document["rows"]:
                 if row["yardstick"]:
                     self.of.add((document.get("git"), document.get("caches"), bool(row.get("tuning", {}).get("rotated"))))
             for row in document["rows"]:
-                if row.get("verified") == "wrong":
-                    self.wrong.append((row["variant"], shape_of(row)))
+                if row.get("verified") == "wrong":  # of a yardstick: told, and no ratio; of ours: no table
+                    (self.theirs_wrong if row["yardstick"] else self.wrong).append((row["variant"], shape_of(row)))
                 if row.get("verified") == "unchecked" and row.get("median"):
                     self.unchecked.add(text_of(shape_of(row)))
                 if row.get("median") and row["verified"] != "wrong":
@@ -269,7 +269,10 @@ def source_text(types):
         lines.append(f"- {', '.join(one.title for one in group)}: {told}.")
     unchecked = sorted({shape for one in types for shape in one.unchecked})
     if unchecked:
-        lines.append(f"- Results of {', '.join(unchecked)} were not checked; all others were right.")
+        lines.append(f"- Results of {', '.join(unchecked)} were not checked; all others of ours were right.")
+    outside = [f"{one.title} at {', '.join(sorted({text_of(shape) for _, shape in one.theirs_wrong}))}" for one in types if one.theirs_wrong]
+    if outside:
+        lines.append(f"- cuBLASLt's results of {', of '.join(outside)} were beyond [what rounding may take](#how-far-a-result-may-be-from-the-exact-one): no ratio there.")
     there = {one.name for one in types}
     missing = [title for name, (title, *_) in TYPES.items() if name not in there]
     if missing:
