@@ -12,6 +12,7 @@
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/hidden_regions.hpp"
+#include "ops/integrate/rules/small_heights.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integration {
@@ -136,9 +137,12 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
                           box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
   out.names = asked.variables;
   if (hurried && out.converged()) out.reason = quadrature::Reason::time;
-  if (single && std::isfinite(out.value) && out.evaluations > 0)
+  if (!std::isfinite(out.value) || out.evaluations < 1) return out;
+  if (single)
     out.rounding += quadrature::scattered_error(
         quadrature::many_single_errors_of(asked.formula, asked.variables), asked.box);
+  else if (quadrature::heights_are_small(out, quadrature::volume_of(asked.box)))
+    out.rounding += quadrature::lost_in_small(quadrature::many_errors_of(asked.formula, asked.variables), asked.box);
   return out;
 }
 

@@ -18,7 +18,8 @@ std::string partial_for(const Arguments& whole) { return has_samples(whole) ? of
 void check(const Arguments& arguments) {
   if (asks_for_rule(arguments))
     throw Error(
-        "a rule that decides by what it has seen runs on one device; several share a sum of --strips");
+        "a rule that decides by what it has seen is one piece: several devices, and pieces that fit --memory, are "
+        "for a sum of --strips");
   if (!has_fixed_order(sum_named(arguments.text("sum"))))
     throw Error("--sum " + arguments.text("sum") +
                 " adds in the order of one device; several have one device's bits by pairwise, "

@@ -11,6 +11,27 @@ namespace {
 
 constexpr double unit = 0x1p-53, infinity = std::numeric_limits<double>::infinity();
 constexpr double own = 2 * unit, library = 16 * unit;  // of the value: what functions may be off
+// Near the smallest number rounding is no share of the value any more, and what it took off is no number either.
+constexpr double smallest = std::numeric_limits<double>::denorm_min(), shares_end = 0x1p-968;
+
+// What is lost where a value falls below those of which it would be a share.
+double lost_below(Op op, double a, double b, double value) {
+  if (!(std::fabs(value) < shares_end)) return 0;
+  switch (op) {
+    case Op::mul:
+      return a != 0 && b != 0 ? smallest : 0;
+    case Op::div:
+      return a != 0 && std::isfinite(b) ? smallest : 0;
+    case Op::pow:
+    case Op::exp:
+    case Op::exp2:
+    case Op::expm1:
+    case Op::erfc:
+      return value != 0 ? 2 * smallest : 0;  // what is 0 may be less than the smallest by far
+    default:
+      return 0;
+  }
+}
 
 double residual_of_sum(double a, double b, double sum) {
   const double other = sum - a;
@@ -282,7 +303,10 @@ Running followed(const Program<T>& program, std::span<const double> inputs) {
   Beyond registers[most_registers];
   const auto operand = [&](std::uint8_t code) -> Beyond {
     if (code < first_input) return registers[code];
-    if (code >= first_constant) return {{static_cast<double>(program.constants[code - first_constant]), 0}};
+    if (code >= first_constant) {
+      const auto constant = static_cast<double>(program.constants[code - first_constant]);
+      return {{constant, constant != 0 && std::fabs(constant) < std::numeric_limits<double>::min() ? smallest : 0}};
+    }
     const double given = inputs[code - first_input], taken = static_cast<T>(given);
     return {{taken, std::isinf(taken) ? 0 : std::fabs(given - taken)}};
   };
@@ -296,6 +320,7 @@ Running followed(const Program<T>& program, std::span<const double> inputs) {
     double error = count == 1   ? of_one(step.op, a.running, value)
                    : count == 2 ? of_two(step.op, a.running, b.running, value)
                                 : of_three(step.op, a.running, b.running, c.running, value);
+    error += lost_below(step.op, x, y, value);
     double given = value;
     if constexpr (sizeof(T) < sizeof(double)) {
       given = apply<T>(step.op, static_cast<T>(x), static_cast<T>(y), static_cast<T>(z));

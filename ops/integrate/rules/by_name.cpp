@@ -6,6 +6,7 @@
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/double_exponential.hpp"
 #include "ops/integrate/rules/equidistant.hpp"
+#include "ops/integrate/rules/deadline.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/gauss_kronrod.hpp"
 #include "ops/integrate/rules/gauss_kronrod_product.hpp"
@@ -14,6 +15,7 @@
 #include "ops/integrate/rules/product.hpp"
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
+#include "ops/integrate/rules/small_heights.hpp"
 #include "ops/integrate/rules/swinging.hpp"
 #include "ops/integrate/rules/value_errors.hpp"
 #include "ops/integrate/rules/vegas.hpp"
@@ -111,10 +113,8 @@ void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits li
                 std::string("far from where the points lie stands a peak that holds more than all that they saw");
 }
 
-}  // namespace
-
-Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
-               const Limits& limits, std::span<const double> points) {
+Answer as_named(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
+                const Limits& limits, std::span<const double> points) {
   check(range, tolerance, limits);
   if (rule == "auto" || range.lower == range.upper) return automatic(f, range, tolerance, limits, points);
   for (const double x : points)
@@ -135,7 +135,7 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   Answer out = of_one(rule, f, up, tolerance, limits, cuts, centres);
   // Heights that overflow when they are added, although their integral need not.
   if (const int excess = std::isfinite(out.error()) || f.constant ? 0 : excess_of(f, up); excess > 0) {
-    out = by_name(rule, scaled(f, excess), range, scaled(tolerance, excess), limits, points);
+    out = as_named(rule, scaled(f, excess), range, scaled(tolerance, excess), limits, points);
     scale_back(out, excess);
     judge_size(out);
     return out;
@@ -154,9 +154,9 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   return out;
 }
 
-Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
-               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed,
-               const ByRegions& by_regions, const VegasEngineFor& engine) {
+Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
+                const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed,
+                const ByRegions& by_regions, const VegasEngineFor& engine) {
   if (!points.empty()) throw Error("known breaks are for one variable");
   if (rule == "auto") return automatic_cubature(f, box, tolerance, limits, threads, by_regions);
   if (box.axes.empty()) throw Error("an integral needs a variable with limits");
@@ -177,7 +177,7 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   if (empty) return between_same_limits(f, ordered);
   if (const int excess = by_regions.rule || rule == "vegas" ? 0 : excess_of(f, ordered); excess > 0) {
     Answer out =
-        by_name(rule, scaled(f, excess), box, scaled(tolerance, excess), limits, points, threads, seed);
+        as_named(rule, scaled(f, excess), box, scaled(tolerance, excess), limits, points, threads, seed, {}, {});
     scale_back(out, excess);
     judge_size(out);
     return out;
@@ -206,6 +206,72 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   judge_size(out);
   out.value *= sign;
   out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;
+  return out;
+}
+
+// Whether f has both signs among the nearest places on one side of x: `into` 1 above it, -1 below.
+bool swings_towards(const Integrand& f, const Range& range, double x, double into) {
+  if (!(into > 0 ? x < range.upper : x > range.lower)) return false;
+  const bool known = f.knows[into > 0 ? 0 : 1] && x == (into > 0 ? range.lower : range.upper);
+  const double finest = x == 0 || known ? 1e-300 : 16 * unit * std::fabs(x);
+  bool above = false, below = false;
+  for (int i = 0; i < 8; ++i)
+    for (const double factor : {1.0, 0.93, 0.71, 0.57, 0.33}) {
+      const double away = into * finest * std::pow(x == 0 || known ? 1e20 : 4, i) * factor;
+      const double at = x + away, distance = known ? away : range.distance(at);
+      if (!(range.lower <= at && at <= range.upper)) continue;
+      double y = 0;
+      f.values({&at, 1}, {&distance, 1}, {&y, 1});
+      above = above || y > 0;
+      below = below || y < 0;
+    }
+  return above && below;
+}
+
+// What grows without limit, but swings, may have an integral all the same: cos(log(x)/x)/x.
+void doubt_divergence(Answer& answer, const Integrand& f, const Range& range) {
+  if (answer.reason != Reason::diverges || !std::isfinite(answer.where)) return;
+  const Range up = upwards(range);
+  if (swings_towards(f, up, answer.where, 1) || swings_towards(f, up, answer.where, -1))
+    answer.reason = Reason::unresolved;
+}
+
+// What is left of the caps, for one more try; false: nothing.
+bool leave(Limits& limits, const Answer& first, const Deadline& clock) {
+  limits.evaluations -= first.evaluations;
+  limits.seconds -= clock.spent();
+  return limits.evaluations > 0 && limits.seconds > 0;
+}
+
+}  // namespace
+
+Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
+               const Limits& limits, std::span<const double> points) {
+  const Deadline clock(limits.seconds);
+  Answer out = as_named(rule, f, range, tolerance, limits, points);
+  doubt_divergence(out, f, range);
+  const double volume = std::fabs(range.upper - range.lower);
+  if (!heights_are_small(out, volume) || f.constant == 0.0) return out;
+  Limits left = limits;
+  const bool again = !f.constant && leave(left, out, clock) &&
+                     keep_lifted(out, as_named(rule, scaled(f, -lift), range, lifted(tolerance), left, points));
+  charge_least(out, volume, again, tolerance);
+  return out;
+}
+
+Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, const Tolerance& tolerance,
+               const Limits& limits, std::span<const double> points, int threads, std::uint64_t seed,
+               const ByRegions& by_regions, const VegasEngineFor& engine) {
+  const Deadline clock(limits.seconds);
+  Answer out = as_named(rule, f, box, tolerance, limits, points, threads, seed, by_regions, engine);
+  const double volume = volume_of(box);
+  if (!heights_are_small(out, volume)) return out;
+  Limits left = limits;
+  // What a device computes cannot be lifted here.
+  const bool again =
+      !by_regions.rule && rule != "vegas" && leave(left, out, clock) &&
+      keep_lifted(out, as_named(rule, scaled(f, -lift), box, lifted(tolerance), left, points, threads, seed, {}, {}));
+  charge_least(out, volume, again, tolerance);
   return out;
 }
 

@@ -242,8 +242,11 @@ ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<st
   };
 }
 
-ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
-  const auto program = std::make_shared<Program<float>>(formula::compile<float>(tree, variables));
+namespace {
+
+template <class T>
+ManyValues errors_in(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  const auto program = std::make_shared<Program<T>>(formula::compile<T>(tree, variables));
   return [program](std::span<const double> points, std::size_t count, std::span<double> error) {
     const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
     std::vector<double> x(axes);
@@ -252,6 +255,16 @@ ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<st
       error[i] = formula::running_error(*program, x).error;
     }
   };
+}
+
+}  // namespace
+
+ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  return errors_in<double>(tree, variables);
+}
+
+ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  return errors_in<float>(tree, variables);
 }
 
 }  // namespace tessera::quadrature

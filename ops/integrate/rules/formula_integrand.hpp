@@ -15,6 +15,8 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
 
 // Of several, in their order.
 ManyValues many_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+// How far each may be off by the formula's own rounding.
+ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 // The same in f32, and how far each value may be off by that.
 ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);

@@ -234,5 +234,16 @@ TEST(Reasons, MoreNeedlesThanCanBeLookedAtAreNoSingularity) {
   expect_holds(answer, 1.1696534, "needles");
 }
 
+// |f| grows like the inverse distance, but swings: the integral is 0.3233674316….
+TEST(Reasons, WhatSwingsTowardsAnEndIsNotSaidToDiverge) {
+  for (const char* rule : {"auto", "tanh_sinh"}) {
+    const Answer answer = integral("cos(log(x)/x)/x", {0, 1}, rule);
+    EXPECT_FALSE(answer.converged()) << rule;
+    EXPECT_NE(answer.reason, Reason::diverges) << rule << ": " << words(answer);
+  }
+  for (const char* text : {"1/x", "cos(x)/x", "1/(x-0.25)", "1/(1-x)"})
+    EXPECT_EQ(integral(text, {0, 1}).reason, Reason::diverges) << text;
+}
+
 }  // namespace
 }  // namespace tessera::quadrature

@@ -322,6 +322,20 @@ TEST(Trapezoid, ClaimsNothingWrong) {
   }
 }
 
+TEST(Samples, WhoseDistancesHaveNoSquares) {
+  const std::vector<double> far{-1e308, 0, 1e308, 1.2e308, 1.7e308}, y{0, 1, 4, 9, 16};
+  EXPECT_TRUE(std::isinf(simpson_of(far, y).value)) << "too large, and no NaN";
+  EXPECT_TRUE(std::isinf(trapezoid_of(far, y).value));
+  for (const double scale : {0x1p-700, 0x1p700}) {
+    std::vector<double> x, squares;
+    for (int i = 0; i < 6; ++i) {
+      x.push_back(scale * i * i);
+      squares.push_back(double(i) * i);  // y = x / scale
+    }
+    EXPECT_NEAR(simpson_of(x, squares).value / scale, 25 * 25 / 2., 1e-10);
+  }
+}
+
 TEST(Samples, FollowParabolasAtAnyAbscissae) {
   std::vector<double> x, y;
   for (int i = 0; i < 12; ++i) x.push_back(i + 0.3 * std::sin(i));

@@ -2,7 +2,9 @@
 // Integrals of tables: nothing can be asked for again, so the error is what leaving samples out shows.
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstdlib>
 #include "ops/integrate/rules/equidistant.hpp"
+#include "ops/integrate/rules/extremes.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {
@@ -61,8 +63,16 @@ void thin(std::span<const double> x, std::span<const double> y, std::vector<doub
   }
 }
 
-Answer integral(std::span<const double> x, std::span<const double> y, const char* rule, Sum sum) {
-  check(x, y);
+// Divides the abscissae by 2^excess, which is exact, where squares of their distances would be no numbers.
+int draw_together(std::vector<double>& x) {
+  constexpr int harmless = 400;
+  const int excess = std::ilogb(std::fmax(std::fabs(x.front()), std::fabs(x.back())));
+  if (std::abs(excess) <= harmless) return 0;
+  for (double& at : x) at = std::ldexp(at, -excess);
+  return excess;
+}
+
+Answer of_drawn_together(std::span<const double> x, std::span<const double> y, const char* rule, Sum sum) {
   Answer out;
   out.rule = rule;
   out.value = sum(x, y);
@@ -83,6 +93,18 @@ Answer integral(std::span<const double> x, std::span<const double> y, const char
   std::vector<double> fewer_x, fewer_y;
   thin(x, y, fewer_x, fewer_y);
   out.truncation = std::fabs(out.value - sum(fewer_x, fewer_y));
+  return out;
+}
+
+Answer integral(std::span<const double> x, std::span<const double> y, const char* rule, Sum sum) {
+  check(x, y);
+  std::vector<double> near(x.begin(), x.end());
+  const int excess = draw_together(near);
+  Answer out = of_drawn_together(near, y, rule, sum);
+  if (excess != 0) scale_back(out, excess);
+  if (excess != 0 && !std::isnan(out.where)) out.where = std::ldexp(out.where, excess);
+  // Distances of which one is nothing beside another.
+  if (std::isnan(out.value) && out.reason == Reason::unresolved) out.reason = Reason::roundoff;
   return out;
 }
 
