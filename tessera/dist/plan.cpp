@@ -18,6 +18,22 @@ std::int64_t bytes_of_slices(const std::vector<Slice>& slices, const Arguments& 
   return bytes;
 }
 
+// Of a slice's rows that follow each other without a gap all.
+std::int64_t row_bytes_of(const Slice& slice, const ArrayView& array) {
+  const ArrayView part = part_of(array, slice.box);
+  std::int64_t length = 1;
+  for (bool longer = true; longer;) {
+    longer = false;
+    for (std::size_t d = 0; d < part.extents.size(); ++d)
+      if (part.strides[d] == length && part.extents[d] > 1) {
+        length *= part.extents[d];
+        longer = true;
+        break;
+      }
+  }
+  return length * static_cast<std::int64_t>(size_of(array.element));
+}
+
 class Planner {
  public:
   Planner(const Division& division, const Arguments& arguments, std::vector<Device> devices,
@@ -105,7 +121,7 @@ class Planner {
     std::vector<std::size_t> out;
     for (Slice& slice : division_->reads(at)) {
       const auto [known, fresh] = known_.emplace(slice, plan_.pieces.size());
-      if (fresh) plan_.pieces.push_back({slice, bytes_of_slices({slice}, *arguments_)});
+      if (fresh) plan_.pieces.push_back({slice, bytes_of_slices({slice}, *arguments_), row_bytes_of(slice, arguments_->array(slice.array))});
       out.push_back(known->second);
     }
     return out;
@@ -122,7 +138,7 @@ class Planner {
     std::vector<double> seconds(plan_.devices.size(), 0);
     const auto carry = [&](std::size_t piece, std::size_t d) {
       homes_[piece] = d;
-      seconds[d] += static_cast<double>(plan_.pieces[piece].bytes) / plan_.devices[d].bytes_in_per_second;
+      seconds[d] += static_cast<double>(plan_.pieces[piece].bytes) / plan_.devices[d].bytes_in_of(plan_.pieces[piece].row_bytes);
     };
     for (std::size_t piece = 0; piece < readers.size(); ++piece)
       if (readers[piece].size() == 1) carry(piece, *readers[piece].begin());
@@ -247,7 +263,10 @@ void even_out(std::vector<Device>& devices) {
       const double mean = mean_of(like, what);
       for (Device* device : like) device->*what = mean;
     }
-    for (Device* device : like) device->flops_of_tiles = like.front()->flops_of_tiles;
+    for (Device* device : like) {
+      device->flops_of_tiles = like.front()->flops_of_tiles;
+      device->part_of_link = like.front()->part_of_link;
+    }
   }
 }
 
@@ -294,7 +313,7 @@ std::vector<Manner> manners(const Division& division, const Arguments& arguments
   std::vector<Manner> out;
   std::optional<Manner> fewest;
   for (const std::int64_t tile : {1024, 2048, 4096, 8192, 16384, 32768})
-    for (const std::int64_t panel : {512, 1024, 2048, 4096}) {
+    for (const std::int64_t panel : {512, 1024, 1536, 2048, 3072, 4096}) {
       if (memory > 0 && least_bytes(division, arguments, {tile, panel, 0}) > memory) continue;
       if (!fewest || steps_of(division, {tile, panel, 0}) < steps_of(division, *fewest))
         fewest = {tile, panel, 0};
@@ -327,8 +346,11 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
   const std::int64_t memory = least_memory(devices);
   std::optional<Plan> best;
   double least = 0;
+  std::optional<Manner> limited;  // where memory is, whatever else a manner says does not matter
   for (const Manner& manner : manners(division, arguments, memory)) {
+    if (limited && limited->tile == manner.tile && limited->panel == manner.panel) continue;
     Plan plan = make_plan(division, arguments, devices, rows, manner);
+    if (std::ranges::none_of(plan.parts, &Part::held)) limited = manner;
     const double seconds = run_virtually(plan, division, arguments).end();
     // A plan that is hardly better for all its steps is not worth them.
     constexpr double worth = 0.995;
