@@ -83,7 +83,8 @@ class Planner {
     for (const std::size_t tile : tiles)
       part.bytes += bytes_of_slices(division_->writes(plan_.tiles[tile]), *arguments_);
     const Device& about = plan_.devices[device];
-    part.held = !about.copies() || about.memory_bytes == 0 || part.bytes <= about.memory_bytes;
+    const std::int64_t memory = about.memory_for(manner_.tile, manner_.panel);
+    part.held = !about.copies() || memory == 0 || part.bytes <= memory;
     const auto sweep =
         static_cast<std::size_t>(part.held ? manner_.sweep * static_cast<double>(panels_.size()) : 0);
     for (std::size_t l = 0; l < sweep; ++l)
@@ -295,12 +296,27 @@ std::int64_t steps_of(const Division& division, const Manner& manner) {
          count(division.depth, manner.panel);
 }
 
+// Of those devices that the manner's elements have least memory of; 0: no limit.
+std::int64_t least_memory(const std::vector<Device>& devices, const Manner& manner) {
+  std::int64_t out = 0;
+  for (const Device& device : devices) {
+    const std::int64_t memory = device.memory_for(manner.tile, manner.panel);
+    if (device.copies() && memory > 0) out = out == 0 ? memory : std::min(out, memory);
+  }
+  return out;
+}
+
+bool fits(const Division& division, const Arguments& arguments, const std::vector<Device>& devices, const Manner& manner) {
+  const std::int64_t memory = least_memory(devices, manner);
+  return memory == 0 || least_bytes(division, arguments, manner) <= memory;
+}
+
 // For memory that holds only tiles with which no GPU is fast: the largest that fits.
-std::vector<Manner> small_manners(const Division& division, const Arguments& arguments, std::int64_t memory) {
+std::vector<Manner> small_manners(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
   constexpr std::int64_t smallest = 32, most_steps = 100'000;
   for (std::int64_t tile = 512; tile >= smallest; tile /= 2)
     for (const std::int64_t panel : {tile, tile / 2})
-      if (least_bytes(division, arguments, {tile, panel, 0}) <= memory &&
+      if (fits(division, arguments, devices, {tile, panel, 0}) &&
           steps_of(division, {tile, panel, 0}) <= most_steps)
         return {{tile, panel, 0}};
   return {};
@@ -308,13 +324,13 @@ std::vector<Manner> small_manners(const Division& division, const Arguments& arg
 
 // Those to try: whose steps fit the memory and are not too many to look at. Where all are too many, the one
 // that has fewest.
-std::vector<Manner> manners(const Division& division, const Arguments& arguments, std::int64_t memory) {
+std::vector<Manner> manners(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
   constexpr std::int64_t most_steps = 4'000;
   std::vector<Manner> out;
   std::optional<Manner> fewest;
   for (const std::int64_t tile : {1024, 2048, 4096, 8192, 16384, 32768})
     for (const std::int64_t panel : {512, 1024, 1536, 2048, 3072, 4096}) {
-      if (memory > 0 && least_bytes(division, arguments, {tile, panel, 0}) > memory) continue;
+      if (!fits(division, arguments, devices, {tile, panel, 0})) continue;
       if (!fewest || steps_of(division, {tile, panel, 0}) < steps_of(division, *fewest))
         fewest = {tile, panel, 0};
       if (steps_of(division, {tile, panel, 0}) > most_steps) continue;
@@ -323,16 +339,16 @@ std::vector<Manner> manners(const Division& division, const Arguments& arguments
           if (finish == panel || panel < division.depth) out.push_back({tile, panel, sweep, finish});
     }
   if (out.empty() && fewest) out.push_back(*fewest);
-  if (out.empty()) out = small_manners(division, arguments, memory);
+  if (out.empty()) out = small_manners(division, arguments, devices);
   return out;
 }
 
-std::int64_t least_memory(const std::vector<Device>& devices) {
-  std::int64_t out = 0;
-  for (const Device& device : devices)
-    if (device.copies() && device.memory_bytes > 0)
-      out = out == 0 ? device.memory_bytes : std::min(out, device.memory_bytes);
-  return out;
+Error too_little_memory(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
+  constexpr std::int64_t tile = 1024, panel = 512;
+  std::int64_t spare = 0;
+  for (const Device& device : devices) spare = std::max(spare, device.spare_for(tile, panel));
+  return Error("a device's " + std::to_string(least_memory(devices, {0, 0})) + " bytes hold too small a part of this; " +
+               std::to_string(least_bytes(division, arguments, {tile, panel, 0}) + spare) + " would do");
 }
 
 }  // namespace
@@ -343,11 +359,10 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
 
 Plan make_plan(const Division& division, const Arguments& arguments, const std::vector<Device>& devices,
                std::span<const Interval> rows) {
-  const std::int64_t memory = least_memory(devices);
   std::optional<Plan> best;
   double least = 0;
   std::optional<Manner> limited;  // where memory is, whatever else a manner says does not matter
-  for (const Manner& manner : manners(division, arguments, memory)) {
+  for (const Manner& manner : manners(division, arguments, devices)) {
     if (limited && limited->tile == manner.tile && limited->panel == manner.panel) continue;
     Plan plan = make_plan(division, arguments, devices, rows, manner);
     if (std::ranges::none_of(plan.parts, &Part::held)) limited = manner;
@@ -358,9 +373,7 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
     best = std::move(plan);
     least = seconds;
   }
-  if (!best)
-    throw Error("a device's " + std::to_string(memory) + " bytes hold too small a part of this; " +
-                std::to_string(least_bytes(division, arguments, {1024, 512, 0})) + " would do");
+  if (!best) throw too_little_memory(division, arguments, devices);
   return std::move(*best);
 }
 

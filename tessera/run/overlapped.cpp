@@ -2,6 +2,7 @@
 #include "tessera/run/overlapped.hpp"
 #include <algorithm>
 #include <chrono>
+#include "tessera/dist/fitting.hpp"
 #include "tessera/dist/split.hpp"
 #include "tessera/run/usable_memory.hpp"
 
@@ -192,30 +193,22 @@ dist::Plan Overlapped::plan_within(const std::vector<dist::Device>& devices) con
                          dist::split_by_shares(division_->rows, division_->row_granule, split.shares));
 }
 
-// A plan counts bytes of elements; rows are aligned in memory, and variants want some besides.
 void Overlapped::make_engine() {
   std::vector<dist::Device> devices = devices_;
   for (dist::Device& device : devices) {
     device.bytes_in_per_second *= loaded_part;
     device.bytes_out_per_second *= loaded_part;
   }
-  constexpr int most_tries = 6;
-  for (int i = 0;; ++i) {
-    plan_ = plan_within(devices);
-    engine_.emplace(EngineCall{operation_, host_, division_, &plan_, &spread_->request}, lanes());
-    bool fits = true;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-      const std::int64_t beyond = engine_->bytes(d) - devices_[d].memory_bytes;
-      if (beyond <= 0) continue;
-      fits = false;
-      devices[d].memory_bytes -= beyond + devices_[d].memory_bytes / 64;
-      if (devices[d].memory_bytes <= 0 || i == most_tries)
-        throw Error(devices_[d].name + ": " + std::to_string(devices_[d].memory_bytes) +
-                    " bytes do not hold what a step needs with its workspace");
-    }
-    if (fits) return;
-    engine_.reset();
-  }
+  dist::plan_to_fit(
+      std::move(devices), [this](const std::vector<dist::Device>& known) { return plan_within(known); },
+      [this](const dist::Plan& plan) {
+        engine_.reset();
+        plan_ = plan;
+        engine_.emplace(EngineCall{operation_, host_, division_, &plan_, &spread_->request}, lanes());
+        std::vector<std::int64_t> bytes;
+        for (std::size_t d = 0; d < devices_.size(); ++d) bytes.push_back(engine_->bytes(d));
+        return bytes;
+      });
 }
 
 void Overlapped::plan_again() {
