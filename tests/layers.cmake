@@ -13,7 +13,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
-tessera_test(dist tessera/dist/split_test.cpp tessera/dist/tiles_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp tessera/run/engine_test.cpp tessera/run/overlapped_test.cpp tessera/dist/layout_test.cpp tessera/run/resident_test.cpp
+tessera_test(dist tessera/dist/split_test.cpp tessera/dist/tiles_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/fitting_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp tessera/run/engine_test.cpp tessera/run/overlapped_test.cpp tessera/dist/layout_test.cpp tessera/run/resident_test.cpp
              tessera/run/worker_test.cpp tessera/run/watch_test.cpp tessera/run/deal_test.cpp tessera/run/hand_on_lanes_test.cpp)
 add_dependencies(test_dist tessera_worker)
 tessera_test(divisions tests/divisions_test.cpp)

@@ -2,9 +2,9 @@
 #include "checksums.hpp"
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <optional>
 #include <utility>
+#include "checksums_kept.hpp"
 #include "elements.hpp"
 #include "tessera/core/random.hpp"
 #include "widened.hpp"
@@ -121,30 +121,11 @@ Operand turned(Operand x) {
   return x;
 }
 
-// What is kept of a factor's columns (of B) or rows (of A) between the parts that share them, in the device's
-// memory: the weights, as they are and scaled for C's norms, and the factor's own checksums with their norms.
-struct Fold {
-  Fold(std::int64_t count, std::int64_t depth, Memory& memory)
-      : step(even(count)), vectors(Element::f64, {2 * step + 2 * even(depth)}, memory) {
-    weights = vectors.as<double>();
-    result_sizes = weights + step;
-    sums = result_sizes + step;
-    norms = sums + even(depth);
-  }
-  // Each vector begins where 16 bytes can be read at once.
-  static std::int64_t even(std::int64_t count) { return (count + 1) / 2 * 2; }
-
-  std::int64_t step;  // from one vector of weights to the next
-  Array vectors;
-  double *weights, *result_sizes, *sums, *norms;
-  double least = 0, most = 0;  // of the weights' magnitudes
-  bool made = false;           // the checksums are there
-};
-
 // One side of a part: what its lines' checksums are made of. A line's sum runs along the matrices' rows.
 struct Side {
   Operand factor, other, result, added;  // `other` makes the fold
   std::int64_t count, length;            // lines, and how long they are
+  Interval lines;                        // these, in the whole
   Interval cols;                         // of the other factor, in the whole
   Operand whole;                         // that factor in host memory
   Operand whole_added;                   // C0, too; no data: nothing is added
@@ -177,11 +158,11 @@ class ProductChecksums final : public Checksums {
     // A sum that goes on where its output lies has lost what it began with.
     out.decided = p.beta == 0 || p.c0.data != p.c.data;
     if (!out.decided || p.m == 0 || p.n == 0) return out;
-    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.cols, whole_.b, whole_.c0, whole_.m, a_exponent_,
+    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.rows, tile.cols, whole_.b, whole_.c0, whole_.m, a_exponent_,
                         a_beside_, 1},
                        cols_, part, p, run, out);
     if (out.rows.empty()) return out;
-    out.cols = look_at({turned(p.b), turned(p.a), turned(p.c), turned(p.c0), p.n, p.m, tile.rows,
+    out.cols = look_at({turned(p.b), turned(p.a), turned(p.c), turned(p.c0), p.n, p.m, tile.cols, tile.rows,
                         turned(whole_.a), turned(whole_.c0), whole_.n, b_exponent_, b_beside_, 2},
                        rows_, part, p, run, out);
     return out;
@@ -193,16 +174,16 @@ class ProductChecksums final : public Checksums {
   }
 
  private:
-  using Kept = std::map<std::pair<std::int64_t, std::int64_t>, Fold>;
-
   // The lines that do not fit.
   std::vector<std::int64_t> look_at(const Side& side, Kept& kept, const Arguments& part, const Checked& p,
                                     const Run& run, ChecksumVerdict& out) {
     Fold& fold = fold_of(side, kept, p.k, run);
     const Tolerance tolerance = tolerance_of(part, p, side.exponent, fold.least, fold.most);
-    reserve(6 * side.count);
+    reserve(4 * side.count);
     std::vector<Pass> passes;
-    const Lines lines = lines_of(side, p, fold, passes);
+    std::vector<Product*> making;
+    const Product& product = product_of(side, kept, p.k, passes, making);
+    const Lines lines = lines_of(side, p, fold, product, passes);
     out.seconds += backend_->seconds(run, [&] {
       if (!fold.made) {
         const Pass make{side.other,   p.k,       side.length, fold.weights,
@@ -214,6 +195,7 @@ class ProductChecksums final : public Checksums {
       summing_->count(lines, tolerance, run);
     });
     const Tally tally = summing_->counted(run);
+    for (Product* const one : making) one->made = true;
     out.decided = out.decided && tally.untold == 0;
     return tally.beyond == 0 ? std::vector<std::int64_t>() : beyond(lines, tolerance, run, out.mark);
   }
@@ -241,7 +223,7 @@ class ProductChecksums final : public Checksums {
 
   Fold& fold_of(const Side& side, Kept& kept, std::int64_t depth, const Run& run) {
     const auto key = std::pair{side.cols.first, side.cols.last};
-    if (const auto known = kept.find(key); known != kept.end()) return known->second;
+    if (const auto known = kept.folds.find(key); known != kept.folds.end()) return known->second;
     Fold out(side.length, depth, *memory_);
     const std::vector<int> exponents = exponents_for(side, depth);
     const auto count = static_cast<std::size_t>(side.length), step = static_cast<std::size_t>(out.step);
@@ -255,7 +237,30 @@ class ProductChecksums final : public Checksums {
       out.most = std::max(out.most, std::fabs(w));
     }
     backend_->copy(run, out.weights, weights.data(), weights.size() * sizeof(double));
-    return kept.emplace(key, std::move(out)).first->second;
+    return kept.folds.emplace(key, std::move(out)).first->second;
+  }
+
+  // The part's product with its fold, and the passes that make it where it is not there yet: at one reading of the factor
+  // with those other folds that further parts of these lines will want.
+  Product& product_of(const Side& side, Kept& kept, std::int64_t depth, std::vector<Pass>& passes, std::vector<Product*>& making) {
+    const Kept::Place lines{side.lines.first, side.lines.last}, own{side.cols.first, side.cols.last};
+    if (const auto known = kept.products.find({lines, own}); known != kept.products.end() && known->second.made) return known->second;
+    std::vector<std::pair<Kept::Place, const Fold*>> wanted{{own, &kept.folds.at(own)}};
+    for (const auto& [place, fold] : kept.folds) {
+      const auto known = kept.products.find({lines, place});
+      if (wanted.size() < summing_->at_once() && place != own && fold.made && (known == kept.products.end() || !known->second.made))
+        wanted.emplace_back(place, &fold);
+    }
+    const std::int64_t step = 2 * even(side.count);
+    const auto room = std::make_shared<Array>(Element::f64, Extents{std::ssize(wanted) * step}, *memory_);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      double* const sums = room->as<double>() + static_cast<std::int64_t>(i) * step;
+      const auto& [place, fold] = wanted[i];
+      Product& product = kept.products[{lines, place}] = {room, sums, sums + step / 2, false};
+      passes.push_back({side.factor, side.count, depth, fold->sums, fold->norms, product.sums, product.norms, 1});
+      making.push_back(&product);
+    }
+    return *making.front();
   }
 
   void reserve(std::int64_t count) {
@@ -263,30 +268,32 @@ class ProductChecksums final : public Checksums {
       scratch_ = Array(Element::f64, {count}, *memory_);
   }
 
-  // The passes that make them, in the scratch memory.
-  Lines lines_of(const Side& side, const Checked& p, const Fold& fold, std::vector<Pass>& passes) {
+  // The passes that make the others, in the scratch memory.
+  Lines lines_of(const Side& side, const Checked& p, const Fold& fold, const Product& product, std::vector<Pass>& passes) {
     double* const to = scratch_.as<double>();
     const std::int64_t n = side.count;
-    Lines out{n, to, to + n, to + 2 * n, to + 3 * n, nullptr, nullptr};
-    passes.push_back({side.factor, n, p.k, fold.sums, fold.norms, to + 2 * n, to + 3 * n, 1});
+    Lines out{n, to, to + n, product.sums, product.norms, nullptr, nullptr};
     passes.push_back({side.result, n, side.length, fold.weights, fold.result_sizes, to, to + n, 1});
     if (p.beta == 0) return out;
-    out.added = to + 4 * n;
-    out.added_norm = to + 5 * n;
-    passes.push_back(
-        {side.added, n, side.length, fold.weights, fold.result_sizes, to + 4 * n, to + 5 * n, 1});
+    out.added = to + 2 * n;
+    out.added_norm = to + 3 * n;
+    passes.push_back({side.added, n, side.length, fold.weights, fold.result_sizes, to + 2 * n, to + 3 * n, 1});
     return out;
   }
 
   std::vector<std::int64_t> beyond(const Lines& lines, const Tolerance& tolerance, const Run& run,
                                    std::uint64_t& mark) const {
-    const std::int64_t members = lines.added == nullptr ? 4 : 6, n = lines.count;
-    std::vector<double> here(static_cast<std::size_t>(members * n));
-    backend_->copy(run, here.data(), lines.got, here.size() * sizeof(double));
+    const std::int64_t n = lines.count;
+    Lines there = lines;
+    std::vector<std::vector<double>> here;
+    for (const double* Lines::*const member :
+         {&Lines::got, &Lines::got_norm, &Lines::product, &Lines::product_norm, &Lines::added, &Lines::added_norm}) {
+      if (lines.*member == nullptr) continue;
+      std::vector<double>& values = here.emplace_back(static_cast<std::size_t>(n));
+      backend_->copy(run, values.data(), lines.*member, values.size() * sizeof(double));
+      there.*member = values.data();
+    }
     backend_->synchronize(run);
-    const double* const first = here.data();
-    Lines there{n, first, first + n, first + 2 * n, first + 3 * n, nullptr, nullptr};
-    if (members == 6) there.added = first + 4 * n, there.added_norm = first + 5 * n;
     std::vector<std::int64_t> out;
     for (std::int64_t i = 0; i < n; ++i) {
       if (residual_ratio(tolerance, there.at(i)) > 1) out.push_back(i);

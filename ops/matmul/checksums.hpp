@@ -117,6 +117,8 @@ struct Tally {
 class Summing {
  public:
   virtual ~Summing() = default;
+  // So many passes over one matrix, each with weights of its own, take little longer than one.
+  virtual std::size_t at_once() const { return 1; }
   virtual void run(std::span<const Pass> passes, const Run& run) = 0;
   virtual void count(const Lines& lines, const Tolerance& tolerance, const Run& run) = 0;
   virtual Tally counted(const Run& run) = 0;  // what was counted last; waits for it

@@ -3,6 +3,7 @@
 // some do not fit.
 #include <algorithm>
 #include <vector>
+#include "checksums_folds.cuh"
 #include "checksums_kernels.cuh"
 #include "tessera/cuda/buffer.hpp"
 #include "tessera/cuda/device.hpp"
@@ -10,17 +11,20 @@
 namespace tessera::matmul {
 namespace {
 
+using checksum::FoldJobs;
 using checksum::Job;
 using checksum::Jobs;
 
 std::int64_t parts_of(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-Job job_of(const Pass& pass) {
+// `several`: it is read for several sets of weights at a time.
+Job job_of(const Pass& pass, bool several) {
   const auto size = static_cast<std::int64_t>(size_of(pass.matrix.element)), words = 16 / size;
   Job job{.pass = pass,
           .stride = pass.matrix.row,
           .across = false,
           .wide = false,
+          .folded = false,
           .parts = 1,
           .pieces = 1,
           .sums = nullptr,
@@ -30,7 +34,11 @@ Job job_of(const Pass& pass) {
   const std::int64_t along = job.across ? pass.rows : pass.cols;
   job.wide = (job.across || pass.matrix.col == 1) && job.stride % words == 0 && along % words == 0 &&
              reinterpret_cast<std::uintptr_t>(pass.matrix.data) % 16 == 0;
-  if (job.across) {
+  job.folded = several && job.wide && !job.across;
+  if (job.folded) {
+    job.pieces = static_cast<int>(parts_of(pass.rows, checksum::fold_rows));
+    job.parts = static_cast<int>(parts_of(std::max<std::int64_t>(pass.cols, 1), checksum::fold_segment));
+  } else if (job.across) {
     job.pieces = static_cast<int>(parts_of(pass.rows, checksum::threads * (job.wide ? words : 1)));
     job.parts = static_cast<int>(parts_of(std::max<std::int64_t>(pass.cols, 1), checksum::depth_of_a_block));
   } else {
@@ -41,8 +49,14 @@ Job job_of(const Pass& pass) {
   return job;
 }
 
+bool same_matrix(const Pass& a, const Pass& b) {
+  return a.matrix.data == b.matrix.data && a.matrix.row == b.matrix.row && a.matrix.col == b.matrix.col &&
+         a.rows == b.rows && a.cols == b.cols;
+}
+
 class GpuSumming final : public Summing {
  public:
+  std::size_t at_once() const override { return checksum::most_folds; }
   void run(std::span<const Pass> passes, const Run& run) override {
     const cuda::OnDevice on_device(run.device->index);
     auto* const stream = static_cast<cudaStream_t>(run.stream);
@@ -50,7 +64,7 @@ class GpuSumming final : public Summing {
     std::int64_t needed = 0, most_rows = 0;
     for (const Pass& pass : passes) {
       if (pass.rows == 0) continue;
-      const Job& job = all.job[all.count++] = job_of(pass);
+      const Job& job = all.job[all.count++] = job_of(pass, among(passes, pass));
       needed += 2 * job.parts * pass.rows;
       most_rows = std::max(most_rows, pass.rows);
     }
@@ -61,6 +75,7 @@ class GpuSumming final : public Summing {
     for (const Element element :
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
       launch(all, element, stream);
+    launch_folded(all, stream);
     const dim3 grid(static_cast<unsigned>(parts_of(most_rows, 32)), static_cast<unsigned>(all.count));
     checksum::finish<<<grid, dim3(32, 8), 0, stream>>>(all);
     cuda::check(cudaGetLastError());
@@ -82,6 +97,10 @@ class GpuSumming final : public Summing {
   }
 
  private:
+  static bool among(std::span<const Pass> passes, const Pass& pass) {
+    return std::ranges::count_if(passes, [&](const Pass& other) { return same_matrix(pass, other); }) > 1;
+  }
+
   // In the order of the stream what was there before has been added up.
   void give_room(Jobs& jobs, std::int64_t needed) {
     const std::size_t bytes = static_cast<std::size_t>(needed) * sizeof(double);
@@ -95,12 +114,52 @@ class GpuSumming final : public Summing {
     }
   }
 
+  // Jobs of a matrix after those of another, as many together as a launch takes.
+  static void launch_folded(const Jobs& all, cudaStream_t stream) {
+    std::vector<bool> done(static_cast<std::size_t>(all.count), false);
+    for (int i = 0; i < all.count; ++i) {
+      FoldJobs some{};
+      for (int j = i; j < all.count && some.count < checksum::most_folds; ++j) {
+        const Job& job = all.job[j];
+        if (!job.folded || done[static_cast<std::size_t>(j)] || !same_matrix(job.pass, all.job[i].pass)) continue;
+        some.job[some.count++] = job;
+        done[static_cast<std::size_t>(j)] = true;
+      }
+      if (some.count > 0) start_folds(some, stream);
+    }
+  }
+
+  static void start_folds(const FoldJobs& some, cudaStream_t stream) {
+    const auto blocks = static_cast<unsigned>(some.job[0].pieces * some.job[0].parts);
+    const auto start = [&](auto kernel) { kernel<<<blocks, checksum::threads, 0, stream>>>(some); };
+    switch (some.job[0].pass.matrix.element) {
+      case Element::f64:
+        start(checksum::sum_folds<double>);
+        break;
+      case Element::bf16:
+        start(checksum::sum_folds<bf16>);
+        break;
+      case Element::f16:
+        start(checksum::sum_folds<f16>);
+        break;
+      case Element::e4m3:
+        start(checksum::sum_folds<e4m3>);
+        break;
+      case Element::e5m2:
+        start(checksum::sum_folds<e5m2>);
+        break;
+      default:
+        start(checksum::sum_folds<float>);
+    }
+    cuda::check(cudaGetLastError());
+  }
+
   static void launch(const Jobs& all, Element element, cudaStream_t stream) {
     Jobs some{};
     int blocks = 0;
     for (int i = 0; i < all.count; ++i) {
       const Job& job = all.job[i];
-      if (job.pass.matrix.element != element) continue;
+      if (job.pass.matrix.element != element || job.folded) continue;
       some.first_block[some.count] = blocks;
       some.job[some.count++] = job;
       blocks += job.pieces * job.parts;

@@ -13,7 +13,7 @@ namespace tessera::matmul::checksum {
 constexpr int threads = 256;
 constexpr int rows_of_a_block = 8, segment_words = 2048;  // where sums run along memory
 constexpr int depth_of_a_block = 128;                     // where they run across it
-constexpr int most_passes = 6;
+constexpr int most_passes = 16;
 
 // A pass with its pieces: `parts` partial sums and squares for each row, part after part.
 struct Job {
@@ -21,6 +21,7 @@ struct Job {
   std::int64_t stride;     // from line to line, where a line's elements are adjacent, else as pass.matrix
   bool across;             // a line's elements belong to different sums
   bool wide;               // words of 16 bytes
+  bool folded;             // by the kernel that serves several sets of weights
   int parts, pieces;       // pieces · parts blocks
   double *sums, *squares;  // parts × pass.rows
 };

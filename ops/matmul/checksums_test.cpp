@@ -349,6 +349,31 @@ TEST_P(ChecksumsOn, OfPartsShareWhatIsKeptAndForgetIt) {
   EXPECT_FALSE(p.look(first).fits());
 }
 
+// The first rows' parts make what is kept of B's columns, those of the second want it of all columns: at one reading of A,
+// where a device does that.
+TEST_P(ChecksumsOn, OfManyPartsShareTheReadingOfTheirRows) {
+  constexpr std::int64_t m = 90, n = 10 * 16, k = 2048 + 48, wrong_row = 80, wrong_col = 7 * 16 + 5;
+  for (const Element element : {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
+    for (const char* op : {"none", "transpose"}) {
+      Arguments::Words words{{"op-a", op}};
+      if (size_of(element) < 4) words["output-element"] = "f32";
+      Product p = made(element, sized(m, n, k, words), 21);
+      dispatch(p.arguments().array("C").element, [&](auto type) {
+        using T = typename decltype(type)::type;
+        if constexpr (std::is_floating_point_v<T>)
+          p.arguments().template view<T, 2>("C")(wrong_row, wrong_col) += static_cast<T>(64);
+      });
+      for (const Interval& rows : {Interval{0, 67}, Interval{67, m}})
+        for (std::int64_t col = 0; col < n; col += 16) {
+          const ChecksumVerdict found = p.look({rows, {col, col + 16}, {0, k}});
+          const bool wrong = rows.last == m && col == 7 * 16;
+          EXPECT_TRUE(found.decided);
+          EXPECT_EQ(found.rows, wrong ? std::vector<std::int64_t>{wrong_row - 67} : std::vector<std::int64_t>()) << name_of(element) << " " << op << " " << col;
+          EXPECT_EQ(found.cols, wrong ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>()) << name_of(element) << " " << op << " " << col;
+        }
+    }
+}
+
 TEST_P(ChecksumsOn, TellEqualResultsFromOthersByTheirMark) {
   Product p = made(Element::f32, sized(64, 64, 64), 17);
   const auto c = p.arguments().view<float, 2>("C");

@@ -70,8 +70,8 @@ class PlanClock {
         if (room == unknown || source == unknown) return false;
         const Device& device = plan_->devices[d];
         const double first = std::max({free, room, source});
-        free = first + static_cast<double>(plan_->pieces[copy.piece].bytes) /
-                           (peer ? device.peer_bytes_per_second : device.bytes_in_per_second);
+        const Piece& piece = plan_->pieces[copy.piece];
+        free = first + static_cast<double>(piece.bytes) / (peer ? device.peer_bytes_per_second : device.bytes_in_of(piece.row_bytes));
         e.arrived[copy.piece] = free;
         note(d, peer ? Deed::copy_peer : Deed::copy_in, part(d).steps[step].number, first, free);
         ++at;

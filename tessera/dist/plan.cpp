@@ -18,6 +18,22 @@ std::int64_t bytes_of_slices(const std::vector<Slice>& slices, const Arguments& 
   return bytes;
 }
 
+// Of a slice's rows that follow each other without a gap all.
+std::int64_t row_bytes_of(const Slice& slice, const ArrayView& array) {
+  const ArrayView part = part_of(array, slice.box);
+  std::int64_t length = 1;
+  for (bool longer = true; longer;) {
+    longer = false;
+    for (std::size_t d = 0; d < part.extents.size(); ++d)
+      if (part.strides[d] == length && part.extents[d] > 1) {
+        length *= part.extents[d];
+        longer = true;
+        break;
+      }
+  }
+  return length * static_cast<std::int64_t>(size_of(array.element));
+}
+
 class Planner {
  public:
   Planner(const Division& division, const Arguments& arguments, std::vector<Device> devices,
@@ -67,7 +83,8 @@ class Planner {
     for (const std::size_t tile : tiles)
       part.bytes += bytes_of_slices(division_->writes(plan_.tiles[tile]), *arguments_);
     const Device& about = plan_.devices[device];
-    part.held = !about.copies() || about.memory_bytes == 0 || part.bytes <= about.memory_bytes;
+    const std::int64_t memory = about.memory_for(manner_.tile, manner_.panel);
+    part.held = !about.copies() || memory == 0 || part.bytes <= memory;
     const auto sweep =
         static_cast<std::size_t>(part.held ? manner_.sweep * static_cast<double>(panels_.size()) : 0);
     for (std::size_t l = 0; l < sweep; ++l)
@@ -105,7 +122,7 @@ class Planner {
     std::vector<std::size_t> out;
     for (Slice& slice : division_->reads(at)) {
       const auto [known, fresh] = known_.emplace(slice, plan_.pieces.size());
-      if (fresh) plan_.pieces.push_back({slice, bytes_of_slices({slice}, *arguments_)});
+      if (fresh) plan_.pieces.push_back({slice, bytes_of_slices({slice}, *arguments_), row_bytes_of(slice, arguments_->array(slice.array))});
       out.push_back(known->second);
     }
     return out;
@@ -122,7 +139,7 @@ class Planner {
     std::vector<double> seconds(plan_.devices.size(), 0);
     const auto carry = [&](std::size_t piece, std::size_t d) {
       homes_[piece] = d;
-      seconds[d] += static_cast<double>(plan_.pieces[piece].bytes) / plan_.devices[d].bytes_in_per_second;
+      seconds[d] += static_cast<double>(plan_.pieces[piece].bytes) / plan_.devices[d].bytes_in_of(plan_.pieces[piece].row_bytes);
     };
     for (std::size_t piece = 0; piece < readers.size(); ++piece)
       if (readers[piece].size() == 1) carry(piece, *readers[piece].begin());
@@ -247,7 +264,10 @@ void even_out(std::vector<Device>& devices) {
       const double mean = mean_of(like, what);
       for (Device* device : like) device->*what = mean;
     }
-    for (Device* device : like) device->flops_of_tiles = like.front()->flops_of_tiles;
+    for (Device* device : like) {
+      device->flops_of_tiles = like.front()->flops_of_tiles;
+      device->part_of_link = like.front()->part_of_link;
+    }
   }
 }
 
@@ -276,12 +296,27 @@ std::int64_t steps_of(const Division& division, const Manner& manner) {
          count(division.depth, manner.panel);
 }
 
+// Of those devices that the manner's elements have least memory of; 0: no limit.
+std::int64_t least_memory(const std::vector<Device>& devices, const Manner& manner) {
+  std::int64_t out = 0;
+  for (const Device& device : devices) {
+    const std::int64_t memory = device.memory_for(manner.tile, manner.panel);
+    if (device.copies() && memory > 0) out = out == 0 ? memory : std::min(out, memory);
+  }
+  return out;
+}
+
+bool fits(const Division& division, const Arguments& arguments, const std::vector<Device>& devices, const Manner& manner) {
+  const std::int64_t memory = least_memory(devices, manner);
+  return memory == 0 || least_bytes(division, arguments, manner) <= memory;
+}
+
 // For memory that holds only tiles with which no GPU is fast: the largest that fits.
-std::vector<Manner> small_manners(const Division& division, const Arguments& arguments, std::int64_t memory) {
+std::vector<Manner> small_manners(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
   constexpr std::int64_t smallest = 32, most_steps = 100'000;
   for (std::int64_t tile = 512; tile >= smallest; tile /= 2)
     for (const std::int64_t panel : {tile, tile / 2})
-      if (least_bytes(division, arguments, {tile, panel, 0}) <= memory &&
+      if (fits(division, arguments, devices, {tile, panel, 0}) &&
           steps_of(division, {tile, panel, 0}) <= most_steps)
         return {{tile, panel, 0}};
   return {};
@@ -289,13 +324,13 @@ std::vector<Manner> small_manners(const Division& division, const Arguments& arg
 
 // Those to try: whose steps fit the memory and are not too many to look at. Where all are too many, the one
 // that has fewest.
-std::vector<Manner> manners(const Division& division, const Arguments& arguments, std::int64_t memory) {
+std::vector<Manner> manners(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
   constexpr std::int64_t most_steps = 4'000;
   std::vector<Manner> out;
   std::optional<Manner> fewest;
   for (const std::int64_t tile : {1024, 2048, 4096, 8192, 16384, 32768})
-    for (const std::int64_t panel : {512, 1024, 2048, 4096}) {
-      if (memory > 0 && least_bytes(division, arguments, {tile, panel, 0}) > memory) continue;
+    for (const std::int64_t panel : {512, 1024, 1536, 2048, 3072, 4096}) {
+      if (!fits(division, arguments, devices, {tile, panel, 0})) continue;
       if (!fewest || steps_of(division, {tile, panel, 0}) < steps_of(division, *fewest))
         fewest = {tile, panel, 0};
       if (steps_of(division, {tile, panel, 0}) > most_steps) continue;
@@ -304,16 +339,16 @@ std::vector<Manner> manners(const Division& division, const Arguments& arguments
           if (finish == panel || panel < division.depth) out.push_back({tile, panel, sweep, finish});
     }
   if (out.empty() && fewest) out.push_back(*fewest);
-  if (out.empty()) out = small_manners(division, arguments, memory);
+  if (out.empty()) out = small_manners(division, arguments, devices);
   return out;
 }
 
-std::int64_t least_memory(const std::vector<Device>& devices) {
-  std::int64_t out = 0;
-  for (const Device& device : devices)
-    if (device.copies() && device.memory_bytes > 0)
-      out = out == 0 ? device.memory_bytes : std::min(out, device.memory_bytes);
-  return out;
+Error too_little_memory(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
+  constexpr std::int64_t tile = 1024, panel = 512;
+  std::int64_t spare = 0;
+  for (const Device& device : devices) spare = std::max(spare, device.spare_for(tile, panel));
+  return Error("a device's " + std::to_string(least_memory(devices, {0, 0})) + " bytes hold too small a part of this; " +
+               std::to_string(least_bytes(division, arguments, {tile, panel, 0}) + spare) + " would do");
 }
 
 }  // namespace
@@ -324,11 +359,13 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
 
 Plan make_plan(const Division& division, const Arguments& arguments, const std::vector<Device>& devices,
                std::span<const Interval> rows) {
-  const std::int64_t memory = least_memory(devices);
   std::optional<Plan> best;
   double least = 0;
-  for (const Manner& manner : manners(division, arguments, memory)) {
+  std::optional<Manner> limited;  // where memory is, whatever else a manner says does not matter
+  for (const Manner& manner : manners(division, arguments, devices)) {
+    if (limited && limited->tile == manner.tile && limited->panel == manner.panel) continue;
     Plan plan = make_plan(division, arguments, devices, rows, manner);
+    if (std::ranges::none_of(plan.parts, &Part::held)) limited = manner;
     const double seconds = run_virtually(plan, division, arguments).end();
     // A plan that is hardly better for all its steps is not worth them.
     constexpr double worth = 0.995;
@@ -336,9 +373,7 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
     best = std::move(plan);
     least = seconds;
   }
-  if (!best)
-    throw Error("a device's " + std::to_string(memory) + " bytes hold too small a part of this; " +
-                std::to_string(least_bytes(division, arguments, {1024, 512, 0})) + " would do");
+  if (!best) throw too_little_memory(division, arguments, devices);
   return std::move(*best);
 }
 

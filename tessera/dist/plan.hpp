@@ -22,6 +22,7 @@ namespace tessera::dist {
 struct Piece {
   Slice slice;
   std::int64_t bytes = 0;
+  std::int64_t row_bytes = 0;  // what lies together in the host's memory
 };
 
 struct Copy {

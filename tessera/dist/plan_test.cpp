@@ -257,6 +257,38 @@ TEST(Plan, TilesAreAsLargeAsADeviceIsFastWith) {
   EXPECT_EQ(device.flops_of(std::int64_t{1} << 40), h200_f32);
 }
 
+TEST(Plan, PiecesSayWhatLiesTogether) {
+  const Product product(Element::f64, 4096, 4096, 4096);
+  const Plan plan = product.plan({gpu(h200_f64)}, {2048, 1024, 0});
+  for (const Piece& piece : plan.pieces)
+    EXPECT_EQ(piece.row_bytes, (piece.slice.array == "A" ? 1024 : 2048) * 8) << piece.slice.array;
+  const Plan whole = product.plan({gpu(h200_f64)}, {4096, 1024, 0});
+  for (const Piece& piece : whole.pieces)
+    EXPECT_EQ(piece.row_bytes, piece.slice.array == "A" ? 1024 * 8 : 1024 * 4096 * 8) << piece.slice.array;
+}
+
+// What an H200 showed of rows of several lengths, beside computing; operands 4 times as large as the memory allowed.
+TEST(Plan, LongRowsAreWorthDeepPanelsWhereMemoryIsShort) {
+  const Product product(Element::f32, 16384, 16384, 16384);
+  Device device = gpu(48.9e12);
+  device.step_seconds = 1e-5;
+  device.sum_bytes_per_second = 2e12;
+  device.bytes_in_per_second = 33.2e9;
+  const auto seconds = [&](const Device& with) {
+    const Plan plan = make_plan(product.division, product.arguments, {with});
+    check(product, plan);
+    return run_virtually(plan, product.division, product.arguments).end();
+  };
+  device.part_of_link = {{4096, 0.6}, {8192, 0.95}, {16384, 1}};
+  const double unlimited = seconds(device);
+  device.memory_bytes = std::int64_t{440} << 20;  // with room for what the kernel wants besides
+  const Plan plan = make_plan(product.division, product.arguments, {device});
+  EXPECT_EQ(plan.manner.panel, 2048);
+  EXPECT_LT(seconds(device), 1.11 * unlimited);
+  const double shallow = product.milliseconds(product.plan({device}, {4096, 1024, 0}));
+  EXPECT_GT(shallow * 1e-3, 1.06 * seconds(device));
+}
+
 TEST(Plan, SmallAndEmptyProducts) {
   for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
            {1, 1, 1}, {5, 4, 3}, {0, 4, 3}, {5, 0, 3}, {5, 4, 0}, {17, 33, 65}}) {

@@ -9,7 +9,7 @@ Room::Room(const Plan& plan, Part& part, const Device& device, std::int64_t tile
       part_(&part),
       device_(&device),
       limit_(part.held || device.memory_bytes == 0 ? std::numeric_limits<std::int64_t>::max()
-                                                   : device.memory_bytes),
+                                                   : device.memory_for(plan.manner.tile, plan.manner.panel)),
       tile_bytes_(tile_bytes),
       uses_(plan.pieces.size()),
       last_use_(plan.pieces.size(), never) {

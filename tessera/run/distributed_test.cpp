@@ -251,7 +251,7 @@ TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
 
 // In the trial, in the first panel, in a later one. Those that are left are started anew, for all further panels.
 TEST_F(SharedProduct, ADeviceThatFailsAmidAPlanIsLeftOutOfLaterPanels) {
-  const Array a = filled(150, 3 * 4096), b = filled(3 * 4096, 90);
+  const Array a = filled(150, 10 * 4096), b = filled(10 * 4096, 90);
   for (const std::size_t step : {1U, 12U, 20U}) {
     const made_up::OnLanes lanes(std::vector<made_up::Traits>{{.fails_at_step = step}, {}});
     const Spread spread{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},

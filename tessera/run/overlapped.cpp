@@ -2,6 +2,7 @@
 #include "tessera/run/overlapped.hpp"
 #include <algorithm>
 #include <chrono>
+#include "tessera/dist/fitting.hpp"
 #include "tessera/dist/split.hpp"
 #include "tessera/run/usable_memory.hpp"
 
@@ -12,11 +13,11 @@ using Clock = std::chrono::steady_clock;
 
 // What the trial cannot tell. A peer's link is only weighed against the host's, which is several times slower.
 constexpr double presumed_flops = 1e12, presumed_link = 1e10, presumed_peer = 2e11, step_seconds = 1e-5,
-                 presumed_sums = 4e12;
+                 presumed_sums = 2e12;
 
-// Of what a link carries in the trial, the part that a plan counts on: beside computing, and copies the other way,
-// it is less.
-constexpr double loaded_part = 0.7;
+// Of what a link carries in the trial, the part that a plan counts on: beside computing that goes on, and copies the other
+// way, it is less.
+constexpr double loaded_part = 0.9;
 
 // Whatever is thrown for one device is that device's failure.
 template <class Work>
@@ -127,6 +128,7 @@ void Overlapped::try_out(std::size_t d) {
   dist::Device& device = devices_[d];
   for (const auto& [elements, flops] : device.flops_of_tiles)
     device.flops_per_second = elements == device.flops_of_tiles.begin()->first ? flops : std::max(device.flops_per_second, flops);
+  describe_link(d);
 }
 
 // Each was tried alone; what is named twice, whole or in parts, has one link for all.
@@ -153,18 +155,33 @@ void Overlapped::try_out(std::size_t d, std::int64_t side) {
     (void)engine.run();
     return engine.run();
   });
-  std::vector<std::int64_t> bytes;
+  std::vector<dist::Piece> pieces;
   for (const dist::Step& step : steps)
-    for (const dist::Copy& copy : step.copies) bytes.push_back(plan.pieces[copy.piece].bytes);
-  double flops = 0, link = 0;
+    for (const dist::Copy& copy : step.copies) pieces.push_back(plan.pieces[copy.piece]);
+  double flops = 0;
   std::size_t step = 0, copy = 0;
   for (const dist::Span& span : run.timeline.spans) {
     const double seconds = std::max(span.last - span.first, 1e-7);  // a device's clock may stand still
     if (span.deed == dist::Deed::compute) flops = std::max(flops, division_->flops(steps[step++].tile) / seconds);
-    if (span.deed == dist::Deed::copy_in) link = std::max(link, static_cast<double>(bytes[copy++]) / seconds);
+    if (span.deed != dist::Deed::copy_in) continue;
+    const dist::Piece& piece = pieces[copy++];
+    rates_[d][piece.row_bytes].push_back(static_cast<double>(piece.bytes) / seconds);
   }
   if (flops > 0) devices_[d].flops_of_tiles[steps[0].tile.rows.size() * steps[0].tile.cols.size()] = flops;
-  if (link > 0) devices_[d].bytes_in_per_second = devices_[d].bytes_out_per_second = link;
+}
+
+// By the length of what lies together, of all that was copied so the median: some of it was beside computing.
+void Overlapped::describe_link(std::size_t d) {
+  dist::Device& device = devices_[d];
+  double best = 0;
+  for (auto& [row_bytes, rates] : rates_[d]) {
+    std::ranges::sort(rates);
+    device.part_of_link[row_bytes] = rates[rates.size() / 2];
+    best = std::max(best, device.part_of_link[row_bytes]);
+  }
+  if (best == 0) return;
+  for (auto& [row_bytes, rate] : device.part_of_link) rate /= best;
+  device.bytes_in_per_second = device.bytes_out_per_second = best;
 }
 
 dist::Plan Overlapped::plan_within(const std::vector<dist::Device>& devices) const {
@@ -176,30 +193,22 @@ dist::Plan Overlapped::plan_within(const std::vector<dist::Device>& devices) con
                          dist::split_by_shares(division_->rows, division_->row_granule, split.shares));
 }
 
-// A plan counts bytes of elements; rows are aligned in memory, and variants want some besides.
 void Overlapped::make_engine() {
   std::vector<dist::Device> devices = devices_;
   for (dist::Device& device : devices) {
     device.bytes_in_per_second *= loaded_part;
     device.bytes_out_per_second *= loaded_part;
   }
-  constexpr int most_tries = 6;
-  for (int i = 0;; ++i) {
-    plan_ = plan_within(devices);
-    engine_.emplace(EngineCall{operation_, host_, division_, &plan_, &spread_->request}, lanes());
-    bool fits = true;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-      const std::int64_t beyond = engine_->bytes(d) - devices_[d].memory_bytes;
-      if (beyond <= 0) continue;
-      fits = false;
-      devices[d].memory_bytes -= beyond + devices_[d].memory_bytes / 64;
-      if (devices[d].memory_bytes <= 0 || i == most_tries)
-        throw Error(devices_[d].name + ": " + std::to_string(devices_[d].memory_bytes) +
-                    " bytes do not hold what a step needs with its workspace");
-    }
-    if (fits) return;
-    engine_.reset();
-  }
+  dist::plan_to_fit(
+      std::move(devices), [this](const std::vector<dist::Device>& known) { return plan_within(known); },
+      [this](const dist::Plan& plan) {
+        engine_.reset();
+        plan_ = plan;
+        engine_.emplace(EngineCall{operation_, host_, division_, &plan_, &spread_->request}, lanes());
+        std::vector<std::int64_t> bytes;
+        for (std::size_t d = 0; d < devices_.size(); ++d) bytes.push_back(engine_->bytes(d));
+        return bytes;
+      });
 }
 
 void Overlapped::plan_again() {

@@ -4,6 +4,7 @@
 // device starts over. One of these can do the same call again and again, and others in its place.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include "tessera/run/engine.hpp"
 #include "tessera/run/pinned.hpp"
@@ -38,6 +39,7 @@ class Overlapped {
   void describe_devices();
   void try_out(std::size_t device);
   void try_out(std::size_t device, std::int64_t side);
+  void describe_link(std::size_t device);
   void share_links();
   void make_engine();
   dist::Plan plan_within(const std::vector<dist::Device>& devices) const;
@@ -50,6 +52,7 @@ class Overlapped {
   Pinned pinned_;
   std::vector<std::unique_ptr<Lanes>> lanes_;
   std::vector<dist::Device> devices_;
+  std::map<std::size_t, std::map<std::int64_t, std::vector<double>>> rates_;  // of devices' copies in the trial, by their rows' bytes
   dist::Plan plan_;
   std::optional<Engine> engine_;  // gone before its lanes
   double start_seconds_ = 0;
