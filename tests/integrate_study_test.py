@@ -54,6 +54,37 @@ class Studies(cli_case.Case):
                 told = float(re.search(r"strips it is (\S+) units", remarks).group(1))
                 self.assertAlmostEqual(abs(row[3] - row[-1]) / unit / told, 1, delta=0.06)
 
+    def remarks_of(self, formula, limits, *more):
+        done = self.passes("integrate", formula, *limits, "--strips", "65536*2", "--device", "cpu", "--study", "precision", "--json", "-", *more)
+        return " ".join(json.loads(done.stdout)["tables"][0]["remarks"])
+
+    def test_a_study_of_what_cancels_says_so(self):
+        for formula, limits in (("x-0.5", ("0", "1")), ("sin(x)", ("0", "2*pi"))):
+            remarks = self.remarks_of(formula, limits)
+            self.assertIn("Heights cancel", remarks)
+            self.assertNotIn("Neighbouring heights", remarks)
+            units = float(re.search(r"(?:it is|at most) (?:at most )?(\S+) units", remarks).group(1))
+            self.assertLess(units, 1e3, remarks)  # of the integral of |f|, not of nearly nothing
+        self.assertNotIn("Heights cancel", self.remarks_of("x^2", ("0", "1")))
+
+    def test_a_study_tells_the_abscissae_from_the_sum(self):
+        remarks = self.remarks_of("x^2", ("0", "0.7"), "--abscissa", "accumulated")
+        self.assertIn("the abscissae's error", remarks)
+        self.assertNotIn("Neighbouring heights", remarks)
+
+    def test_a_study_says_of_threads_what_its_table_shows(self):
+        done = self.passes(*CIRCLE, "--strips", "65536*2", "--scale", "4", "--device", "simt", "--study", "precision", "--json", "-")
+        table = json.loads(done.stdout)["tables"][1]
+        off = [abs(row[table["columns"].index("error")]) for row in table["rows"]]
+        remarks = " ".join(table["remarks"])
+        self.assertEqual("not from row to row" in remarks, min(off) < off[-1] / 2 < off[0] / 4, remarks)
+
+    def test_a_study_ignores_nothing(self):
+        for words in (("--sum", "kahan"), ("--relative", "1e-3"), ("--absolute", "1e-3"), ("--element", "f32"), ("--roots", "fast"),
+                      ("--scale-at", "term"), ("--variant", "simd"), ("--tuning", "block=3"), ("--check",), ("-o", "never.npy")):
+            said = "--output" if words[0] == "-o" else words[0]
+            self.fails(2, said, *CIRCLE, "--strips", "65536", "--device", "cpu", "--study", "precision", *words)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include "falling_error.hpp"
+#include "study_precision_words.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/run/study.hpp"
 
 namespace tessera::integration {
@@ -52,6 +54,13 @@ class Bench {
       spent += seconds;
     } while (static_cast<int>(out.seconds.size()) < times && spent + out.seconds.back() <= patience_.together);
     return out;
+  }
+
+  // Of a few strips, exactly: the size of what is added.
+  double of_sizes() const {
+    Arguments::Words more{{"FORMULA", "abs(" + words_.at("FORMULA") + ")"},
+                          {"sum", "exact"}, {"strips", std::to_string(base)}};
+    return std::fabs(by_processors(Element::f64, more).value);
   }
 
   // Where that is expected to take so long for once: the processors, if it is too long.
@@ -124,107 +133,6 @@ std::int64_t most_strips(const Arguments& given) {
   return asked;
 }
 
-std::string theory_of(const FallingError& falling, double scale, const Setting& setting) {
-  std::string out =
-      fmt::format("The error falls by h^{:g}: {:.6g}·h^{:g}, found from sums of up to 8192 strips.",
-                  falling.exponent, falling.factor * scale, falling.exponent);
-  // A root's end, c·√distance, brings c·ζ(-1/2)·h^1.5.
-  constexpr double zeta = -0.20788622497735456602;
-  const double root = falling.factor / zeta;
-  if (falling.exponent == 1.5)
-    out += fmt::format(
-        " That is {:.6g}·ζ(-1/2)·h^1.5, the mark of an end like {:.6g}·√distance, whose slope is infinite: "
-        "where slopes are finite, the error falls by h^2.",
-        root * scale, root);
-  if (falling.exponent == 1.5 && setting.formula == "sqrt(1-x^2)" && scale == 4)
-    out += " (Theory: 4·√2·ζ(-1/2) = -1.17598.)";
-  return out;
-}
-
-// What adding in float changed, in units of a float's last place: beside the exact sum of the same strips.
-struct Drift {
-  std::int64_t strips = 0;
-  double exact = 0, plain = 0, pairwise = 0, kahan = 0;
-};
-
-double units_between(double measured, double exact) {
-  const auto size = static_cast<float>(std::fmax(std::fabs(measured), std::fabs(exact)));
-  if (size == 0) return 0;
-  return (measured - exact) / static_cast<double>(std::nextafter(size, INFINITY) - size);
-}
-
-constexpr double notable = 8;  // units: what a simple program would put down to chance
-
-bool drifts(const std::vector<Drift>& drift) {
-  return std::ranges::any_of(drift, [](const Drift& one) { return !(std::fabs(one.plain) < notable); });
-}
-
-double largest(const std::vector<Drift>& drift, double Drift::*of) {
-  double out = 0;
-  for (const Drift& one : drift) out = std::fmax(out, std::fabs(one.*of));
-  return out;
-}
-
-std::string words_on_growth(const std::vector<Drift>& drift) {
-  const Drift &first = drift.front(), &last = drift.back();
-  std::string out =
-      fmt::format("One float accumulator drifts: at {} strips it is {:.2g} units of its last place off",
-                  last.strips, std::fabs(last.plain));
-  const double doublings = std::log2(static_cast<double>(last.strips) / static_cast<double>(first.strips)),
-               growth = std::pow(std::fabs(last.plain / first.plain), 1 / doublings);
-  if (doublings >= 1 && std::isfinite(growth))
-    out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips,
-                       std::fabs(first.plain), growth);
-  return out +
-         ". Neighbouring heights are almost equal, so each is rounded the same way as the one before; these "
-         "errors "
-         "add up one by one where errors of chance would cancel. And the height times h shrinks as 1/N, "
-         "while the "
-         "sum's last place stays.";
-}
-
-// What the table shows, and no more.
-std::vector<std::string> words_on_floats(const Setting& setting, const std::vector<Drift>& drift) {
-  for (const Drift& one : drift)
-    if (!std::isfinite(one.plain + one.pairwise + one.kahan))
-      return {"Some of the sums are no finite numbers: nothing is told of their drift."};
-  std::vector<std::string> out;
-  if (drifts(drift)) out.push_back(words_on_growth(drift));
-  else
-    out.push_back(
-        fmt::format("One float accumulator does not drift here: it is at most {:.2g} units of its last place "
-                    "off, up to {} "
-                    "strips.",
-                    largest(drift, &Drift::plain), drift.back().strips));
-  const bool quarter_circle = setting.formula == "sqrt(1-x^2)" && setting.a == 0 && setting.b == 1;
-  if (quarter_circle)
-    out.emplace_back(
-        "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's "
-        "share: "
-        "heights above 1/2 count "
-        "as one unit, those below as none. The sum then counts strips up to where y = 1/2, and 4 times the "
-        "area is 4·√3/2 = 2√3 = 3.4641016, "
-        "not π.");
-  if (!drifts(drift)) return out;
-  const double pairwise = largest(drift, &Drift::pairwise), kahan = largest(drift, &Drift::kahan);
-  out.push_back(fmt::format(
-      "{} pairwise sums of floats are at most {:.2g} units of the last place off, and Kahan's {:.2g}, "
-      "without a single double.",
-      std::fmax(pairwise, kahan) < notable ? "What cures it:" : "Beside it", pairwise, kahan));
-  return out;
-}
-
-std::string words_without_fall(const std::vector<Drift>& drift) {
-  const bool same = std::ranges::all_of(drift, [&](const Drift& one) {
-    return std::fabs(one.exact - drift[0].exact) <= 1e-15 * std::fabs(drift[0].exact);
-  });
-  return same ? "Sums of any number of strips are the same in double: the trapezoid rule leaves nothing out "
-                "here, and no "
-                "error falls."
-              : "The sums of few strips do not fall like a power of h: neither error nor prediction can be "
-                "told.";
-}
-
 std::string words_on_patience(std::int64_t strips) {
   return fmt::format(
       "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by the "
@@ -245,8 +153,9 @@ StudyTable without_rows(const std::vector<Way>& all) {
 }
 
 StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
-                         const std::optional<FallingError>& falling, std::vector<Drift>& drift) {
+                         const std::optional<FallingError>& falling, Drifts& drift) {
   const double scale = setting.scale;
+  drift.magnitude = bench.of_sizes();
   const std::vector<Way> all = ways(given.text("abscissa"));
   StudyTable out = without_rows(all);
   std::vector<double> seconds(all.size(), 0);  // of half as many strips
@@ -273,8 +182,8 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
     out.rows.push_back(std::move(row));
     // In the order of ways().
     const double exact = values[5];
-    drift.push_back({strips, exact, units_between(values[0], exact), units_between(values[2], exact),
-                     units_between(values[3], exact)});
+    drift.exact = exact;
+    drift.rows.push_back({strips, exact, drift.units(values[0]), drift.units(values[2]), drift.units(values[3])});
   }
   out.remarks.push_back(falling ? theory_of(*falling, scale, setting) : words_without_fall(drift));
   std::ranges::copy(words_on_floats(setting, drift), std::back_inserter(out.remarks));
@@ -289,19 +198,8 @@ bool takes_launches(const Plan& plan) {
          2;
 }
 
-std::string words_on_partial_sums(double alone, double together) {
-  const std::string measured = fmt::format(
-      "One thread's sum is {:.2g} units of a float's last place off, that of the most threads {:.2g}", alone,
-      together);
-  if (!(alone >= notable && together < alone / 2)) return measured + ".";
-  return measured +
-         ": the drift falls with the length of a thread's partial sum, for a short sum's last place is "
-         "small, and few "
-         "are left to be added.";
-}
-
 StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Plan& plan,
-                            const std::optional<FallingError>& falling, double scale, double exact) {
+                            const std::optional<FallingError>& falling, double scale, const Drifts& drift) {
   constexpr std::pair<int, int> shapes[] = {{1, 1},   {1, 4},    {1, 16},   {1, 64},   {1, 256},
                                             {4, 256}, {16, 256}, {64, 256}, {256, 256}};
   StudyTable out{.title = fmt::format("More and more threads: {} on {}, f32 plain, up to {} repetitions",
@@ -314,24 +212,24 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
                              {"efficiency", Show::ratio},
                              {"result"},
                              {"error", Show::error}}};
-  double alone = 0, alone_off = 0, together_off = 0;
+  double alone = 0;
+  std::vector<Dealt> dealt;
   for (const auto& [block, thread] : shapes) {
     const Measured measured =
         bench(Element::f32,
               {{"sum", "plain"}, {"scale-at", "term"}, {"strips", std::to_string(most_strips(given))}},
               repetitions, Tuning{{"block", block}, {"thread", thread}});
     const double seconds = median(measured.seconds);
-    together_off = std::fabs(units_between(measured.value, exact));
-    if (alone == 0) alone_off = together_off;
     if (alone == 0) alone = seconds;
     const std::int64_t threads = std::int64_t{block} * thread;
+    dealt.push_back({threads, std::fabs(drift.units(measured.value))});
     out.rows.push_back(
         {std::int64_t{block}, std::int64_t{thread}, threads, measured.seconds, alone / seconds,
          alone / seconds / static_cast<double>(threads), measured.value,
          falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell()});
   }
   out.remarks = {
-      words_on_partial_sums(alone_off, together_off),
+      words_on_partial_sums(dealt),
       "Gain is against one thread, efficiency is gain over threads. A gain far beyond the number of lanes "
       "(such as 2300 on a GPU of 112) is no "
       "riddle: alone, a thread waits some twenty cycles or more for each of its results before it can use "
@@ -345,6 +243,20 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
   return out;
 }
 
+Error ignored(const std::string& option, const std::string& why) {
+  return Error(option + " would be ignored: " + why);
+}
+
+void check(const Arguments& given, const Request& asked) {
+  constexpr const char* both = "--study precision computes each sum in both types, and in several ways";
+  if (given.element() == Element::f32) throw ignored("--element f32", both);
+  for (const char* name : {"sum", "scale-at", "roots", "relative", "absolute", "most-evaluations", "most-seconds"}) {
+    const std::string& word = given.text(name);
+    if (word != given.signature().at(name).value) throw ignored(std::string("--") + name + " " + word, both);
+  }
+  if (asked.tuning) throw ignored("--tuning", "the second table goes through launches");
+}
+
 // A study is of sums, whether their strips were named or not.
 Arguments with_strips(const Operation& operation, const Arguments& given) {
   Arguments::Words words = given.words();
@@ -354,6 +266,7 @@ Arguments with_strips(const Operation& operation, const Arguments& given) {
 
 void make(const Operation& operation, const Arguments& words, const Request& asked, const Told& told,
           const std::function<void(const StudyTable&)>& made) {
+  check(words, asked);
   const Arguments given = with_strips(operation, words);
   const Setting setting = setting_of(given);
   const auto falling = falling_error(setting);
@@ -363,13 +276,15 @@ void make(const Operation& operation, const Arguments& words, const Request& ask
   sums.variant = on_cpu ? "naive" : "one_thread";
   sums.tuning = std::nullopt;
   if (!request.variant) request.variant = on_cpu ? "naive" : "strips_per_thread";
-  const Patience patience = on_cpu ? Patience{} : of_a_device;
-  std::vector<Drift> drift;
-  made(table_of_sums(Bench(operation, given, sums, told, patience), given, setting, falling, drift));
   const Plan plan = choose(operation, given, request);
+  if (asked.variant && !takes_launches(plan) && *asked.variant != "naive")
+    throw ignored("--variant " + *asked.variant, "the tables are of one accumulator, and of launches by block and thread");
+  const Patience patience = on_cpu ? Patience{} : of_a_device;
+  Drifts drift;
+  made(table_of_sums(Bench(operation, given, sums, told, patience), given, setting, falling, drift));
   if (takes_launches(plan))
     made(table_of_threads(Bench(operation, given, request, told, patience), given, plan, falling, setting.scale,
-                          drift.back().exact));
+                          drift));
 }
 
 [[maybe_unused]] const bool study_precision_enlisted =

@@ -307,6 +307,7 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
     if (progress != nullptr) progress->clear();
     fmt::print(stderr, "{}\n", note);
   }
+  if (!options.study.empty()) demand_tables_alone(options.check, options.outputs);
   if (!options.study.empty() && Ranks::here().communicator() == nullptr)
     return study(call.operation, options.study, loaded.arguments, call.request, options.json, call.command);
   if (Ranks::here().communicator() != nullptr)

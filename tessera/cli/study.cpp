@@ -7,6 +7,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/lab/machine.hpp"
 #include "tessera/lab/result.hpp"
 #include "tessera/report/table.hpp"
@@ -27,7 +28,7 @@ std::string shown(double value, Show how) {
     case Show::error:
       return fmt::format("{:.2e}", value);
     case Show::ratio:
-      return fmt::format("{:.2f}", value);
+      return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
   }
   return {};
 }
@@ -85,6 +86,12 @@ std::string studies_text(const Operation& operation) {
   for (const Study* study : studies_of(operation.name))
     out += (out.empty() ? "" : "; ") + study->name + ": " + study->summary;
   return out;
+}
+
+void demand_tables_alone(bool check, const std::vector<std::string>& outputs) {
+  if (check) throw Error("--check would be ignored: --study makes tables, and no result to verify");
+  if (!outputs.empty())
+    throw Error("--output " + outputs.front() + " would be ignored: --study makes tables; --json FILE keeps them");
 }
 
 int study(const Operation& operation, const std::string& name, const Arguments& arguments,

@@ -2,10 +2,14 @@
 // `tessera OPERATION … --study NAME`: tables that an operation makes of itself.
 #pragma once
 #include <string>
+#include <vector>
 #include "tessera/cli/command.hpp"
 #include "tessera/run/study.hpp"
 
 namespace tessera::cli {
+
+// A study's results are its tables: throws Error where a result was to be verified or written.
+void demand_tables_alone(bool check, const std::vector<std::string>& outputs);
 
 // " [--study precision]" for usage; "" where the operation has none.
 std::string studies_text(const Operation& operation);
