@@ -180,7 +180,7 @@ class Devices(devices_case.Case):
                 self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("out.npy"), (sum_, words))
         pair = ("--devices", "cpu:threads=1,cpu:threads=1")
         self.fails(2, "order of one device", *call, "--sum", "kahan", *pair)
-        self.fails(2, "several share a sum of --strips", "integrate", "exp(x)", "0", "1", *pair)
+        self.fails(2, "several devices, and pieces that fit --memory, are for a sum of --strips", "integrate", "exp(x)", "0", "1", *pair)
         more = (*call[:-1], "5000001")
         words = (*more, "--devices", "cpu:threads=1", "--checkpoint", "sums", "-o", "resumed.npy")
         self.fails(5, "asked for", *words, "--fault", "fail:0@3")

@@ -126,7 +126,7 @@ class Tables(unittest.TestCase):
         lines = product_tables.tables("source", self.folder).splitlines()
         self.assertEqual(lines[:3], ["- bf16: build 1a2b3c4, inputs rotated, and cuBLASLt's algorithms tried on such ones.",
                                      "- i8: build 1a2b3c4, inputs hot, which flatters small products, and cuBLASLt's algorithms tried on hot ones.",
-                                     "- Results of 512³ were not checked; all others were right."])
+                                     "- Results of 512³ were not checked; all others of ours were right."])
         self.assertIn("TF32", lines[3])
         self.assertEqual(product_tables.tables("missed", self.folder), "- bf16, 0.95: 512³ (0.900, 1.000).\n")
 
@@ -142,6 +142,14 @@ class Tables(unittest.TestCase):
         self.write("bf16", rows)
         with self.assertRaises(SystemExit):
             product_tables.tables("shapes", self.folder)
+
+    def test_a_yardstick_that_is_wrong_is_told_and_gives_no_ratio(self):
+        past = product_tables.PAST
+        rows = rows_of(product_tables.WHOLE, 1, 1) + rows_of(past, 2, 3) + rows_of(past, 2, 5, "sustained")
+        next(row for row in rows if row["yardstick"] and row["median"] == 3)["verified"] = "wrong"
+        self.write("bf16", rows)
+        self.assertIn("n/a, 2.500;", product_tables.tables("odd", self.folder))
+        self.assertIn("- cuBLASLt's results of bf16 at 4097×4099×4101 were beyond", product_tables.tables("source", self.folder))
 
     def test_benches_of_one_build_become_one_file(self):
         parts = []
