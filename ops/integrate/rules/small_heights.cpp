@@ -13,8 +13,10 @@ constexpr double small = 0x1p-900;  // from there on what is lost is far below a
 
 bool heights_are_small(const Answer& answer, double volume) {
   const double width = std::isfinite(volume) ? std::fmax(volume, 1) : 1;
-  const bool only_zeros = answer.magnitude == 0 && answer.reason == Reason::doubtful;
-  return std::isfinite(answer.value) && volume > 0 && !only_zeros && answer.magnitude / width < small;
+  // Zeros alone, or what a cap ended before anything was added.
+  const bool unknown =
+      answer.magnitude == 0 && (answer.reason == Reason::doubtful || answer.reason == Reason::time);
+  return std::isfinite(answer.value) && volume > 0 && !unknown && answer.magnitude / width < small;
 }
 
 double volume_of(const Box& box) {
