@@ -113,7 +113,7 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
        report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
        flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
   fmt::print(to, "{}", table.text());
-  if (outcome.plan.tuned) fmt::print(to, "chosen because an earlier `tessera tune` found it fastest for sizes like these; --no-cache leaves that aside\n");
+  if (outcome.plan.tuned) fmt::print(to, "chosen because an earlier `tessera tune` chose it for sizes like these; --no-cache leaves that aside\n");
   if (outcome.verdict) {
     const std::string text = describe(*outcome.verdict);
     fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");

@@ -171,7 +171,7 @@ class Tune {
       fmt::print(to_, "not kept for later calls: that takes {} samples of each; --reps {} or more gives them\n",
                  lab::Judging{}.fewest, lab::Judging{}.fewest);
     else if (best != nullptr && !journal_.file().empty() && journal_.failure().empty())
-      fmt::print(to_, "kept in {}: calls of {} with sizes like these use it from now on (--no-cache leaves it aside)\n",
+      fmt::print(to_, "kept in {}: calls of {} with sizes like these use what was chosen from now on (--no-cache leaves it aside)\n",
                  journal_.file(), operation_->name);
     fmt::print(to_, "\n");
     std::fflush(to_);
