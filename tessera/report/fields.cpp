@@ -7,7 +7,7 @@
 namespace tessera::report {
 
 void fail_file(const std::string& file, const std::string& reason) {
-  throw Error("'" + file + "' is no result file of Tessera: " + reason);
+  throw Error("'" + file + "' cannot be shown: " + reason);
 }
 
 Fields::Fields(const std::string& file, std::string where, const Json& json)
