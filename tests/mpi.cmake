@@ -27,6 +27,7 @@ set(launcher "")
 if(TARGET tessera_mpi AND MPIEXEC_EXECUTABLE)
   set(launcher ${MPIEXEC_EXECUTABLE})
 endif()
+tessera_script(launcher ${TESSERA_PYTHON} tests/launcher_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(ranks ${TESSERA_PYTHON} tests/mpi_test.py $<TARGET_FILE:tessera_program> "${launcher}" "${checker}" "${residents}")
 # Twice as many processes as a host may have processors are no company for measurements.
 set_tests_properties(ranks PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2)

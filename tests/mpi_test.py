@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One product by several ranks: the bits of one process, NumPy's and ScaLAPACK's values, one message for what fails.
 mpi_test.py PROGRAM MPIRUN SCALAPACK_CHECK RESIDENT_CHECK, of which the last three may be empty"""
-import ctypes.util
 import json
 import os
 import signal
@@ -17,71 +16,12 @@ LAUNCHER, CHECKER, RESIDENTS = [sys.argv.pop(2) for _ in range(3)] if len(sys.ar
 CHECKER, RESIDENTS = CHECKER and os.path.abspath(CHECKER), RESIDENTS and os.path.abspath(RESIDENTS)
 
 import cli_case  # noqa: E402  which takes the program from the arguments
-
-# Of tests in a container, and with more ranks than processors. No network is used, and none is looked for.
-MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-       "OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1", "OMPI_MCA_hwloc_base_binding_policy": "none",
-       "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OPENBLAS_NUM_THREADS": "1"}
+import mpi_case  # noqa: E402
+from mpi_case import MPI, STRAY, bytes_of, said  # noqa: E402
 
 
-STEP = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4"}  # of srun -n 4
-# What single processes of several find in the environment, each of which MPI takes for one alone.
-STRAY = ({**STEP, "SLURM_PROCID": "1"}, {**STEP, "SLURM_PROCID": "0"}, {"PMIX_RANK": "1"}, {"PMI_RANK": "3"}, {"PALS_RANKID": "1"},
-         {"MV2_COMM_WORLD_SIZE": "4", "MV2_COMM_WORLD_RANK": "1"})
-
-
-def ranks(count, *words, program=cli_case.PROGRAM, **environment):
-    return subprocess.run([LAUNCHER, "-n", str(count), program, *words], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, **MPI, **environment})
-
-
-def said(done):
-    """What the program itself said on standard error: mpirun tells of exit codes besides."""
-    return [line for line in done.stderr.splitlines() if line.startswith("tessera: ")]
-
-
-def bytes_of(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-class Alone(cli_case.Case):
-    """What needs no MPI: how a launcher is seen, and what is said where there is no library."""
-
-    def test_several_ranks_without_mpi_are_an_error(self):
-        for variables in ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}, {"PMI_SIZE": "4", "PMI_RANK": "0"}):
-            done = self.fails(5, "a launcher started 4 ranks", "matmul", "A.npy", "B.npy", "-o", "D.npy",
-                              TESSERA_MPI="/nowhere/libtessera_mpi.so", **variables)
-            self.assertIn("TESSERA_MPI names /nowhere/libtessera_mpi.so, which is not there", done.stderr)
-            self.assertNotIn("without MPI", done.stderr)
-            self.assertFalse(os.path.exists("D.npy"))
-        self.fails(5, "several ranks need MPI", "matmul", "A.npy", "B.npy", "--distributed",
-                   TESSERA_MPI="/nowhere/libtessera_mpi.so")
-        for variables in STRAY:
-            self.fails(5, "need MPI", "matmul", "A.npy", "B.npy", "-o", "D.npy", TESSERA_MPI="/nowhere/libtessera_mpi.so", **variables)
-            self.assertFalse(os.path.exists("D.npy"), variables)
-
-    def test_one_rank_and_an_allocation_are_no_several(self):
-        for variables in ({"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"},
-                          {"SLURM_NTASKS": "8", "SLURM_PROCID": "0"},
-                          {**STEP, "SLURM_STEP_ID": "4294967291", "SLURM_PROCID": "0"}):  # a batch script's
-            self.passes("matmul", "A.npy", "B.npy", "-o", "one.npy", TESSERA_MPI="/nowhere", **variables)
-
-    def test_a_program_may_be_told_to_be_alone(self):
-        self.passes("matmul", "A.npy", "B.npy", OMPI_COMM_WORLD_SIZE="4", OMPI_COMM_WORLD_RANK="3", TESSERA_MPI="none")
-
-    def test_what_is_no_library_is_said(self):
-        with open("broken.so", "w") as file:
-            file.write("no library")
-        named = {"broken.so": "broken.so", ".": ". is a folder"}
-        for library, message in named.items():
-            self.fails(5, message, "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI=library)
-        other = ctypes.util.find_library("m")  # a name that is no path
-        with open("/proc/self/maps", encoding="utf-8") as maps:
-            paths = {line.split()[-1] for line in maps if other and line.rstrip().endswith("/" + other)}
-        for path in paths:
-            self.fails(5, path + " is not this program's library", "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI=path)
-        self.fails(2, "TESSERA_MPI=none", "matmul", "A.npy", "B.npy", "--distributed", TESSERA_MPI="none")
+def ranks(count, *words, **more):
+    return mpi_case.ranks(LAUNCHER, count, *words, **more)
 
 
 @unittest.skipUnless(LAUNCHER, "there is no MPI")

@@ -9,6 +9,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
+#include "tests/complaint.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
@@ -293,16 +294,6 @@ TEST(Batch, TakesParametersAndTolerancesFromArrays) {
   // One of the two would be ignored.
   const Arguments::Words also{{"relative", "1e-5"}};
   EXPECT_THROW(ran(arguments_of("k*x^w", "0 1", "k,w", 0, also, {{"P", rows}, {"T", tolerances}})), Error);
-}
-
-std::string complaint(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::user);
-    return error.what();
-  }
-  return "none";
 }
 
 TEST(Batch, WordsThatMeanNothingAreRefused) {

@@ -2,6 +2,7 @@
 // Checksums on a GPU, of what it has just computed. The host gets two numbers; rows and columns only where
 // some do not fit.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 #include "checksums_folds.cuh"
 #include "checksums_kernels.cuh"
@@ -132,25 +133,9 @@ class GpuSumming final : public Summing {
   static void start_folds(const FoldJobs& some, cudaStream_t stream) {
     const auto blocks = static_cast<unsigned>(some.job[0].pieces * some.job[0].parts);
     const auto start = [&](auto kernel) { kernel<<<blocks, checksum::threads, 0, stream>>>(some); };
-    switch (some.job[0].pass.matrix.element) {
-      case Element::f64:
-        start(checksum::sum_folds<double>);
-        break;
-      case Element::bf16:
-        start(checksum::sum_folds<bf16>);
-        break;
-      case Element::f16:
-        start(checksum::sum_folds<f16>);
-        break;
-      case Element::e4m3:
-        start(checksum::sum_folds<e4m3>);
-        break;
-      case Element::e5m2:
-        start(checksum::sum_folds<e5m2>);
-        break;
-      default:
-        start(checksum::sum_folds<float>);
-    }
+    dispatch(some.job[0].pass.matrix.element, [&]<class T>(std::type_identity<T>) {
+      if constexpr (!std::is_integral_v<T>) start(checksum::sum_folds<T>);  // whole numbers have none
+    });
     cuda::check(cudaGetLastError());
   }
 
@@ -168,25 +153,9 @@ class GpuSumming final : public Summing {
     const auto start = [&](auto kernel) {
       kernel<<<static_cast<unsigned>(blocks), checksum::threads, 0, stream>>>(some);
     };
-    switch (element) {
-      case Element::f64:
-        start(checksum::sum<double>);
-        break;
-      case Element::bf16:
-        start(checksum::sum<bf16>);
-        break;
-      case Element::f16:
-        start(checksum::sum<f16>);
-        break;
-      case Element::e4m3:
-        start(checksum::sum<e4m3>);
-        break;
-      case Element::e5m2:
-        start(checksum::sum<e5m2>);
-        break;
-      default:
-        start(checksum::sum<float>);
-    }
+    dispatch(element, [&]<class T>(std::type_identity<T>) {
+      if constexpr (!std::is_integral_v<T>) start(checksum::sum<T>);
+    });
     cuda::check(cudaGetLastError());
   }
 

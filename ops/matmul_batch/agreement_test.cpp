@@ -10,6 +10,7 @@
 #include "ops/matmul/drawn_testing.hpp"
 #include "ops/matmul/enqueue.hpp"
 #include "ops/matmul_batch/group.hpp"
+#include "tests/complaint.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -167,17 +168,6 @@ TEST(Agreement, OfBatchesGroupsAndWhatIsPutInPlaceWithTheSingleProduct) {
     expect_agreement<std::int8_t, std::int8_t>(seed, "naive");
     expect_agreement<std::int8_t, std::int32_t>(seed, "naive");
   }
-}
-
-template <class F>
-std::string complaint(const F& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::user);
-    return error.what();
-  }
-  return "none";
 }
 
 TEST(Agreement, AddressesOfMatricesTakeTheStepsOfOptions) {

@@ -10,6 +10,7 @@
 #include "enqueue_group.hpp"
 #include "ops/matmul/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
+#include "tests/complaint.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -68,17 +69,6 @@ TEST(BatchCalls, OneOfEachServesAll) {
   enqueue<double>(nullptr, {a.data(), 1, m, k}, {b.data(), 1, k, n}, {c.data(), batch, m, n});
   EXPECT_EQ(c, std::vector<double>(c.size(), 2.0 * k));
   EXPECT_EQ(enqueue<double>(nullptr, {a.data(), 0, m, k}, {b.data(), 1, k, n}, {c.data(), 0, m, n}).variant, nullptr);
-}
-
-template <class F>
-std::string complaint(const F& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::user);
-    return error.what();
-  }
-  return "none";
 }
 
 TEST(BatchCalls, SayWhatIsWrong) {
