@@ -148,17 +148,11 @@ class Plan {
       const std::uint32_t bytes = alignment_of(address);
       check(library().set_preference(preference.get(), attribute, &bytes, sizeof bytes));
     };
-    // A sum along k that is split and then added in C's few bits is not what others are asked for.
-    const std::uint32_t reductions =
-        CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    if (size_of(p.c.element) < 4)
-      check(library().set_preference(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                     &reductions, sizeof reductions));
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a.data);
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b.data);
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.c0.data);
     aligned(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.c.data);
-    cublasLtMatmulHeuristicResult_t found[64] = {};
+    cublasLtMatmulHeuristicResult_t found[200] = {};
     int count = 0;
     check(library().heuristics(handle_, desc_.get(), a_.get(), b_.get(), c0_.get(), c_.get(),
                                preference.get(), static_cast<int>(std::size(found)), found, &count));

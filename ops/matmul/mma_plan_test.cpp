@@ -40,7 +40,7 @@ TEST(MmaPlan, CoversAnyShapeAndItsSum) {
     const MmaMachine machine{static_cast<int>(random() % 200 + 1),
                              random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
     const MmaWish wish{
-        .tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 17), .group = 0};
+        .tile = static_cast<int>(random() % 8), .splits = static_cast<int>(random() % 17), .group = 0};
     const MmaPlan plan = plan_mma(element, m, n, k, machine, random() % 2 == 0 ? wish : MmaWish{});
     ASSERT_LE(element.tiles[static_cast<std::size_t>(plan.tile)].shared_bytes(), machine.shared_bytes);
     ASSERT_GE(plan.order.group, 1);
@@ -73,7 +73,9 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_EQ(f64(8192, 8192, 8192).tile, 1);  // 128 × 64, two blocks on a multiprocessor
   EXPECT_EQ(f64(8192, 8192, 8192).order.splits, 1);
   EXPECT_EQ(f64(8192, 8192, 512).tile, 1);  // many beginnings and ends, which two blocks hide from each other
-  for (const std::int64_t size : {64, 256, 512}) EXPECT_EQ(f64(size, size, size).tile, 5);  // warps with a slice of the sum each
+  // Warps with a slice of the sum each: 32 × 32, or where that is too few blocks, 16 × 32.
+  EXPECT_EQ(f64(512, 512, 512).tile, 5);
+  for (const std::int64_t size : {64, 128, 256}) EXPECT_EQ(f64(size, size, size).tile, 6);
   EXPECT_EQ(f64(512, 512, 512).order.splits, 1);
   EXPECT_EQ(f64(1024, 1024, 1024).tile, 2);  // 256 tiles of 64 × 64, two blocks on each of 132 multiprocessors
   EXPECT_EQ(f64(64, 7168, 2112).order.splits, 2);

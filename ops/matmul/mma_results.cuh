@@ -12,7 +12,7 @@ struct MmaArgs {
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
   bool turned;  // C(j, i) is what the operands' row i and column j give
-  TileOrder order;
+  TileWalk order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
   std::uint32_t* arrived;           // of each tile; 0 before and after

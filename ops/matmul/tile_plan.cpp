@@ -11,6 +11,7 @@ constexpr double joined_us = 1.2, again_us = 4;    // the same of a cluster's bl
 constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
 // Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for twice.
 constexpr double asked_for = 11.6e6;
+constexpr double asked_for_by_one = 136e3;  // and one of them
 constexpr std::int64_t least_stages = 8, least_joined = 4;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
@@ -34,7 +35,7 @@ double stage_us(const TileShape& shape, std::int64_t blocks, int processors, Cac
   const double us = std::max(shape.stage_us, each * (shape.rows + shape.cols) / (cluster > 1 ? arriving_for_all : arriving));
   if (lines.of_a == 1 && lines.of_b == 1) return us;
   const int asked = shape.rows / shape.cluster_cols * lines.of_a + shape.cols / shape.cluster_rows * lines.of_b;
-  return std::max(us, each * asked / asked_for);
+  return std::max({us, each * asked / asked_for, 128.0 * asked / asked_for_by_one});
 }
 
 // The same with columns that fill no tile in strips; as it was where there are none, or too many.

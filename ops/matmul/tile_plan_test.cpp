@@ -154,7 +154,7 @@ TEST(TilePlan, KnownShapes) {
 // Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of what they need, win.
 TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
   const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
-    return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b11111, {.tile = tile}, 1, lines);
+    return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
   const CacheLines two{.of_a = 2, .of_b = 2};
   EXPECT_EQ(plan(3072, {}).tile, 4);  // 128 × 128 in turn
