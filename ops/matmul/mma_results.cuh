@@ -12,10 +12,11 @@ struct MmaArgs {
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
   bool turned;  // C(j, i) is what the operands' row i and column j give
-  TileWalk order;
+  TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
   std::uint32_t* arrived;           // of each tile; 0 before and after
+  TileWalk walk;                    // the order, for blocks that have little else to do
 };
 
 // What a kernel is given, and which kernel: of which tile, for operands that lie along what.
@@ -41,7 +42,8 @@ MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, co
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
                            .partial = reinterpret_cast<typename Kind::Sum*>(counters + most_mma_counters),
-                           .arrived = counters};
+                           .arrived = counters,
+                           .walk = plan.order};
   return {args, plan.tile, along_of(a), along_of(b)};
 }
 
