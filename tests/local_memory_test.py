@@ -12,15 +12,17 @@ COMPILER = "nvcc 13.0"  # whose code the list is of
 FORMULAS = "formulas are interpreted: their values lie where the program says"
 SUMS = FORMULAS + "; exact and pairwise sums have their digits and subtrees there"
 STRIPS = SUMS + "; and spills: a block of 1024 threads leaves 64 registers for each"
+HALVES = SUMS + "; and spills: a block of 512 threads leaves 128 registers for each"
+SEARCHED = FORMULAS + "; and so do places between which a part changes its sign"
 TAPS = "the weights of a tap are indexed by a loop that stays one"
 KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "cub": (12, 10304, "another's; of integrals whose formulas are interpreted"),
     "filter::Packed": (1, 16, "spills: six blocks to a multiprocessor leave 80 registers"),
-    "integrate_batch::ThreadPerIntegral": (1, 1392, FORMULAS),
-    "integrate_batch::WarpPerIntegral": (1, 1408, FORMULAS),
+    "integrate_batch::ThreadPerIntegral": (1, 1728, SEARCHED),
+    "integrate_batch::WarpPerIntegral": (1, 1808, SEARCHED),
     "integration::EstimateRegions": (1, 1872, FORMULAS),
     "integration::GridStride": (2, 1680, STRIPS),
-    "integration::OneLaunch": (2, 3792, STRIPS),
+    "integration::OneLaunch": (2, 3296, HALVES),
     "integration::OneThread": (2, 2832, SUMS),
     "integration::SampleTasks": (1, 1232, FORMULAS),
     "integration::StripsPerThread": (2, 1696, STRIPS),

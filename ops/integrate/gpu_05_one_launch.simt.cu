@@ -4,7 +4,8 @@
 // Each block counts itself in when its partial sums are written; who counts last knows that all are there,
 // and finishes the sum on the device in an order that depends on nothing but their places. So one launch is
 // all: no second kernel, no way to the host and back. Which block is the last differs from run to run; what
-// it computes does not. What limits it now is the interpreter's work for each strip.
+// it computes does not. A block has at most 512 threads: of 1024 each would have 64 registers, of which one kernel
+// for all ways of adding spills in every strip. What limits it now is the interpreter's work for each strip.
 #include "strips_rung.hpp"
 #include "tessera/kernel.hpp"
 #include "warp_sums.hpp"
@@ -18,10 +19,14 @@ struct Config {
 
 template <class T, Config config>
 struct OneLaunch {
-  static constexpr int threads = 1024;
+  static constexpr int threads = 512;
   using Shared = Joining<T>;
 
-  static std::vector<Range> ranges() { return launch_ranges(264, 256); }
+  static std::vector<Range> ranges() {
+    std::vector<Range> out = launch_ranges(264, 256);
+    out.back().last = threads;
+    return out;
+  }
   static Launch launch(const Problem<T>&, const Tuning& t) { return launch_of(t); }
   static std::size_t workspace_bytes(const Problem<T>& p, const Tuning& t) {
     return partial_bytes<T>(p.sum, joined_count(p, t["block"], workers(t)));

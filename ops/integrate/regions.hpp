@@ -147,7 +147,7 @@ struct AddUpRegions {
     constexpr double unit = 0x1p-53;
     const double rounding = 8 * unit * s.weighed, relative = f.relative * region_size(s.value),
                  allowed = relative > f.absolute ? relative : f.absolute;
-    const double aim = region_aim(allowed, rounding, f.relative, s.magnitude);
+    const double aim = region_aim(allowed, rounding, f.relative, s.magnitude, s.error);
     s.budget = (aim - rounding) * region_share;
     const bool finite = allowed - allowed == 0;  // what is infinite allows everything
     if (finite && s.error + rounding <= allowed) s.status = region_converged;

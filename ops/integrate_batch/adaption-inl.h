@@ -43,6 +43,8 @@ struct Adaption {
   Exactly value{}, error{}, noise{};
   int count = 0, pieces = 0, spent = 0, why = converged, stubborn = 0, rough = 0;
   bool starting = true, more = false, single = false;
+  Reach below = unmet(), above = unmet();  // of the pieces to either infinity
+  double span = 0;                         // of the range, if it has an end
   // Cells that a piece begins with: from t = outer / 16 to outer, and so on; the last one from 0.
   double outer = 1, narrowest = 0, widest = 0;
   int deeper = 0;
@@ -70,6 +72,7 @@ struct Adaption {
       sign = -1;
     }
     stretches = {a, b, breaks};
+    span = is_finite(b - a) ? b - a : 0;
     if (may_be_narrow && demand.measured) {
       narrowest = ends(2 + breaks);
       widest = ends(3 + breaks);
@@ -83,6 +86,10 @@ struct Adaption {
     spent += pair_cost;
     if (single) return stop(is_finite(first.kronrod) ? converged : non_finite);
     if (!is_finite(all_of(first) + all_of(second))) return stop(non_finite);
+    if (may_be_endless) {
+      note_reach(piece[0], first);
+      note_reach(piece[1], second);
+    }
     if (!starting) {
       split(first, second);
       return decide();
@@ -101,11 +108,13 @@ struct Adaption {
 
   BATCH_FN Ended ended() const {
     const double largest = 0x1p1023, infinite = 2 * largest;
-    if (why == non_finite) return {infinite - infinite, infinite, spent, why};
+    // Who gives it more memory may see it fade.
+    const bool gone = !may_be_endless || why == memory || (faded(below) && faded(above));
+    if (why == non_finite || !gone) return {infinite - infinite, infinite, spent, non_finite};
     // Parts were never seen, or grow without a bound that anybody knows; and where zeros are all that was seen,
     // how much lies between them nobody knows either.
     if (why == singular || (starting && why != converged) || why == doubtful) return {sign * value.high, infinite, spent, why};
-    return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high, spent, why};
+    return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high + lost(), spent, why};
   }
 
  private:
@@ -117,6 +126,18 @@ struct Adaption {
     double out = sums.kronrod + sums.noise + (sums.low + sums.high);
     for (int k = 0; k < nulls; ++k) out += sums.apart[k];
     return out;
+  }
+
+  BATCH_FN void note_reach(const Piece& of, const Sums& sums) {
+    if (of.tail != 0) join(of.reach < 0 ? below : above, sums.reach);
+  }
+
+  // Heights are whole multiples of the smallest number, and so is what each brings: where they are few multiples,
+  // that is no small share. Zeros alone are told otherwise.
+  BATCH_FN double lost() const {
+    const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.height, above.height) : 2;
+    const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;
+    return noise.high > 0 ? smallest * (2.0 * spent + span + tail) : 0;
   }
 
   BATCH_FN bool stop(int because) {
@@ -294,7 +315,7 @@ struct Adaption {
   }
 
   BATCH_FN bool is_met() const {
-    return demand.caution * error.high + last_bit * noise.high <= demand.of(value.high);
+    return demand.caution * error.high + last_bit * noise.high + lost() <= demand.of(value.high);
   }
 
   BATCH_FN bool choose() {

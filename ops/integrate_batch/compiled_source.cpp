@@ -48,17 +48,26 @@ std::string source_of(const Setting& setting, const Compiled& how) {
       "constexpr bool middle_twice = true;\n";
   out +=
       setting.measured ? "constexpr bool may_be_narrow = true;\n" : "constexpr bool may_be_narrow = false;\n";
+  out += fmt::format("constexpr bool may_be_endless = {};\n", setting.endless);
   out += "BATCH_FN double power(double a, double b) { return formula::pow(a, b); }\n";
   for (const std::string_view text : rule) out += text;
   out += formula::source_of(setting.integrand, "integrand");
   out += formula::source_of(setting.end, "end_of_range");
   out += callable("Integrand", "integrand", setting.parameters.size());
-  out += callable("Ends", "end_of_range", setting.parameters.size());
+  out += callable(setting.searched > 0 ? "End" : "Ends", "end_of_range", setting.parameters.size());
+  if (setting.searched > 0) {
+    out += formula::source_of(setting.signs, "signs_of_parts");
+    out += callable("Signs", "signs_of_parts", setting.parameters.size());
+    out += "struct Ends : SearchedEnds<End, Signs> {\n"
+           "  __device__ __forceinline__ Ends(const Work& work, long long index)\n"
+           "      : SearchedEnds<End, Signs>{End(work, index), Signs(work, index), work.breaks - most_searched, most_searched, {}} {\n"
+           "    search();\n  }\n};\n";
+  }
   const auto constant = [&out](const char* name, std::size_t value) {
     out += fmt::format("constexpr int {} = {};\n", name, value);
   };
   constant("own_cells", static_cast<std::size_t>(how.cells));
-  constant("own_pieces", 2 * setting.ends.size());
+  constant("own_pieces", 2 * static_cast<std::size_t>(setting.breaks() + 2));
   constant("own_threads", static_cast<std::size_t>(how.threads));
   constant("resident", static_cast<std::size_t>(how.resident));
   constant("warps", static_cast<std::size_t>(how.warps));

@@ -46,6 +46,7 @@ TEST(BatchSource, WithoutThreadsOfTheirOwnOnlyWarpsAreLeft) {
 TEST(BatchSource, Compiles) {
   if (const Reason absent = cuda::no_nvrtc()) GTEST_SKIP() << *absent;
   EXPECT_FALSE(cuda::compile(source("exp(-x)", "0 k", "k=1:2"), "sm_90").code.empty());
+  EXPECT_FALSE(cuda::compile(source("exp(-abs(x^3+x-k)/1e-5)", "k inf", "k=1:2"), "sm_90").code.empty());
   EXPECT_FALSE(cuda::compile(source("abs(x-k)", "-inf inf", "k=1:2", {.cells = 0}), "sm_90").code.empty());
 }
 
@@ -80,11 +81,11 @@ void* built(const std::string& source) {
 
 // The kernel for easy integrals, thread by thread: the bits of the processors', and who needs more cells
 // waits.
-void expect_the_bits(const char* formula, const char* parameters, int own) {
+void expect_the_bits(const char* formula, const char* parameters, int own, const char* limits = "-1 w") {
   constexpr std::size_t n = 60;
   Arguments arguments(
       find_operation("integrate_batch")->signature, Element::f64, {},
-      {{"FORMULA", formula}, {"LIMITS", "-1 w"}, {"parameters", parameters}, {"n", std::to_string(n)}});
+      {{"FORMULA", formula}, {"LIMITS", limits}, {"parameters", parameters}, {"n", std::to_string(n)}});
   const Outcome done = run(*find_operation("integrate_batch"), arguments,
                            {.device = "cpu", .variant = "naive", .cached = false});
   const Problem<double> wanted = Problem<double>::of(arguments);
@@ -129,6 +130,14 @@ TEST(BatchSource, GivesTheBitsOfTheProcessors) {
 
 TEST(BatchSource, GivesTheBitsBesideNarrowStructures) {
   expect_the_bits("1+exp(-abs(x-0.3)/k)/k", "k=1e-9:1:log,w=0.01:1e9:log", 20);
+}
+
+TEST(BatchSource, GivesTheBitsOfPlacesThatAreSearchedFor) {
+  expect_the_bits("sqrt(abs(x+exp(x)-k))*cos(20*w*x)", "k=-1.5:8,w=0.01:3:log", 12);
+}
+
+TEST(BatchSource, GivesTheBitsOfTailsThatOverflow) {
+  expect_the_bits("x^(60+k)*exp(-x)*cos(w)", "k=0:50,w=0.01:3:log", 12, "0 inf");
 }
 
 }  // namespace

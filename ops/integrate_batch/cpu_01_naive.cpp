@@ -16,7 +16,8 @@ void integrate_one_by_one(const Problem<double>& p, const Tuning&, Run&) {
   for (std::int64_t i = 0; i < p.work.count; ++i) {
     leave_if_interrupted();
     OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
-    Formula f = p.formula_of(p.integrand, i), ends = p.formula_of(p.end, i);
+    Formula f = p.formula_of(p.integrand, i);
+    Ends ends = p.ends_of(i);
     store(p.work, i, integrate_alone(cells, p.work.nodes, demand_of(p.work, i), f, ends, p.work.breaks));
   }
 }

@@ -44,7 +44,7 @@ class Seat {
   bool sit(const Problem<double>& p, std::int64_t index) {
     problem_ = &p;
     index_ = index;
-    ends_ = p.formula_of(p.end, index);
+    ends_ = p.ends_of(index);
     adaption_.emplace(cells_, p.work.nodes, demand_of(p.work, index));
     return adaption_->begin(ends_, p.work.breaks);
   }
@@ -64,14 +64,14 @@ class Seat {
   }
 
   void leave() const { store(problem_->work, index_, adaption_->ended()); }
-  double parameter(int i) const { return ends_.inputs[1 + i]; }
+  double parameter(int i) const { return ends_.end.inputs[1 + i]; }
 
  private:
   std::vector<double> memory_;
   OwnCells cells_{};
   const Problem<double>* problem_ = nullptr;
   std::int64_t index_ = 0;
-  Formula ends_{};
+  Ends ends_{};
   std::optional<Adaption<OwnCells>> adaption_;
 };
 

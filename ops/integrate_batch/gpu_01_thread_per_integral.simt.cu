@@ -37,7 +37,8 @@ struct ThreadPerIntegral {
     const std::int64_t all = std::int64_t{thread.grid().x} * thread.size().x;
     OwnCells cells = OwnCells::of(p.workspace, p.cells, all, mine);
     for (std::int64_t i = mine; i < p.work.count; i += all) {
-      Formula f = p.formula_of(p.integrand, i), ends = p.formula_of(p.end, i);
+      Formula f = p.formula_of(p.integrand, i);
+      Ends ends = p.ends_of(i);
       store(p.work, i, integrate_alone(cells, p.work.nodes, demand_of(p.work, i), f, ends, p.work.breaks));
     }
   }

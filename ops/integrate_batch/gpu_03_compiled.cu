@@ -52,7 +52,7 @@ const Kernels& kernels_for(const Setting& setting, const Compiled& how, int capa
 
 // Where an integral begins with more cells, a thread has room for them and some.
 Compiled compiled_of(const Tuning& tuning, const Setting& setting) {
-  const auto begins = 2 * static_cast<int>(setting.ends.size()), cells = tuning["cells"];
+  const auto begins = 2 * (setting.breaks() + 2), cells = tuning["cells"];
   return {cells == 0 ? 0 : std::max(cells, begins + 4), tuning["thread"], tuning["resident"],
           tuning["warps"]};
 }

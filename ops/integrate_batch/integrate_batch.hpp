@@ -24,10 +24,12 @@ struct Formula {
   }
 };
 
+using Ends = SearchedEnds<Formula, Formula>;
+
 // That an integral may come to have: stretches begin with two each, or with more where something narrow may
 // be; a split brings one more.
 inline int most_cells(const Setting& setting) {
-  const int pairs = setting.most / pair_cost, stretches = static_cast<int>(setting.ends.size()),
+  const int pairs = setting.most / pair_cost, stretches = setting.breaks() + 2,
             deeper = setting.measured ? deepest * stretches : 0;
   return pairs + stretches + std::min(pairs, deeper);
 }
@@ -37,7 +39,8 @@ struct Problem {
   using Elements = Types<double>;
 
   Work work{};
-  formula::Program<double> integrand, end;
+  formula::Program<double> integrand, signs, end;
+  int searched = 0;  // breaks that `signs` is asked for
   int cells = 0;  // that an integral may come to have
   void* workspace = nullptr;
 
@@ -49,14 +52,22 @@ struct Problem {
     return out;
   }
 
+  SIMT Ends ends_of(std::int64_t index) const {
+    Ends out{formula_of(end, index), formula_of(signs, index), work.breaks - searched, searched, {}};
+    out.search();
+    return out;
+  }
+
   static Problem of(const Arguments& arguments) {
     const Setting& setting = setting_of(arguments);
     Problem out;
     out.integrand = setting.integrand;
+    out.signs = setting.signs;
+    out.searched = setting.searched;
     out.end = setting.end;
     out.work.count = arguments.array("integrals").extents[0];
     out.work.parameters = static_cast<int>(setting.parameters.size());
-    out.work.breaks = static_cast<int>(setting.ends.size()) - 2;
+    out.work.breaks = setting.breaks();
     out.work.demand = {setting.relative, setting.absolute, setting.most,
                        setting.measured, setting.doubted,  setting.caution};
     out.work.nodes = kronrod_nodes();

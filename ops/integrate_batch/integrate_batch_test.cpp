@@ -182,7 +182,7 @@ TEST(Batch, EachReasonIsItsOwn) {
   EXPECT_EQ(why("sin(x)*k", "0 inf"), singular);
   EXPECT_EQ(why("log(x-k)", "0 3"), non_finite);
   EXPECT_EQ(why("x", "0 k-inf*0"), non_finite);
-  EXPECT_EQ(why("exp(-(x*x+x-1e8*k)^2)", "-inf inf"), doubtful);
+  EXPECT_EQ(why("exp(-(x*x+x)^2+2e8*k*(x*x+x)-1e16)", "-inf inf"), doubtful);
 }
 
 // Jumps and kinks by the dozen, most of them between the outermost points of two cells: what is told of an
@@ -258,7 +258,9 @@ TEST(Batch, EveryRungGivesTheSameBits) {
       arguments_of("sqrt(abs(x-k)*abs(x-w))", "0 1", "k=0.1:0.9,w=0.9:0.2", 20, {{"points", "(k+w)/2"}}),
       arguments_of("x+exp(-abs(x-0.3)/d)/d+(abs(x-d)<d*d)/d", "0 1", "d=1e-9:0.5:log", 17,
                    {{"relative", "1e-6"}}),
-      arguments_of("exp(-(x-c)^2)+1/x", "c w", "c=1:3000,w=1:1e9", 9)};
+      arguments_of("exp(-(x-c)^2)+1/x", "c w", "c=1:3000,w=1:1e9", 9),
+      arguments_of("1+(3*x^2+1)*exp(-abs(x^3+x-k)/3e-5)", "0 3", "k=-9:29", 19, {{"relative", "1e-6"}}),
+      arguments_of("abs(x)^k*exp(-x*x)+(x*x*x+x<k)", "-inf 1", "k=-0.5:120", 12)};
   for (const Arguments& problem : problems) {
     const Batch first = ran(problem, {.device = "cpu", .variant = "naive", .cached = false});
     int others = 0;
@@ -332,16 +334,17 @@ TEST(Batch, TheCheckFindsAWrongIntegral) {
   EXPECT_FALSE(verdict_of(arguments, batch).passed);
 }
 
-// Windows that only few of the integrals' first points meet, and none of the check's.
+// Windows that only few of the integrals' first points meet, and no change of a sign shows: at both edges of one it
+// changes between two places that are tried.
 TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {
   constexpr int n = 300;
-  const Arguments arguments = arguments_of("(abs(x*x*x+x-a)<1e-3)", "0 1", "a=0.1:1.9", n);
+  const Arguments arguments = arguments_of("((x*x*x+x)^2-2*a*(x*x*x+x)+a*a<1e-10)", "0 1", "a=0.1:1.9", n);
   Batch batch = ran(arguments);
   int unknown = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double a = 0.1 + 1.8 * static_cast<double>(i) / (n - 1);
-    const double exact = where_cubic_is(a + 1e-3) - where_cubic_is(a - 1e-3);
-    EXPECT_LE(std::fabs(batch.value[i] - exact), batch.error[i]) << i;
+    const double exact = where_cubic_is(a + 1e-5) - where_cubic_is(a - 1e-5);
+    EXPECT_LE(std::fabs(batch.value[i] - exact), batch.error[i] + 1e-12) << i;
     if (batch.why[i] == converged) continue;
     EXPECT_TRUE(std::isinf(batch.error[i])) << i;
     ++unknown;

@@ -80,8 +80,8 @@ formula::Program<double> program_of(const Setting& setting, const Formula& with)
 }
 
 Integral by_other_rule(const Problem<double>& p, const Setting& setting, std::int64_t row) {
-  Formula ends = p.formula_of(p.end, row);
-  const auto program = program_of(setting, ends);
+  Ends ends = p.ends_of(row);
+  const auto program = program_of(setting, ends.end);
   const Real a = ends(0), b = ends(1);
   std::vector<Real> cuts;
   for (int k = 0; k < p.work.breaks; ++k) cuts.push_back(ends(2 + k));
@@ -105,7 +105,8 @@ Ended by_own_rule(const Problem<double>& p, std::int64_t row) {
   thread_local std::vector<double> memory;
   memory.resize(static_cast<std::size_t>(list_bytes(p.cells)) / sizeof(double) + 1);
   OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
-  Formula f = p.formula_of(p.integrand, row), ends = p.formula_of(p.end, row);
+  Formula f = p.formula_of(p.integrand, row);
+  Ends ends = p.ends_of(row);
   return integrate_alone(cells, p.work.nodes, demand_of(p.work, row), f, ends, p.work.breaks);
 }
 

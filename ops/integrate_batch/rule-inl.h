@@ -2,7 +2,8 @@
 // The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
 // error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
 // executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
-// Included inside a namespace by its users, with BATCH_FN, middle_twice and may_be_narrow defined.
+// Included inside a namespace by its users, with BATCH_FN, middle_twice, may_be_narrow and may_be_endless
+// defined.
 //
 // A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
 // variable t from 0 to 1 whose square (or, towards infinity, one over it) is the distance from its end:
@@ -31,6 +32,7 @@ constexpr double last_bit = 0x1p-53;
 
 BATCH_FN double size_of(double a) { return a < 0 ? -a : a; }
 BATCH_FN double larger(double a, double b) { return a < b ? b : a; }
+BATCH_FN double smaller(double a, double b) { return b < a ? b : a; }
 BATCH_FN bool is_finite(double a) { return a - a == 0; }
 
 // By slot, of the interval from -1 to 1; the middle's weights are halved, for it counts as two points.
@@ -55,6 +57,32 @@ BATCH_FN Place place(const Piece& piece, double t) {
   return {piece.base + piece.reach * square, 2 * size_of(piece.reach) * s * (piece.tail != 0 ? square : 1)};
 }
 
+// What points towards infinity met, by their t, which falls outwards: the first place without a number, the
+// outermost one with a number, and the outermost one whose number is not 0.
+struct Reach {
+  double nothing, number, height;
+};
+
+BATCH_FN Reach unmet() { return {0, 2, 2}; }
+
+BATCH_FN void join(Reach& to, const Reach& other) {
+  to.nothing = larger(to.nothing, other.nothing);
+  to.number = smaller(to.number, other.number);
+  to.height = smaller(to.height, other.height);
+}
+
+// Far out inf·0 is no number: x^80·exp(-x) from x = 7000 on. It counts as 0 where the formula had fallen to 0
+// before; faded() tells whether it had.
+BATCH_FN double met(double height, double t, Reach& reach) {
+  const bool number = height == height;
+  join(reach, {number ? 0 : t, number ? t : 2, number && height != 0 ? t : 2});
+  return number ? height : 0;
+}
+
+BATCH_FN bool faded(const Reach& reach) {
+  return reach.nothing == 0 || (reach.nothing < reach.number && reach.number < reach.height);
+}
+
 // What the two points of a slot see.
 struct Heights {
   double above, below, x_above, x_below, term_above, term_below;
@@ -65,6 +93,7 @@ struct Sums {
   double noise;  // how far rounding of values and of abscissae may reach, in last_bit
   double edge;   // the outermost of the lower terms
   double sizes;  // as kronrod, of the sizes of what each slot saw
+  Reach reach;   // of a piece that goes to infinity
 };
 
 // `inner`: the slot before, towards the middle.
@@ -92,11 +121,13 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
 // The middle is one point: computed twice it gives the same, and where a branch would keep the compiler from
 // overlapping both sides of every other slot, that is cheaper.
 template <class F>
-BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
+BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f, Reach& reach) {
+  const bool endless = may_be_endless && piece.tail != 0;
   const Place above = place(piece, middle + away);
   Heights out;
   out.x_above = above.x;
   out.above = f(above.x);
+  if (endless) out.above = met(out.above, middle + away, reach);
   out.term_above = out.above * above.weight;
   out.x_below = out.x_above;
   out.below = out.above;
@@ -105,6 +136,7 @@ BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
   const Place below = place(piece, middle - away);
   out.x_below = below.x;
   out.below = f(below.x);
+  if (endless) out.below = met(out.below, middle - away, reach);
   out.term_below = out.below * below.weight;
   return out;
 }
@@ -112,11 +144,11 @@ BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f) {
 template <class F>
 BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
   const double radius = 0.5 * width, middle = from + radius;
-  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0, 0};
+  Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, unmet()};
   Heights inner = {0, 0, 0, 0, 0, 0};
   BATCH_ROLLED
   for (int slot = 0; slot < slots; ++slot) {
-    const Heights now = heights(piece, middle, radius * nodes.x[slot], f);
+    const Heights now = heights(piece, middle, radius * nodes.x[slot], f, out.reach);
     add_slot(nodes, slot, now.term_above + now.term_below, now.term_below, now.term_above,
              noise_of(nodes, slot, radius, now, inner), out);
     inner = now;

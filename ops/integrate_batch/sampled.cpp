@@ -20,15 +20,15 @@ using quadrature::Answer;
 
 // One integral of the batch.
 struct Sample {
-  Formula f, ends;
+  Formula f, signs, ends;
   formula::Tree formula;  // of the variable alone
 };
 
 Sample sample_of(const Setting& setting, const std::vector<Column>& columns, int index, int count) {
-  Sample out{{&setting.integrand, {}}, {&setting.end, {}}, setting.formula};
+  Sample out{{&setting.integrand, {}}, {&setting.signs, {}}, {&setting.end, {}}, setting.formula};
   for (std::size_t k = 0; k < columns.size(); ++k) {
     const double value = parameter_of(columns[k], index, count);
-    out.f.inputs[1 + k] = out.ends.inputs[1 + k] = value;
+    out.f.inputs[1 + k] = out.signs.inputs[1 + k] = out.ends.inputs[1 + k] = value;
     out.formula = formula::substitute(out.formula, setting.parameters[k].name, value);
   }
   return out;
@@ -37,8 +37,9 @@ Sample sample_of(const Setting& setting, const std::vector<Column>& columns, int
 Ended by_batch(const Setting& setting, Sample& sample, std::vector<double>& memory, int cells) {
   OwnCells list = OwnCells::of(memory.data(), cells, 1, 0);
   const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false, setting.caution};
-  return integrate_alone(list, kronrod_nodes(), demand, sample.f, sample.ends,
-                         static_cast<int>(setting.ends.size()) - 2);
+  Ends ends{sample.ends, sample.signs, setting.breaks() - setting.searched, setting.searched, {}};
+  ends.search();
+  return integrate_alone(list, kronrod_nodes(), demand, sample.f, ends, setting.breaks());
 }
 
 Answer by_rule(const Setting& setting, Sample& sample) {

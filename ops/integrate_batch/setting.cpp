@@ -176,6 +176,26 @@ void measure(Setting& setting, const std::vector<std::string>& limits) {
   setting.measured = true;
 }
 
+// Unless it is a finite number.
+bool may_be_infinite(const std::string& limit) {
+  return !formula::parse(limit).names().empty() || !std::isfinite(number_of(limit, "LIMITS"));
+}
+
+// A number that tells the signs of all of them, as far as such a text can be followed.
+void search_the_rest(Setting& setting, const std::vector<std::string>& inputs) {
+  const auto parts = unsolved_parts(setting.formula, setting.variable);
+  if (parts.empty() || setting.ends.size() + most_searched > most_breaks + 2) return;
+  try {
+    formula::Tree all = formula::parse("0");
+    for (const formula::Tree& part : parts)
+      all = formula::substitute(formula::substitute(formula::parse("3*these_+sign(this_)"), "these_", all), "this_", part);
+    setting.signs = formula::compile<double>(all, inputs);
+    setting.searched = most_searched;
+  } catch (const Error&) {
+    setting.searched = 0;
+  }
+}
+
 double positive(const Arguments& arguments, const std::string& name, double otherwise) {
   const std::string& text = arguments.text(name);
   const double out = text.empty() ? otherwise : number_of(text, "--" + name);
@@ -225,6 +245,7 @@ Setting read(const Arguments& arguments) {
   for (formula::Tree& zero : solved_zeros(out.formula, out.variable)) zeros.push_back(std::move(zero));
   for (formula::Tree& zero : zeros)
     if (out.ends.size() < most_breaks + 2) out.ends.push_back(std::move(zero));
+  search_the_rest(out, inputs);
   out.caution = has_steps(out.formula, out.variable, all_cut) ? caution_of_steps : 1;
   for (const std::string& name : out.names()) {
     const auto holds = [&](const formula::Tree& tree) {
@@ -233,6 +254,7 @@ Setting read(const Arguments& arguments) {
     if (!holds(out.formula) && std::ranges::none_of(out.ends, holds))
       throw Error("--parameters: neither the formula nor a limit or break holds " + name);
   }
+  out.endless = std::ranges::any_of(limits, [](const std::string& limit) { return may_be_infinite(limit); });
   out.end = one_program(out.ends, out.names());
   measure(out, limits);
   if (arguments.has("T") && !arguments.text("relative").empty())

@@ -93,7 +93,7 @@ class Finder {
   Finder(const Tree& tree, const std::string& variable)
       : tree_(tree), parts_(tree, variable), solver_(tree, variable), watched_(tree.nodes().size(), Watch::nothing), inside_(tree.nodes().size(), false) {}
 
-  std::vector<Tree> run() {
+  void run() {
     for (std::size_t i = tree_.nodes().size(); i-- > 0;) {
       const Node& node = tree_.nodes()[i];
       for (int k = 0; k < 3; ++k)
@@ -101,12 +101,13 @@ class Finder {
       const bool sums = node.op == Op::add || node.op == Op::sub;
       for (const std::int32_t child : node.child)
         if (child >= 0) inside_[static_cast<std::size_t>(child)] = sums;
-      if (sums && !inside_[i] && watched_[i] == Watch::all) take(solver_.zeros(static_cast<std::int32_t>(i)));
-      if (node.op == Op::abs || node.op == Op::sign) take(solver_.zeros(node.child[0]));
-      if (compares(node.op)) take(solver_.meetings(node));
+      if (sums && !inside_[i] && watched_[i] == Watch::all) take_zeros(static_cast<std::int32_t>(i));
+      if (node.op == Op::abs || node.op == Op::sign) take_zeros(node.child[0]);
+      if (compares(node.op)) take_meetings(node);
     }
-    return out_;
   }
+
+  std::vector<Tree> solved, unsolved;
 
  private:
   void watch(std::int32_t index, Watch as) {
@@ -124,7 +125,26 @@ class Finder {
 
   void take(const std::vector<std::string>& zeros) {
     for (const std::string& text : zeros)
-      if (out_.size() < most_breaks && known_.insert(text).second) out_.push_back(formula::parse(text));
+      if (solved.size() < most_breaks && known_.insert(text).second) solved.push_back(formula::parse(text));
+  }
+
+  void take_zeros(std::int32_t index) {
+    const std::vector<std::string> zeros = solver_.zeros(index);
+    take(zeros);
+    if (zeros.empty() && solver_.hides_zeros(index)) search(parts_.text(index));
+  }
+
+  void take_meetings(const Node& node) {
+    const std::vector<std::string> places = solver_.meetings(node);
+    take(places);
+    const bool linear = !parts_.branches(node.child[0]).empty() && !parts_.branches(node.child[1]).empty();
+    const bool fixed = parts_.degree(node.child[0]) == 0 && parts_.degree(node.child[1]) == 0;
+    if (places.empty() && !linear && !fixed) search(parts_.text(node.child[0]) + "-" + parts_.text(node.child[1]));
+  }
+
+  void search(const std::string& text) {
+    if (unsolved.size() < most_searched && text.size() <= longest && searched_.insert(text).second)
+      unsolved.push_back(formula::parse(text));
   }
 
   const Tree& tree_;
@@ -132,8 +152,7 @@ class Finder {
   Solver solver_;
   std::vector<Watch> watched_;
   std::vector<bool> inside_;  // of a larger sum
-  std::set<std::string> known_;
-  std::vector<Tree> out_;
+  std::set<std::string> known_, searched_;
 };
 
 }  // namespace
@@ -231,6 +250,10 @@ std::vector<std::string> Solver::zeros(std::int32_t index) const {
   return solve(index, "0", 0);
 }
 
+bool Solver::hides_zeros(std::int32_t index) const {
+  return varies(index) && !is_linear(index) && parts_.branches(index).empty() && !is_positive(index);
+}
+
 std::vector<std::string> Solver::meetings(const Node& node) const {
   const std::int32_t a = node.child[0], b = node.child[1];
   if (varies(a) == varies(b)) return {};
@@ -255,7 +278,15 @@ std::string Solver::rate_at_zero(std::int32_t index) const {
 }
 
 std::vector<Tree> solved_zeros(const Tree& tree, const std::string& variable) {
-  return Finder(tree, variable).run();
+  Finder finder(tree, variable);
+  finder.run();
+  return std::move(finder.solved);
+}
+
+std::vector<Tree> unsolved_parts(const Tree& tree, const std::string& variable) {
+  Finder finder(tree, variable);
+  finder.run();
+  return std::move(finder.unsolved);
 }
 
 }  // namespace tessera::integrate_batch

@@ -15,6 +15,8 @@ class Solver {
   // Formulas of the parameters: all places where the part is the target, NaN or beside the point where there is
   // none. Empty: it cannot be solved so, or is linear and needs none of this.
   std::vector<std::string> zeros(std::int32_t index) const;
+  // Whether it may have a zero that nothing is solved for.
+  bool hides_zeros(std::int32_t index) const;
   // Where a comparison's sides meet, one of which does not vary.
   std::vector<std::string> meetings(const formula::Node& node) const;
   // 1 over the distance within which a sum of a number and such a part moves from 0 to a share of that number: how

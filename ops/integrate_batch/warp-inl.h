@@ -8,7 +8,17 @@ constexpr int sums_of_cell = nulls + 5;  // as Sums has them
 struct Meeting {
   double seen[2][4][slots];  // by cell: both heights, the lower, the upper one, the noise
   double sums[2][sums_of_cell];
+  Reach reach[2];
 };
+
+// What all lanes of a cell met.
+template <class Thread>
+BATCH_FN Reach met_by_all(const Thread& thread, Reach mine) {
+  for (int apart = 8; apart > 0; apart /= 2)
+    join(mine, {thread.shuffle_xor(mine.nothing, apart), thread.shuffle_xor(mine.number, apart),
+                thread.shuffle_xor(mine.height, apart)});
+  return mine;
+}
 
 // One sum of one cell, slot after slot as one thread adds them.
 BATCH_FN double summed(const Nodes& nodes, const Meeting& meeting, int cell, int which) {
@@ -31,9 +41,12 @@ BATCH_FN void measure_together(const Thread& thread, Meeting& meeting, const Nod
   const int cell = thread.lane() / 16, slot = thread.lane() % 16;
   const double radius = 0.5 * adaption.width, middle = adaption.from[cell] + radius;
   Heights now = {0, 0, 0, 0, 0, 0}, inner = {0, 0, 0, 0, 0, 0};
-  if (slot < slots) now = heights(adaption.piece[cell], middle, radius * node, f);
+  Reach reach = unmet();
+  if (slot < slots) now = heights(adaption.piece[cell], middle, radius * node, f, reach);
+  if (may_be_endless) reach = met_by_all(thread, reach);
   inner.above = thread.shuffle_up(now.above, 1);
   inner.below = thread.shuffle_up(now.below, 1);
+  if (slot == slots) meeting.reach[cell] = reach;
   if (slot < slots) {
     meeting.seen[cell][0][slot] = now.term_above + now.term_below;
     meeting.seen[cell][1][slot] = now.term_below;
@@ -48,7 +61,7 @@ BATCH_FN void measure_together(const Thread& thread, Meeting& meeting, const Nod
 BATCH_FN Sums sums_of(const Meeting& meeting, int cell) {
   const double* const sums = meeting.sums[cell];
   return {sums[0], {sums[1], sums[2], sums[3], sums[4]}, sums[5], sums[6],
-          sums[7], meeting.seen[cell][1][slots - 1],     sums[8]};
+          sums[7], meeting.seen[cell][1][slots - 1],     sums[8], meeting.reach[cell]};
 }
 
 template <class Thread, class F, class Ends>

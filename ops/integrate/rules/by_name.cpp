@@ -114,6 +114,32 @@ void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits li
                 std::string("far from where the points lie stands a peak that holds more than all that they saw");
 }
 
+// Peaks on axes without end that lie many widths apart: each must have been met.
+std::int64_t watch_far_peaks(const ManyValues& f, Box& box, const Limits& limits) {
+  std::int64_t spent = 0;
+  bool hurried = false;
+  const std::vector<FarPeak> far = far_peaks(f, box, {}, limits, spent, hurried);
+  for (const FarPeak& peak : far) box.hidden.push_back(region_of(peak, box));
+  return spent;
+}
+
+// Where the text shows breaks and places at which peaks may stand, rules that meet none of these are content all the
+// same: auto, which looks for them, must agree.
+void hold_against_auto(Answer& answer, const Integrand& f, const Range& range, const Tolerance& tolerance, Limits limits,
+                       double spent, std::span<const double> points) {
+  constexpr std::int64_t few = 5'000;
+  limits.evaluations -= answer.evaluations;
+  limits.seconds -= spent;
+  if (!answer.converged() || limits.evaluations < few || !(limits.seconds > 0)) return;
+  const Answer other = automatic(f, range, tolerance, limits, points);
+  answer.evaluations += other.evaluations;
+  if (!other.converged() || std::fabs(answer.value - other.value) <= answer.error() + other.error()) return;
+  answer.truncation = std::fmax(answer.truncation, std::fabs(answer.value - other.value) + other.error());
+  if (!(answer.error() <= tolerance.of(answer.value))) answer.reason = Reason::doubtful;
+  answer.why += fmt::format("{}auto, which looks for what the formula shows to be narrow, finds {:.17g}",
+                            answer.why.empty() ? "" : "; ", other.value);
+}
+
 Answer as_named(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                 const Limits& limits, std::span<const double> points) {
   check(range, tolerance, limits);
@@ -123,8 +149,15 @@ Answer as_named(const std::string& rule, const Integrand& f, const Range& range,
   const Range up = upwards(range);
   // Where the formula breaks no rule that can be cut is asked to look across.
   std::vector<double> cuts(points.begin(), points.end()), centres;
-  if ((rule == "tanh_sinh" || rule == "gauss_kronrod") && f.features) {
-    const Features found = f.features(up);
+  const bool swings = rule == "epsilon" || rule == "oscillating";
+  std::optional<Deadline> clock;
+  Features found;
+  if (f.features && !swings) {
+    clock.emplace(limits.seconds);
+    found = f.features(up);
+  }
+  const bool shown = found.crowded || !found.breaks.empty() || !found.centres.empty() || !found.needles.empty();
+  if (rule == "tanh_sinh" || rule == "gauss_kronrod") {
     centres = found.centres;
     cuts.insert(cuts.end(), found.breaks.begin(), found.breaks.end());
     cuts.insert(cuts.end(), found.needles.begin(), found.needles.end());
@@ -146,9 +179,9 @@ Answer as_named(const std::string& rule, const Integrand& f, const Range& range,
     out.truncation = infinity;
     out.why += (out.why.empty() ? "" : "; ") + std::string("nothing but zeros was seen");
   }
+  if (shown) hold_against_auto(out, f, up, tolerance, limits, clock->spent(), points);
   // The rules for tails that swing have had what lies before integrated by auto.
-  if (rule != "epsilon" && rule != "oscillating")
-    charge(out, error_of_values(f, up, cut(up, cuts), out.magnitude), tolerance);
+  if (!swings) charge(out, error_of_values(f, up, cut(up, cuts), out.magnitude), tolerance);
   judge_size(out);
   if (range.lower > range.upper) out.value = -out.value;
   out.why = std::string(unchecked) + (out.why.empty() ? "" : "; " + out.why);
@@ -187,7 +220,12 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   constexpr std::int64_t small_part = 16;
   const std::int64_t of_ends = ends_evaluations(axes.size());
   if (rule != "tanh_sinh" && limits.evaluations >= small_part * of_ends) of_rule.evaluations -= of_ends;
-  MetRegions told(f, box);
+  const Deadline clock(limits.seconds);
+  ordered.hidden = box.hidden;
+  const std::int64_t before = watch_far_peaks(f, ordered, limits);
+  of_rule.evaluations -= before;
+  of_rule.seconds = std::fmax(0, of_rule.seconds - clock.spent());
+  MetRegions told(f, ordered);
   Cube cube(told.values(), axes, of_rule);
   Answer out;
   if (rule == "genz_malik" && by_regions.rule) out = by_regions.rule(cube, tolerance, 0.5);
@@ -203,6 +241,7 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   // Of points that a device may compute nothing is known here, and all devices tell the same.
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);
+  out.evaluations += before;
   look_far_out(out, f, ordered, limits);
   judge_size(out);
   out.value *= sign;

@@ -27,6 +27,7 @@ End end_of(std::size_t axis, double x, const double (&u)[3], const double (&shar
 double End::beyond(double distance) const {
   if (share == 0 || std::isnan(slope)) return share;
   if (slope <= 0.005 || lasting <= 0) return infinity;
+  distance = std::fmax(distance, finest);
   // A power, or one that weakens as the logarithm grows: 1/(u·log(u)²), say.
   const double weakened = steady ? 1 : std::fmin(1, std::log(u) / std::log(distance)),
                there = slope * weakened;
@@ -58,6 +59,7 @@ constexpr std::size_t scattered = 128, places = 3, each = scattered * places;  /
 struct Edge {
   std::size_t axis;
   double u, inwards;
+  double scale = 1;  // of the distances
 };
 
 constexpr double distances[places] = {1e-5, 1e-7, 1e-9};
@@ -71,12 +73,38 @@ void scatter(const Edge& edge, std::size_t axes, std::vector<double>& u) {
     for (std::size_t i = 0; i < each; ++i) {
       const double at = step * (static_cast<double>(i % scattered) + 0.5);
       u[k * each + i] =
-          k == edge.axis ? edge.u + edge.inwards * distances[i / scattered] : at - std::floor(at);
+          k == edge.axis ? edge.u + edge.inwards * edge.scale * distances[i / scattered] : at - std::floor(at);
     }
   }
 }
 
-std::vector<End> seen_by_chance(Cube& cube, const std::vector<Edge>& edges) {
+// How far x is from an edge at its nearest distance.
+double nearest_x(const Axis& axis, const Edge& edge) {
+  double x = 0, there = 0, slope = 0;
+  axis.map(edge.u, x, slope);
+  axis.map(edge.u + edge.inwards * edge.scale * distances[places - 1], there, slope);
+  return std::fabs(there - x);
+}
+
+bool within(const Edge& edge) { return edge.u > 0 && edge.u < 1; }
+
+// Distances within which x has numbers.
+void keep_apart(const Axis& axis, Edge& edge) {
+  constexpr double many = 64, furthest = 1e4;
+  double x = 0, slope = 0;
+  axis.map(edge.u, x, slope);
+  while (edge.scale < furthest && nearest_x(axis, edge) < many * 2 * unit * std::fabs(x)) edge.scale *= 10;
+}
+
+// Within a range x comes no nearer to a place than its numbers lie there: points that are meant to be nearer have the
+// height of the next one.
+double finest_beside(const Axis& axis, const Edge& edge, double x) {
+  if (!within(edge)) return 0;
+  const double away = edge.scale * distances[places - 1], moved = nearest_x(axis, edge);
+  return moved > 0 ? std::fmin(away, away * 2 * unit * std::fabs(x) / moved) : away;
+}
+
+std::vector<End> seen_by_chance(Cube& cube, std::vector<Edge> edges) {
   const std::size_t d = cube.axes().size();
   std::vector<double> u(d * each), y(each);
   struct Seen {
@@ -85,6 +113,7 @@ std::vector<End> seen_by_chance(Cube& cube, const std::vector<Edge>& edges) {
   std::vector<Seen> seen(edges.size());
   double all = 0;
   for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (within(edges[e])) keep_apart(cube.axes()[edges[e].axis], edges[e]);
     scatter(edges[e], d, u);
     cube.values(u, each, y);
     cube.count(static_cast<std::int64_t>(each));
@@ -94,7 +123,7 @@ std::vector<End> seen_by_chance(Cube& cube, const std::vector<Edge>& edges) {
         sum += y[i];
         magnitude += std::fabs(y[i]);
       }
-      seen[e].share[place] = distances[place] * magnitude / scattered;
+      seen[e].share[place] = edges[e].scale * distances[place] * magnitude / scattered;
       seen[e].one_sign = std::fabs(sum) / magnitude;
       all = std::fmax(all, magnitude / scattered);
     }
@@ -105,7 +134,10 @@ std::vector<End> seen_by_chance(Cube& cube, const std::vector<Edge>& edges) {
     cube.axes()[edges[e].axis].map(edges[e].u, x, slope);
     const Range& range = cube.axes()[edges[e].axis].range;
     if (edges[e].u == 0 || edges[e].u == 1) x = edges[e].u == 0 ? range.lower : range.upper;
-    out.push_back(end_of(edges[e].axis, x, distances, seen[e].share, seen[e].one_sign, 1e-9 * all));
+    double away[places];
+    for (std::size_t place = 0; place < places; ++place) away[place] = edges[e].scale * distances[place];
+    out.push_back(end_of(edges[e].axis, x, away, seen[e].share, seen[e].one_sign, 1e-9 * all));
+    out.back().finest = finest_beside(cube.axes()[edges[e].axis], edges[e], x);
   }
   return out;
 }

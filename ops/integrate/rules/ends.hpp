@@ -18,6 +18,7 @@ struct End {
   double lasting;   // of a slope that weakens: what a power's would be that leaves as much; else NaN
   bool steady;      // one power describes it
   bool one_sign;
+  double finest = 0;  // how near to it x has numbers, as u has it
 
   double beyond(double distance) const;  // the integral of what is nearer; infinite where there is none
   // Far out f may swing: then this cannot be told.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies nearer to the ends than any point is part of the error of an answer in several variables.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <cmath>
 #include <numbers>
@@ -51,6 +52,22 @@ TEST(Ends, HideLittleOfMildSingularities) {
   near(over("exp(-x-y)/sqrt(x*y)", {0, infinity}, {0, infinity}, 1e-6), std::numbers::pi);
   near(over("1/(1-x*y)", {0, 1}, {0, 1}, 1e-6), std::numbers::pi * std::numbers::pi / 6);
   near(over("1/(1+x^2+y^2)^2", {-infinity, infinity}, {-infinity, infinity}, 1e-6), std::numbers::pi);
+}
+
+// A line within the box, where numbers lie further apart than they do beside 0: what is nearer is told.
+TEST(Ends, AreAlsoBesideLinesWithinTheBox) {
+  for (const double at : {0.969, 0.3, 0.71234567, 0.5})
+    for (const double power : {0.9, 0.8, 0.5}) {
+      const std::vector<std::string> variables{"x", "y"};
+      const formula::Tree tree = formula::parse(fmt::format("2*x/abs(y-{})^{}", at, power));
+      Box box{{{0, 1}, {0, 1}}};
+      box.features = features_of(tree, variables, box);
+      const double exact = (std::pow(at, 1 - power) + std::pow(1 - at, 1 - power)) / (1 - power);
+      const Answer answer = automatic_cubature(many_values_of(tree, variables), box, {.relative = 1e-4},
+                                               {.evaluations = 1'000'000, .seconds = 60});
+      EXPECT_LE(std::fabs(answer.value - exact), answer.error()) << at << " " << power << " " << answer.value;
+      EXPECT_EQ(answer.converged(), power == 0.5) << at << " " << power << " " << words(answer);
+    }
 }
 
 // Kinks and jumps, where two steps may agree by chance.

@@ -96,8 +96,8 @@ RegionResult GenzMalik::conclude(const double* y, Region& region) const {
   return {out.value, out.error, out.magnitude, out.weighed, out.unconfirmed};
 }
 
-double aim_of(double allowed, double rounding, double relative, double magnitude) {
-  return region_aim(allowed, rounding, relative, magnitude);
+double aim_of(double allowed, double rounding, double relative, double magnitude, double error) {
+  return region_aim(allowed, rounding, relative, magnitude, error);
 }
 
 double believed_error(double error, double others_error, double moved, double wholes_error) {

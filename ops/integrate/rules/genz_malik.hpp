@@ -54,7 +54,7 @@ class GenzMalik {
 };
 
 // Down to which error regions are halved, where the tolerance allows so much of the value.
-double aim_of(double allowed, double rounding, double relative, double magnitude);
+double aim_of(double allowed, double rounding, double relative, double magnitude, double error);
 
 // `first_cut`: where each axis is cut at first. Two runs with different ones see different points.
 Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads = 0, double first_cut = 0.5);

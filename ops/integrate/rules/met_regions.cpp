@@ -24,6 +24,11 @@ bool drawn_to(const HiddenRegion& region, const std::vector<Axis>& axes) {
   return true;
 }
 
+// Where an axis begins that has no end.
+double start_of(const Range& range) {
+  return std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
+}
+
 // Across more than one axis: no cut of an axis follows it.
 bool oblique(const std::vector<double>& normal) {
   constexpr double negligible = 1e-6;
@@ -134,14 +139,18 @@ bool MetRegions::met(const HiddenRegion& region) const {
   return !is_thin(region) && points_[k].load(std::memory_order_relaxed) >= enough && 4 * seen >= 3 * crossed;
 }
 
-// Points that know nothing of it meet it, too.
-bool MetRegions::wide(const HiddenRegion& region) const {
+// Points that know nothing of it meet it, too. Where an axis has no end they thin out with the square of the distance.
+bool MetRegions::wide(const HiddenRegion& region, const std::vector<Axis>& axes) const {
   constexpr double first = 1024, some = 8;  // points of a rule before it adapts
   double expected = first;
   for (std::size_t axis = 0; axis < region.reach.size() && region.normals.empty(); ++axis) {
     const double length = std::fabs(box_.axes[axis].upper - box_.axes[axis].lower);
-    if (std::isfinite(region.reach[axis]) && std::isfinite(length))
-      expected *= std::fmin(1, 2 * region.reach[axis] / length);
+    const bool drawn = axes[axis].width > 0;
+    const double width = drawn ? axes[axis].width : 1,
+                 away = region.inside[axis] - (drawn ? axes[axis].centre : start_of(box_.axes[axis]));
+    if (!std::isfinite(region.reach[axis])) continue;
+    expected *= std::fmin(1, 2 * region.reach[axis] *
+                                 (std::isfinite(length) ? 1 / length : width / (width * width + away * away)));
   }
   if (!region.normals.empty()) expected *= region.share;
   return expected >= some;
@@ -178,7 +187,7 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
     const bool there = elsewhere == nullptr
                            ? met(region)
                            : !is_thin(region) &&
-                                 (wide(region) || drawn_to(region, *elsewhere) || makes_up(answer, mass_[k]));
+                                 (wide(region, *elsewhere) || drawn_to(region, *elsewhere) || makes_up(answer, mass_[k]));
     if (there) continue;
     if (answer.converged()) answer.reason = Reason::doubtful;
     answer.truncation = infinity;

@@ -27,7 +27,7 @@ class MetRegions {
 
  private:
   void count(std::span<const double> points, std::size_t count) const;
-  bool wide(const HiddenRegion& region) const;
+  bool wide(const HiddenRegion& region, const std::vector<Axis>& axes) const;
   bool crossed(const HiddenRegion& region, std::size_t axis, int stretch) const;
   bool makes_up(const Answer& answer, double mass) const;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules by name, which no other checks: none may tell less than it is off.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <cmath>
 #include <numbers>
@@ -160,6 +161,40 @@ TEST(Named, QuasiRandomPointsAtSteps) {
   }
   EXPECT_LE(wrong, 1) << "one in a thousand is expected";
   EXPECT_GE(converged, all - 4);
+}
+
+// Two bells many widths apart on axes without end: no rule may claim one of them for both.
+TEST(Named, EachOfTwoBellsFarApartIsMet) {
+  const Box box{{{-infinity, infinity}, {-infinity, infinity}}};
+  const double pi = std::numbers::pi;
+  int claimed = 0;
+  for (const char* rule : {"genz_malik", "gauss_kronrod", "tanh_sinh", "quasi_random", "vegas"})
+    for (const auto& [x, y] : {std::pair(60, -90), std::pair(-300, 2), std::pair(12, 15)}) {
+      const std::string text = fmt::format("exp(-x^2-y^2)+exp(-(x-({}))^2-(y-({}))^2)", x, y);
+      const Answer answer = by_name(rule, many_values_of(formula::parse(text), {"x", "y"}), box, {.relative = 1e-3},
+                                    {.evaluations = 2'000'000}, {}, 2, 1);
+      claimed += answer.converged();
+      EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - 2 * pi) <= answer.error())) << text << " by " << rule;
+    }
+  // A single one far out, or near, is claimed as before.
+  for (const char* rule : {"genz_malik", "gauss_kronrod", "tanh_sinh", "quasi_random"}) {
+    const Answer one = by_name(rule, many_values_of(formula::parse("exp(-x^2-(y-2)^2)"), {"x", "y"}), box,
+                               {.relative = 1e-3}, {.evaluations = 2'000'000}, {}, 2, 1);
+    EXPECT_TRUE(one.converged() && std::fabs(one.value - pi) <= one.error()) << rule << " " << words(one);
+  }
+  EXPECT_LE(claimed, 14);
+}
+
+// The first points of all regions meet zeros; those on edges do not.
+TEST(Named, ZerosOfTheFirstPointsAreNotAllThatIs) {
+  for (const double at : {0.98763, 0.99, 0.9951}) {
+    const std::string text = fmt::format("634.9*(x>{})*(1+z)*abs(u-0.78247)", at);
+    const double exact = 634.9 * (1 - at) * 1.5 * (0.78247 * 0.78247 + 0.21753 * 0.21753) / 2;
+    const Answer answer = by_name("genz_malik", many_values_of(formula::parse(text), {"x", "z", "u"}),
+                                  {{{0, 1}, {0, 1}, {0, 1}}}, {.relative = 1e-3}, {.evaluations = 4'000'000}, {}, 2, 1);
+    EXPECT_GT(answer.value, exact / 2) << text;
+    EXPECT_LE(std::fabs(answer.value - exact), answer.error()) << text;
+  }
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ std::int64_t Cubature<Rule>::in_time_left() const {
 template <class Rule>
 bool Cubature<Rule>::choose() {
   const double rounding = 8 * unit * all_.weighed, allowed = tolerance_.of(all_.value),
-               aim = aim_of(allowed, rounding, tolerance_.relative, all_.magnitude),
+               aim = aim_of(allowed, rounding, tolerance_.relative, all_.magnitude, all_.error),
                budget = (aim - rounding) * integration::region_share;
   const auto stop = [&](Reason reason) {
     reason_ = reason;
