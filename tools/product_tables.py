@@ -38,7 +38,7 @@ TYPES = {
     "f32-columns": ("strict f32, columns of B contiguous", "warp_tiles", ("none", "transpose"), ["--element", "f32"], (1.0, 0.93)),
 }
 PARTS = ("shapes", "odd", "small", "graphs", "layouts", "cold")  # in this order, each of all types; the last by its name alone
-ENDS = {"cold": "-cold", "graphs": "-graph"}  # of files of their own
+ENDS = {"cold": "-cold", "graphs": "-graph", "odd": "-odd"}  # of files of their own
 ONE_BUILD = ("kind", "operation", "git", "machine", "compiler", "flags", "cuda", "seed", "distribution", "caches", "launches")
 
 
@@ -153,10 +153,10 @@ def lies_of(row):
 class Type:
     """The rows of one type, of files that there may be; medians in seconds."""
 
-    def __init__(self, name, file, of_graphs):
+    def __init__(self, name, file, of_graphs, of_odd=None):
         self.name, self.title, self.own, self.aim = name, TYPES[name][0], TYPES[name][2], TYPES[name][4]
         self.ours, self.theirs, self.wrong, self.theirs_wrong, self.unchecked, self.of = {}, {}, [], [], set(), set()
-        for file, graph in ((file, False), (of_graphs, True)):
+        for file, graph in ((file, False), (of_graphs, True), (of_odd, False)):
             document = json.loads(file.read_text()) if file is not None and file.exists() else {"rows": []}
             for row in document["rows"]:
                 if row["yardstick"]:
@@ -265,7 +265,11 @@ def source_text(types):
         groups.setdefault(tuple(sorted(one.of, key=str)), []).append(one)
     lines = []
     for of, group in groups.items():
-        told = " and ".join(f"build {git}, {held.get(caches, caches)}, and cuBLASLt's algorithms tried on {'such' if tried else 'hot'} ones" for git, caches, tried in of)
+        alike = {}
+        for git, caches, tried in of:
+            alike.setdefault((caches, tried), []).append(git)
+        told = " and ".join(f"build{'s' if len(gits) > 1 else ''} {' and '.join(gits)}, {held.get(caches, caches)}, and cuBLASLt's algorithms tried on {'such' if tried else 'hot'} ones"
+                            for (caches, tried), gits in alike.items())
         lines.append(f"- {', '.join(one.title for one in group)}: {told}.")
     unchecked = sorted({shape for one in types for shape in one.unchecked})
     if unchecked:
@@ -327,7 +331,7 @@ def tables(kind, folder):
     if kind == "cold":
         types = [Type(name, folder / f"matmul-products-{name}-cold.json", None) for name in TYPES]
     else:
-        types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-graph"))) for name in TYPES]
+        types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-graph", "-odd"))) for name in TYPES]
         types = [one for one in types if one.ours or one.wrong]
     for one in types:
         if one.wrong:
