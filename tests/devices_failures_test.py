@@ -23,10 +23,10 @@ class Failures(devices_case.Case):
         # The other device is slow, or each has its share, lest a device that begins late gets no part to fail at.
         for fault, words, said in (("kill:1@2,delay:0@1:2", (), "(device 1) was given up, and its parts were done by the others: its process was ended by a signal: Killed"),
                                    ("fail:0@1", ("--split", "3:1"), "(device 0) was given up, and its parts were done by the others: a failure that was asked for"),
-                                   ("hang:0@2", ("--limit", "4", "--split", "1:1"), "(device 0) was given up, and its parts were done by the others: it did not answer within 4.0 s"),
+                                   ("hang:0@2", ("--limit", "4", "--split", "1:1"), "(device 0) was given up, and its parts were done by the others: it did not answer within 4 s"),
                                    ("flip:0@1,flip:1@2:20", ("--protect", "--split", "1:1"), "did not fit, and was corrected"),
                                    ("strew:0@1:3,swap:1@1", ("--protect", "--split", "1:1"), "2 columns did not fit, the part was computed again"),
-                                   ("delay:1@1:0.2", ("--split", "auto"), "copied to where all processes see it")):
+                                   ("delay:1@1:0.2", ("--split", "auto"), "read by all processes from the files")):
             told, together = self.product("--devices", UNLIKE, "--variant", "shared_tiles", "--fault", fault, "--check", *words)
             self.assertEqual(alone, together, fault)
             self.assertIn(said, told)
@@ -44,6 +44,32 @@ class Failures(devices_case.Case):
         self.fails(2, "f32 has no bit 32", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", "flip:0@1:32")
         for word in ("kill", "kill:1", "kill:1@0", "kill:1@2:3", "delay:1@2", "sink:0@1", "kill:x@1", "flip:0@1:x", "strew:0@1", "strew:0@1:0", "swap:0@1:2"):
             self.fails(2, "is none; write kill", "matmul", "left.npy", "right.npy", "--devices", UNLIKE, "--fault", word)
+
+    def test_a_limit_is_told_as_it_was_asked_for(self):
+        for limit in ("0.04", "2.5e-2"):
+            done = cli_case.run("matmul", "left.npy", "right.npy", "--devices", "simt:threads=1", "--split", "1", "--variant", "shared_tiles",
+                                "--fault", "hang:0@1", "--limit", limit)
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertIn("within %g s" % float(limit), done.stderr)
+
+    def test_faults_of_repeated_calls_count_the_parts_of_each(self):
+        told = self.passes("matmul", "left.npy", "right.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--repeat", "3",
+                           "--fault", "fail:0@1,fail:1@99").stderr
+        self.assertRegex(told, r"fail:1@99 did not happen in any run: device 1 had at most \d+ parts? in one")
+        self.assertNotIn("fail:0@1", told)
+
+    def test_processes_read_files_as_they_lie(self):
+        np.save("columns.npy", np.asfortranarray(self.b))
+        np.save("swapped.npy", self.b.astype(">f4"))
+        for right, copied in (("right.npy", 0), ("columns.npy", 0), ("swapped.npy", self.b.nbytes)):
+            done = self.passes("matmul", "left.npy", right, "-o", "out.npy", "--devices", "cpu:threads=1,cpu:threads=1", "--protect", "--fault", "kill:0@1",
+                               "--split", "1:1", "--check", "--json", "run.json")
+            with open("run.json", encoding="utf-8") as file:
+                run = json.load(file)
+            self.assertEqual(run["copied_bytes"], copied, right)
+            self.assertEqual(run["mapped_bytes"], self.a.nbytes + self.b.nbytes - copied, right)
+            self.assertIn("read by all processes from the files", done.stdout)
+            np.testing.assert_allclose(np.load("out.npy"), self.a @ self.b, rtol=1e-4, atol=1e-4)
 
     def test_json_tells_what_checksums_found_and_what_they_took(self):
         self.product("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--protect", "--fault", "flip:1@1", "--json", "run.json")

@@ -62,6 +62,7 @@ class Commands(unittest.TestCase):
                               cwd=self.folder.name)
         told = f"{command}\n{done.stdout}{done.stderr}"
         self.assertIn(done.returncode, expected, told)
+        self.assertNotIn("did not happen", told)  # a fault that is shown must be one
         for text in expected:
             if isinstance(text, str):
                 self.assertIn(text, done.stderr, told)

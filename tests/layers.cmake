@@ -13,7 +13,7 @@ tessera_test(simt tessera/simt/executor_test.cpp tessera/simt/warp_test.cpp tess
 target_compile_options(test_simt PRIVATE -fstack-clash-protection)
 tessera_test(nvrtc tessera/cuda/nvrtc_test.cpp)
 set_tests_properties(nvrtc PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED .? ?8 tests")
-tessera_test(dist tessera/dist/split_test.cpp tessera/dist/tiles_test.cpp tessera/dist/queue_test.cpp tessera/dist/plan_test.cpp tessera/dist/fitting_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp tessera/run/engine_test.cpp tessera/run/overlapped_test.cpp tessera/dist/layout_test.cpp tessera/run/resident_test.cpp
+tessera_test(dist tessera/dist/split_test.cpp tessera/dist/tiles_test.cpp tessera/dist/queue_test.cpp tessera/dist/queue_corners_test.cpp tessera/dist/plan_test.cpp tessera/dist/fitting_test.cpp tessera/dist/outlook_test.cpp ops/matmul/division_test.cpp tessera/run/spread_test.cpp tessera/run/engine_test.cpp tessera/run/overlapped_test.cpp tessera/dist/layout_test.cpp tessera/run/resident_test.cpp
              tessera/run/worker_test.cpp tessera/run/watch_test.cpp tessera/run/deal_test.cpp tessera/run/hand_on_lanes_test.cpp)
 add_dependencies(test_dist tessera_worker)
 tessera_test(divisions tests/divisions_test.cpp)
@@ -33,7 +33,7 @@ tessera_test(cli tessera/cli/ranges_test.cpp tessera/cli/ranges.cpp tessera/cli/
              tessera/cli/paired_files.cpp tessera/cli/file_names.cpp)
 target_link_libraries(test_cli PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 tessera_test(cpu ops/matmul/cpu_simd_test.cpp)
-tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/checksums_test.cpp ops/matmul/tile_plan_test.cpp ops/matmul/tile_waves_test.cpp
+tessera_test(matmul ops/matmul/matmul_test.cpp ops/matmul/checking_test.cpp ops/matmul/checksums_test.cpp ops/matmul/checksums_scales_test.cpp ops/matmul/tile_plan_test.cpp ops/matmul/tile_waves_test.cpp
              ops/matmul/tile_parts_test.cpp ops/matmul/warp_layout_test.cpp ops/matmul/warp_plan_test.cpp)
 tessera_test(tensor_cores ops/matmul/mma_layout_test.cpp ops/matmul/mma_plan_test.cpp)
 # CUDA's kernels compiled as C++, with what stands for CUDA found first.

@@ -18,7 +18,7 @@ TAPS = "the weights of a tap are indexed by a loop that stays one"
 KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "cub": (12, 10304, "another's; of integrals whose formulas are interpreted"),
     "filter::Packed": (1, 16, "spills: six blocks to a multiprocessor leave 80 registers"),
-    "integrate_batch::ThreadPerIntegral": (1, 1728, SEARCHED),
+    "integrate_batch::ThreadPerIntegral": (1, 1696, SEARCHED),
     "integrate_batch::WarpPerIntegral": (1, 1808, SEARCHED),
     "integration::EstimateRegions": (1, 1872, FORMULAS),
     "integration::GridStride": (2, 1680, STRIPS),

@@ -46,6 +46,16 @@ class Plan(cli_case.Case):
         self.fails(2, "runs on one device", "plan", "seamcarve")
         self.fails(2, "there are no copies to plan", "plan", "integrate", "x", "0", "1", "--strips", "1e6")
 
+    def test_gpus_without_work_are_told(self):
+        plans = self.plans("m=4096", "n=m", "k=m", "--gpus", "1000000", "--per-host", "1")
+        self.assertEqual(plans[1000000]["gpus_with_work"], 256 * 256)
+        self.assertEqual(plans[8]["gpus_with_work"], 8)
+        told = self.passes("plan", "matmul", "m=4096", "n=m", "k=m", "--gpus", "1000000", "--per-host", "1").stdout
+        self.assertRegex(told, r"1000000 +65536 +256 × 256")
+        for size in ("m=0", "n=0"):
+            empty = self.plans(*{"m=7", "n=7", "k=7"} - {size[0] + "=7"}, size)
+            self.assertTrue(all(plan["gpus_with_work"] == 0 and plan["host_seconds"] == 0 for plan in empty.values()))
+
     def test_a_grid_fits_the_result(self):
         for plan in self.plans("m=40", "n=17", "k=4096", "--gpus", "100").values():
             self.assertLessEqual(plan["grid"][0], 3)

@@ -64,7 +64,7 @@ class Protected(unittest.TestCase):
         wanted = self.alone()
         for fault, words, said in (("kill:1@3", ("--split", "1:1"), "its process was ended by a signal: Killed"),
                                    ("fail:0@2", ("--split", "1:1"), "a failure that was asked for"),
-                                   ("hang:0@2", ("--limit", "4", "--split", "1:1"), "it did not answer within 4.0 s"),
+                                   ("hang:0@2", ("--limit", "4", "--split", "1:1"), "it did not answer within 4 s"),
                                    ("flip:0@1,flip:1@2:20", ("--protect", "--split", "1:1"), "did not fit"),
                                    ("strew:0@2:3,swap:1@1", ("--protect", "--split", "1:1"), "the part was computed again")):
             _, told, bits = self.product("--devices", DEVICES, "--fault", fault, "--check", *words)

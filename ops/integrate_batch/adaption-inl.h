@@ -74,6 +74,7 @@ struct Adaption {
     stretches = {a, b, breaks};
     span = is_finite(b - a) ? b - a : 0;
     if (may_be_narrow && demand.measured) {
+      demand.doubted = demand.doubted || ends.crowded;
       narrowest = ends(2 + breaks);
       widest = ends(3 + breaks);
     }

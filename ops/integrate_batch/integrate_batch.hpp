@@ -53,7 +53,7 @@ struct Problem {
   }
 
   SIMT Ends ends_of(std::int64_t index) const {
-    Ends out{formula_of(end, index), formula_of(signs, index), work.breaks - searched, searched, {}};
+    Ends out{formula_of(end, index), formula_of(signs, index), work.breaks - searched, searched, false, {}};
     out.search();
     return out;
   }

@@ -37,7 +37,7 @@ Sample sample_of(const Setting& setting, const std::vector<Column>& columns, int
 Ended by_batch(const Setting& setting, Sample& sample, std::vector<double>& memory, int cells) {
   OwnCells list = OwnCells::of(memory.data(), cells, 1, 0);
   const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false, setting.caution};
-  Ends ends{sample.ends, sample.signs, setting.breaks() - setting.searched, setting.searched, {}};
+  Ends ends{sample.ends, sample.signs, setting.breaks() - setting.searched, setting.searched, false, {}};
   ends.search();
   return integrate_alone(list, kronrod_nodes(), demand, sample.f, ends, setting.breaks());
 }

@@ -35,6 +35,27 @@ TEST(SearchedZeros, NeedlesAreMet) {
   }
 }
 
+// Several parts change their signs between two places that are tried.
+TEST(SearchedZeros, NeighboursAreTakenApart) {
+  constexpr int n = 200;
+  const Batch batch = ran(arguments_of("1+(3*x^2+1)*(exp(-abs(x^3+x-10)/1e-5)+2*exp(-abs(x^3+x-a)/1e-6)-max(0,1-abs(x^3+x-a-1e-3)/1e-5))",
+                                       "0 3", "a=9.9:10.1", n, {{"relative", "1e-7"}}));
+  int met = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    expect_honest(batch, i, 3 + 2e-5 + 4e-6 - 1e-5, 1e-7, fmt::format("{}", i));
+    met += batch.why[i] == converged;
+  }
+  EXPECT_GE(met, n * 9 / 10);
+}
+
+// More than can be cut at, some of them narrow: nothing is claimed.
+TEST(SearchedZeros, TooManyAreNotClaimed) {
+  std::string formula = "1";
+  for (int i = 1; i < 12; ++i) formula += fmt::format("+exp(-abs(x^3+x-{}-a)/1e-7)", 2 * i);
+  const Batch batch = ran(arguments_of(formula, "0 3", "a=0:1", 20, {{"relative", "1e-9"}}));
+  for (std::size_t i = 0; i < batch.size(); ++i) EXPECT_NE(batch.why[i], converged);
+}
+
 // What few of the integrals have, and parameters from an array, no sample of the batch shows.
 TEST(SearchedZeros, ParametersFromAnArray) {
   constexpr int n = 200;

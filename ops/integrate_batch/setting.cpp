@@ -184,13 +184,14 @@ bool may_be_infinite(const std::string& limit) {
 // A number that tells the signs of all of them, as far as such a text can be followed.
 void search_the_rest(Setting& setting, const std::vector<std::string>& inputs) {
   const auto parts = unsolved_parts(setting.formula, setting.variable);
-  if (parts.empty() || setting.ends.size() + most_searched > most_breaks + 2) return;
+  const int room = std::min(most_searched, most_breaks - setting.breaks());
+  if (parts.empty() || room <= 0) return;
   try {
     formula::Tree all = formula::parse("0");
     for (const formula::Tree& part : parts)
       all = formula::substitute(formula::substitute(formula::parse("3*these_+sign(this_)"), "these_", all), "this_", part);
     setting.signs = formula::compile<double>(all, inputs);
-    setting.searched = most_searched;
+    setting.searched = room;
   } catch (const Error&) {
     setting.searched = 0;
   }

@@ -24,8 +24,8 @@ BATCH_FN double parameter_of(const Column& column, long long index, long long co
 }
 
 // Where parts of the formula change their sign that no text is solved for: searched for, integral by integral. Of more
-// changes than this none is a place of its own: it swings.
-constexpr int most_searched = 4, search_steps = 64;
+// changes than this none is cut at.
+constexpr int most_searched = 8, search_steps = 64;
 
 // From one limit to the other, densely towards both, and far out where one is infinite.
 BATCH_FN double searched_place(double a, double b, int step) {
@@ -56,40 +56,40 @@ BATCH_FN double searched_zero(Signs& signs, double from, double to, double there
   return to;
 }
 
-// ends(which), with what was searched for behind the known breaks; `searched`: 0, or most_searched.
+// ends(which), with what was searched for behind the known breaks; `searched`: how many places there are for it.
 template <class End, class Signs>
 struct SearchedEnds {
   End end;
   Signs signs;  // of all parts in one number
   int solved, searched;
+  bool crowded;  // there are more than that
   double zeros[most_searched];
 
   BATCH_FN void search() {
-    if (searched == 0) return;
     const double first = end(0), last = end(1), low = smaller(first, last), high = larger(first, last);
     for (int k = 0; k < most_searched; ++k) zeros[k] = first;
     int found = 0;
     double at = low, before = 0;
     bool known = false;
-    double from[most_searched], to[most_searched], there[most_searched];
     BATCH_ROLLED
-    for (int step = 0; step <= search_steps && low < high; ++step) {
+    for (int step = 0; searched > 0 && step <= search_steps && low < high; ++step) {
       const double x = searched_place(low, high, step);
-      if (!is_finite(x)) continue;
-      const double now = signs(x);
-      if (now != now) continue;
-      if (known && now != before) {
-        if (found == most_searched) return;
-        from[found] = at;
-        to[found] = x;
-        there[found++] = before;
+      const double now = is_finite(x) ? signs(x) : before;
+      if (!is_finite(x) || now != now) continue;
+      // Several parts may change theirs on the way there.
+      BATCH_ROLLED
+      while (known && now != before && !crowded) {
+        crowded = found == searched;
+        if (crowded) continue;
+        at = zeros[found++] = searched_zero(signs, at, x, before);
+        before = at < x ? signs(at) : now;
       }
       known = true;
       at = x;
       before = now;
     }
-    BATCH_ROLLED
-    for (int k = 0; k < found; ++k) zeros[k] = searched_zero(signs, from[k], to[k], there[k]);
+    for (int k = 0; k < most_searched; ++k)
+      if (crowded) zeros[k] = first;
   }
 
   BATCH_FN double operator()(double which) {

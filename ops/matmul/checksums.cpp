@@ -102,11 +102,6 @@ std::optional<int> exponent_of(const Operand& x, std::int64_t rows, std::int64_t
   return out;
 }
 
-// Doubles are scaled, so that squares of norms stay doubles; others are left alone.
-int scaling_of(const Operand& x, std::int64_t rows, std::int64_t cols) {
-  return x.element == Element::f64 ? exponent_of(x, rows, cols).value_or(0) : 0;
-}
-
 // What makes β·C0 look like an addend of the other factor: where that is x, the product adds about |α|·√k·|factor|·x.
 int exponent_beside(const Operand& factor, std::int64_t rows, const Checked& whole) {
   const auto own = exponent_of(factor, rows, whole.k);
@@ -130,7 +125,6 @@ struct Side {
   Operand whole;                         // that factor in host memory
   Operand whole_added;                   // C0, too; no data: nothing is added
   std::int64_t whole_count;              // lines of the whole
-  int exponent;                          // of the factor
   int beside;                            // C0's exponents as the other factor's
   std::uint64_t seed;
 };
@@ -141,9 +135,7 @@ class ProductChecksums final : public Checksums {
       : backend_(&backend_of(device)),
         memory_(&backend_->memory(device)),
         summing_(std::move(summing)),
-        whole_(Checked::of(whole)),
-        a_exponent_(scaling_of(whole_.a, whole_.m, whole_.k)),
-        b_exponent_(scaling_of(turned(whole_.b), whole_.n, whole_.k)) {
+        whole_(Checked::of(whole)) {
     // Where results take C0's place, it is no more what it was, and may be written just now.
     if (whole_.beta == 0 || whole_.c0.data == whole_.c.data) whole_.c0 = {};
     if (whole_.c0.data == nullptr) return;
@@ -158,12 +150,11 @@ class ProductChecksums final : public Checksums {
     // A sum that goes on where its output lies has lost what it began with.
     out.decided = p.beta == 0 || p.c0.data != p.c.data;
     if (!out.decided || p.m == 0 || p.n == 0) return out;
-    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.rows, tile.cols, whole_.b, whole_.c0, whole_.m, a_exponent_,
-                        a_beside_, 1},
+    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.rows, tile.cols, whole_.b, whole_.c0, whole_.m, a_beside_, 1},
                        cols_, part, p, run, out);
     if (out.rows.empty()) return out;
     out.cols = look_at({turned(p.b), turned(p.a), turned(p.c), turned(p.c0), p.n, p.m, tile.cols, tile.rows,
-                        turned(whole_.a), turned(whole_.c0), whole_.n, b_exponent_, b_beside_, 2},
+                        turned(whole_.a), turned(whole_.c0), whole_.n, b_beside_, 2},
                        rows_, part, p, run, out);
     return out;
   }
@@ -178,7 +169,7 @@ class ProductChecksums final : public Checksums {
   std::vector<std::int64_t> look_at(const Side& side, Kept& kept, const Arguments& part, const Checked& p,
                                     const Run& run, ChecksumVerdict& out) {
     Fold& fold = fold_of(side, kept, p.k, run);
-    const Tolerance tolerance = tolerance_of(part, p, side.exponent, fold.least, fold.most);
+    const Tolerance tolerance = tolerance_of(part, p, fold.least, fold.most);
     reserve(4 * side.count);
     std::vector<Pass> passes;
     std::vector<Product*> making;
@@ -186,8 +177,7 @@ class ProductChecksums final : public Checksums {
     const Lines lines = lines_of(side, p, fold, product, passes);
     out.seconds += backend_->seconds(run, [&] {
       if (!fold.made) {
-        const Pass make{side.other,   p.k,       side.length, fold.weights,
-                        fold.weights, fold.sums, fold.norms,  std::ldexp(1.0, side.exponent)};
+        const Pass make{side.other, p.k, side.length, fold.weights, fold.weights, fold.sums, fold.norms};
         summing_->run({&make, 1}, run);
       }
       fold.made = true;
@@ -226,13 +216,12 @@ class ProductChecksums final : public Checksums {
     if (const auto known = kept.folds.find(key); known != kept.folds.end()) return known->second;
     Fold out(side.length, depth, *memory_);
     const std::vector<int> exponents = exponents_for(side, depth);
-    const auto count = static_cast<std::size_t>(side.length), step = static_cast<std::size_t>(out.step);
-    std::vector<double> weights(2 * step);
+    const auto count = static_cast<std::size_t>(side.length);
+    std::vector<double> weights(static_cast<std::size_t>(even(side.length)));
     for (std::size_t i = 0; i < count; ++i) {
       const double w =
           std::ldexp(weight(side.seed, side.cols.first + static_cast<std::int64_t>(i)), exponents[i]);
       weights[i] = w;
-      weights[step + i] = std::ldexp(w, side.exponent);
       out.least = i == 0 ? std::fabs(w) : std::min(out.least, std::fabs(w));
       out.most = std::max(out.most, std::fabs(w));
     }
@@ -257,7 +246,7 @@ class ProductChecksums final : public Checksums {
       double* const sums = room->as<double>() + static_cast<std::int64_t>(i) * step;
       const auto& [place, fold] = wanted[i];
       Product& product = kept.products[{lines, place}] = {room, sums, sums + step / 2, false};
-      passes.push_back({side.factor, side.count, depth, fold->sums, fold->norms, product.sums, product.norms, 1});
+      passes.push_back({side.factor, side.count, depth, fold->sums, fold->norms, product.sums, product.norms});
       making.push_back(&product);
     }
     return *making.front();
@@ -273,11 +262,11 @@ class ProductChecksums final : public Checksums {
     double* const to = scratch_.as<double>();
     const std::int64_t n = side.count;
     Lines out{n, to, to + n, product.sums, product.norms, nullptr, nullptr};
-    passes.push_back({side.result, n, side.length, fold.weights, fold.result_sizes, to, to + n, 1});
+    passes.push_back({side.result, n, side.length, fold.weights, fold.weights, to, to + n});
     if (p.beta == 0) return out;
     out.added = to + 2 * n;
     out.added_norm = to + 3 * n;
-    passes.push_back({side.added, n, side.length, fold.weights, fold.result_sizes, to + 2 * n, to + 3 * n, 1});
+    passes.push_back({side.added, n, side.length, fold.weights, fold.weights, to + 2 * n, to + 3 * n});
     return out;
   }
 
@@ -306,7 +295,7 @@ class ProductChecksums final : public Checksums {
   Memory* memory_;
   std::unique_ptr<Summing> summing_;
   Checked whole_;
-  int a_exponent_, b_exponent_, a_beside_ = 0, b_beside_ = 0;
+  int a_beside_ = 0, b_beside_ = 0;
   Kept rows_, cols_;
   Array scratch_;
 };
@@ -335,8 +324,7 @@ Checked Checked::of(const Arguments& arguments) {
   return out;
 }
 
-Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int exponent, double least_weight,
-                       double most_weight) {
+Tolerance tolerance_of(const Arguments& arguments, const Checked& p, double least_weight, double most_weight) {
   const auto k = static_cast<double>(p.k);
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
   const Result result = result_of(p.c.element);
@@ -348,11 +336,11 @@ Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int exponen
   // Sums of the checksums are made of eight or more, side by side.
   out.own = half_ulp_f64 * std::sqrt((k + m + n) / 8 + 64);
   const double least_sum = std::min(result.least, 0x1p-149);  // sums of few bits are floats
-  out.tiny = most_weight * (4 * std::max(m, n) * ((k + 3) * (std::fabs(p.alpha) + 1) * least_sum) +
+  // Weights below 1 make the checksums' own sums underflow before those of C do.
+  out.tiny = std::max(1.0, most_weight) * (4 * std::max(m, n) * ((k + 3) * (std::fabs(p.alpha) + 1) * least_sum) +
                             2 * Tolerance::deviations * std::sqrt(std::max(m, n)) * result.least);
   out.limit = result.most / 4 * std::min(1.0, least_weight);
   out.root_k = std::sqrt(k);
-  out.unit = std::ldexp(1.0, -exponent);
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include "checksums_norms.hpp"
 #include "low_precision.hpp"
 #include "tessera/core/checksums.hpp"
 #include "tessera/core/thread.hpp"
@@ -49,26 +50,22 @@ struct Tolerance {
   double limit = 0;   // a sum of magnitudes up to here cannot overflow
   double root_k = 0;  // √k
   double alpha = 1, beta = 0;
-  double unit = 1;  // what norms were scaled by, inverted
 
   static constexpr double deviations = 8;
 };
 
-// Norms were scaled by 2 to `exponent`, the weights' magnitudes are from `least_weight` to `most_weight`.
-Tolerance tolerance_of(const Arguments& arguments, const Checked& p, int exponent, double least_weight,
-                       double most_weight);
+// The weights' magnitudes are from `least_weight` to `most_weight`.
+Tolerance tolerance_of(const Arguments& arguments, const Checked& p, double least_weight, double most_weight);
 
 // Of one row or column: its checksum in C, that of A·B, that of C0, and the norms of what they add up.
 struct Line {
   double got = 0, got_norm = 0, product = 0, product_norm = 0, added = 0, added_norm = 0;
 };
 
-SIMT bool is_number(double x) { return x - x == 0; }
-
 // The residual, of what it may be; infinite where C holds what cannot be; NaN where none of this can tell.
 SIMT double residual_ratio(const Tolerance& t, const Line& line) {
-  const double terms = line.product_norm * t.unit, added = std::fabs(t.beta) * line.added_norm * t.unit;
-  const double product = std::fabs(t.alpha) * terms, got = line.got_norm * t.unit;
+  const double terms = line.product_norm, added = std::fabs(t.beta) * line.added_norm;
+  const double product = std::fabs(t.alpha) * terms, got = line.got_norm;
   const double wanted = t.alpha * line.product + t.beta * line.added;
   constexpr double beyond = std::numeric_limits<double>::infinity(),
                    untold = std::numeric_limits<double>::quiet_NaN();
@@ -82,14 +79,13 @@ SIMT double residual_ratio(const Tolerance& t, const Line& line) {
   return residual == 0 ? 0 : residual / (Tolerance::deviations * deviation + t.tiny);
 }
 
-// Row sums of a matrix, with weights: sums[i] = Σ_j x[i][j]·weights[j], and norms[i] = factor·√Σ_j
-// (x[i][j]·sizes[j])². Column sums are those of the matrix with its strides exchanged.
+// Row sums of a matrix, with weights: sums[i] = Σ_j x[i][j]·weights[j], and norms[i] = √Σ_j (x[i][j]·sizes[j])²,
+// also where a square is no double. Column sums are those of the matrix with its strides exchanged.
 struct Pass {
   Operand matrix;
   std::int64_t rows = 0, cols = 0;
   const double *weights = nullptr, *sizes = nullptr;  // aligned to 16 bytes
   double *sums = nullptr, *norms = nullptr;
-  double factor = 1;
 };
 
 // The rows' or the columns' lines, a vector for each member; no `added`: β = 0.

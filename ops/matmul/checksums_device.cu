@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 #include <vector>
+#include "checksums_finish.cuh"
 #include "checksums_folds.cuh"
 #include "checksums_kernels.cuh"
 #include "tessera/cuda/buffer.hpp"
@@ -77,8 +78,8 @@ class GpuSumming final : public Summing {
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
       launch(all, element, stream);
     launch_folded(all, stream);
-    const dim3 grid(static_cast<unsigned>(parts_of(most_rows, 32)), static_cast<unsigned>(all.count));
-    checksum::finish<<<grid, dim3(32, 8), 0, stream>>>(all);
+    const dim3 grid(static_cast<unsigned>(parts_of(most_rows, checksum::finish_rows)), static_cast<unsigned>(all.count));
+    checksum::finish<<<grid, dim3(checksum::finish_rows, checksum::finish_threads), 0, stream>>>(all);
     cuda::check(cudaGetLastError());
   }
 

@@ -28,6 +28,20 @@ const Read<T>* adjacent(const T* from, std::int64_t step, std::int64_t length, s
   return copy.data();
 }
 
+// Of sum i, whose squares are these.
+template <class T>
+double norm_of(const Pass& pass, std::int64_t i, double squares) {
+  if (squares_hold(squares)) return std::sqrt(squares);
+  const T* const data = static_cast<const T*>(pass.matrix.data) + i * pass.matrix.row;
+  const auto addend = [&](std::int64_t j) { return addend_of(widened(data[j * pass.matrix.col]), pass.sizes[j]); };
+  int largest = Addend::nothing;
+  for (std::int64_t j = 0; j < pass.cols; ++j) largest = std::max(largest, addend(j).exponent);
+  double scaled = 0;
+  if (largest != Addend::nothing)
+    for (std::int64_t j = 0; j < pass.cols; ++j) scaled += scaled_square(addend(j), largest);
+  return norm_of_scaled(scaled, largest);
+}
+
 // Each row's elements lie along memory, or nowhere in a row.
 template <class T>
 void sum_along(const Pass& pass, std::int64_t first, std::int64_t last) {
@@ -37,7 +51,7 @@ void sum_along(const Pass& pass, std::int64_t first, std::int64_t last) {
     const Summed found = weighted_sums(adjacent(data + i * pass.matrix.row, pass.matrix.col, pass.cols, copy),
                                        pass.weights, pass.sizes, pass.cols);
     pass.sums[i] = found.sum;
-    pass.norms[i] = pass.factor * std::sqrt(found.squares);
+    pass.norms[i] = norm_of<T>(pass, i, found.squares);
   }
 }
 
@@ -76,7 +90,7 @@ void sum_across(const Pass& pass, std::int64_t first, std::int64_t last) {
       }
     }
     for (std::int64_t i = begin; i < begin + length; ++i)
-      pass.norms[i] = pass.factor * std::sqrt(pass.norms[i]);
+      pass.norms[i] = norm_of<T>(pass, i, pass.norms[i]);
   }
 }
 

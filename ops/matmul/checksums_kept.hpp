@@ -11,20 +11,18 @@ namespace tessera::matmul {
 // Each vector begins where 16 bytes can be read at once.
 inline std::int64_t even(std::int64_t count) { return (count + 1) / 2 * 2; }
 
-// Of a factor's columns (of B) or rows (of A), for the parts that share them: the weights, as they are and scaled for
-// C's norms, and the factor's own checksums with their norms.
+// Of a factor's columns (of B) or rows (of A), for the parts that share them: the weights, and the factor's own
+// checksums with their norms.
 struct Fold {
   Fold(std::int64_t count, std::int64_t depth, Memory& memory)
-      : step(even(count)), vectors(Element::f64, {2 * step + 2 * even(depth)}, memory) {
+      : vectors(Element::f64, {even(count) + 2 * even(depth)}, memory) {
     weights = vectors.as<double>();
-    result_sizes = weights + step;
-    sums = result_sizes + step;
+    sums = weights + even(count);
     norms = sums + even(depth);
   }
 
-  std::int64_t step;  // from one vector of weights to the next
   Array vectors;
-  double *weights, *result_sizes, *sums, *norms;
+  double *weights, *sums, *norms;
   double least = 0, most = 0;  // of the weights' magnitudes
   bool made = false;           // the checksums are there
 };

@@ -171,34 +171,12 @@ __global__ void __launch_bounds__(threads) sum(const __grid_constant__ Jobs jobs
   else along<T, 1>(job, piece, part, shared);
 }
 
-// Adds up the parts: 32 rows a block, eight threads for each.
-__global__ void __launch_bounds__(threads) finish(const __grid_constant__ Jobs jobs) {
-  const Job& job = jobs.job[blockIdx.y];
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 32 + threadIdx.x;
-  if (static_cast<std::int64_t>(blockIdx.x) * 32 >= job.pass.rows) return;
-  Partial found;
-  if (i < job.pass.rows)
-    for (int part = static_cast<int>(threadIdx.y); part < job.parts; part += 8) {
-      found.sum += job.sums[part * job.pass.rows + i];
-      found.squares += job.squares[part * job.pass.rows + i];
-    }
-  __shared__ Partial shared[8][32];
-  shared[threadIdx.y][threadIdx.x] = found;
-  __syncthreads();
-  if (threadIdx.y != 0 || i >= job.pass.rows) return;
-  for (int y = 1; y < 8; ++y) {
-    found.sum += shared[y][threadIdx.x].sum;
-    found.squares += shared[y][threadIdx.x].squares;
-  }
-  job.pass.sums[i] = found.sum;
-  job.pass.norms[i] = job.pass.factor * sqrt(found.squares);
-}
-
 constexpr int tally_threads = 1024;
 
 __global__ void __launch_bounds__(tally_threads)
     tally(const __grid_constant__ Lines lines, const __grid_constant__ Tolerance tolerance, Tally* to) {
   Tally found;
+#pragma unroll 1
   for (std::int64_t i = threadIdx.x; i < lines.count; i += tally_threads)
     found.add(residual_ratio(tolerance, lines.at(i)));
   // Threads that found some: whether there are any is what counts.

@@ -1,97 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums fit every honest product, whatever its scale, and no other: single bits, columns that changed
+// Checksums fit every honest product, and no other: single bits, columns that changed
 // places, numbers that are none; and they tell where.
-#include "checksums.hpp"
-#include <gtest/gtest.h>
 #include <bit>
 #include <limits>
 #include <numeric>
-#include "matmul.hpp"
+#include "checksums_on_device.hpp"
 #include "tessera/core/random.hpp"
-#include "tessera/run/inputs.hpp"
-#include "tessera/run/place.hpp"
-#include "tessera/run/run.hpp"
-#include "widened.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-const Operation& product() { return *find_operation("matmul"); }
-
-Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Arguments::Words words = {}) {
-  Case out{.dims = {{"m", m}, {"n", n}, {"k", k}}, .words = std::move(words)};
-  if (out.words.contains("beta")) out.optional_inputs = {"C0"};
-  return out;
-}
-
-// A product made on the processors, and its checksums, as a whole or of a part, by one kind of device.
-class Product {
- public:
-  Product(const Device& device, Element element, const Case& chosen, std::uint64_t seed, Layout layout = {})
-      : inputs_(product(), element, chosen, seed, layout), device_(device) {
-    remake();
-  }
-
-  // After its inputs changed.
-  void remake() {
-    multiply();
-    checksums_ = (*find_checksums("matmul", device_.where))(inputs_.arguments(), device_);
-  }
-  void multiply() { (void)run(product(), inputs_.arguments(), {.device = "cpu:threads=2", .cached = false}); }
-
-  Arguments& arguments() { return inputs_.arguments(); }
-  bool has_checksums() const { return checksums_ != nullptr; }
-  ChecksumVerdict look() { return look((*find_division("matmul"))(inputs_.arguments()).whole()); }
-  ChecksumVerdict look(const Tile& tile) {
-    const Arguments part = (*find_division("matmul"))(inputs_.arguments()).part(tile);
-    Backend& backend = backend_of(device_);
-    if (backend.shares_host_memory()) return checksums_->look(tile, part, {.device = &device_});
-    Placed placed(choose_on(device_, product(), part, {.cached = false}), part);
-    placed.upload();
-    const Array c = packed_copy(part.array("C"));
-    backend.copy(placed.run(), placed.arguments().array("C").data, c.view().data, c.view().bytes());
-    return checksums_->look(tile, placed.arguments(), placed.run());
-  }
-
- private:
-  Inputs inputs_;
-  Device device_;
-  std::unique_ptr<Checksums> checksums_;
-};
-
-// Once on the processors, once on a GPU where there is one.
-class ChecksumsOn : public testing::TestWithParam<const char*> {
+class ChecksumsOn : public OnDeviceWithChecksums {
  protected:
-  void SetUp() override {
-    try {
-      device_ = find_device(GetParam());
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-  Product made(Element element, const Case& chosen, std::uint64_t seed, Layout layout = {}) const {
-    return {device_, element, chosen, seed, layout};
-  }
   template <class T>
   void expect_bits_are_found(int lowest, int highest) const;
-  template <class T>
-  void expect_errors_are_seen_beside_large_addends(T large, T small, T error) const;
-  template <class T>
-  void expect_fits_at_random_scales(int spread) const;
-
-  Device device_;
 };
-
-INSTANTIATE_TEST_SUITE_P(Devices, ChecksumsOn, testing::Values("cpu:threads=2", "cuda"),
-                         [](const auto& about) {
-                           return std::string(about.param).substr(0, about.param[1] == 'p' ? 3 : 4);
-                         });
-
-template <class T>
-void scale(const Matrix<T>& matrix, T factor) {
-  for (std::int64_t i = 0; i < matrix.rows(); ++i)
-    for (std::int64_t j = 0; j < matrix.cols(); ++j) matrix(i, j) *= factor;
-}
+CHECKSUMS_ON_DEVICES(ChecksumsOn);
 
 TEST_P(ChecksumsOn, FitHonestProductsOfEveryElementLayoutAndFactor) {
   const std::vector<Case> cases = {sized(200, 96, 1000),
@@ -113,131 +37,6 @@ TEST_P(ChecksumsOn, FitHonestProductsOfEveryElementLayoutAndFactor) {
                                   << " rows, " << found.cols.size() << " columns"
                                   << (found.decided ? "" : ", undecided");
       }
-}
-
-TEST_P(ChecksumsOn, FitAtAnyScale) {
-  for (const double factor : {1e-150, 1e-140, 1e-30, 1e30, 1e140}) {
-    Product p = made(Element::f64, sized(90, 110, 300), 7);
-    scale(p.arguments().view<double, 2>("A"), factor);
-    scale(p.arguments().view<double, 2>("B"), factor);
-    p.remake();
-    EXPECT_TRUE(p.look().fits()) << factor;
-    p.arguments().view<double, 2>("C")(40, 50) *= 1 + 1e-3;
-    EXPECT_EQ(p.look().rows, (std::vector<std::int64_t>{40})) << factor;
-  }
-  // Partly below the smallest normal number, and all of it.
-  for (const float factor : {1e-20F, 1e-22F, 1e-25F, 1e15F}) {
-    Product p = made(Element::f32, sized(90, 110, 300), 8);
-    scale(p.arguments().view<float, 2>("A"), factor);
-    scale(p.arguments().view<float, 2>("B"), factor);
-    p.remake();
-    EXPECT_TRUE(p.look().fits()) << factor;
-  }
-}
-
-TEST_P(ChecksumsOn, FitWhereRowsDifferInScaleAndNothingCancels) {
-  Product p = made(Element::f32, sized(120, 100, 700), 9);
-  const auto a = p.arguments().view<float, 2>("A"), b = p.arguments().view<float, 2>("B");
-  for (std::int64_t i = 0; i < a.rows(); ++i)
-    for (std::int64_t l = 0; l < a.cols(); ++l)
-      a(i, l) = std::fabs(a(i, l)) * std::ldexp(1.0F, static_cast<int>(i % 40) - 20);
-  for (std::int64_t l = 0; l < b.rows(); ++l)
-    for (std::int64_t j = 0; j < b.cols(); ++j)
-      b(l, j) = std::fabs(b(l, j)) * std::ldexp(1.0F, static_cast<int>(l % 30));
-  p.remake();
-  EXPECT_TRUE(p.look().fits());
-}
-
-// A column a million times smaller than the others: what is wrong in it shows all the same.
-TEST_P(ChecksumsOn, SeeErrorsOfSmallColumnsBesideLargeOnes) {
-  Product p = made(Element::f32, sized(120, 100, 700), 10);
-  const auto b = p.arguments().view<float, 2>("B"), c = p.arguments().view<float, 2>("C");
-  for (std::int64_t l = 0; l < b.rows(); ++l) b(l, 33) *= 1e-6F;
-  p.remake();
-  EXPECT_TRUE(p.look().fits());
-  c(44, 33) += 1e-6F;  // of 26e-6
-  const ChecksumVerdict found = p.look();
-  EXPECT_EQ(found.rows, (std::vector<std::int64_t>{44}));
-  EXPECT_EQ(found.cols, (std::vector<std::int64_t>{33}));
-}
-
-template <class T>
-void swap_columns(const Matrix<T>& c, std::int64_t first, std::int64_t second) {
-  for (std::int64_t i = 0; i < c.rows(); ++i) std::swap(c(i, first), c(i, second));
-}
-
-// What is added may be far larger than the product, in some columns: the others are seen all the same.
-template <class T>
-void ChecksumsOn::expect_errors_are_seen_beside_large_addends(T large, T small, T error) const {
-  Product p = made(element_of<T>, sized(120, 100, 700, {{"alpha", "1.5"}, {"beta", "1"}}), 20);
-  const auto b = p.arguments().view<T, 2>("B"), c0 = p.arguments().view<T, 2>("C0"), c = p.arguments().view<T, 2>("C");
-  for (std::int64_t i = 0; i < c0.rows(); ++i) c0(i, 17) *= large;
-  for (std::int64_t l = 0; l < b.rows(); ++l) b(l, 33) *= small;
-  p.remake();
-  EXPECT_TRUE(p.look().fits());
-  const T right = c(44, 70);
-  c(44, 70) += error;
-  ChecksumVerdict found = p.look();
-  EXPECT_EQ(found.rows, (std::vector<std::int64_t>{44}));
-  EXPECT_EQ(found.cols, (std::vector<std::int64_t>{70}));
-  c(44, 70) = right;
-  swap_columns(c, 60, 61);
-  found = p.look();
-  EXPECT_GT(found.rows.size(), 110u);
-  EXPECT_EQ(found.cols, (std::vector<std::int64_t>{60, 61}));
-  swap_columns(c, 60, 61);
-  EXPECT_TRUE(p.look().fits());
-}
-
-TEST_P(ChecksumsOn, SeeErrorsBesideLargeColumnsOfWhatIsAdded) {
-  expect_errors_are_seen_beside_large_addends<float>(1e12F, 1e-9F, 0.05F);  // of 40
-  expect_errors_are_seen_beside_large_addends<double>(1e16, 1e-16, 1e-9);
-  expect_errors_are_seen_beside_large_addends<double>(1e120, 1e-120, 1e-9);
-}
-
-TEST_P(ChecksumsOn, SeeErrorsBesideLargeColumnsWhereNothingElseIsAdded) {
-  Product p = made(Element::f32, sized(120, 100, 700, {{"alpha", "0"}, {"beta", "2"}}), 21);
-  const auto c0 = p.arguments().view<float, 2>("C0"), c = p.arguments().view<float, 2>("C");
-  for (std::int64_t i = 0; i < c0.rows(); ++i) c0(i, 17) *= 1e12F;
-  p.remake();
-  EXPECT_TRUE(p.look().fits());
-  c(44, 70) += 1e-3F;
-  EXPECT_EQ(p.look().rows, (std::vector<std::int64_t>{44}));
-}
-
-// Scales of rows and columns from 2^-spread to 2^spread, of all three inputs.
-template <class T>
-void scale_at_random(const Matrix<T>& matrix, int spread, Random random) {
-  const auto power = [&] { return std::ldexp(1.0, static_cast<int>(random.next() % (2 * static_cast<unsigned>(spread) + 1)) - spread); };
-  std::vector<double> rows, cols;
-  for (std::int64_t i = 0; i < matrix.rows(); ++i) rows.push_back(power());
-  for (std::int64_t j = 0; j < matrix.cols(); ++j) cols.push_back(power());
-  for (std::int64_t i = 0; i < matrix.rows(); ++i)
-    for (std::int64_t j = 0; j < matrix.cols(); ++j) {
-      const double scaled = static_cast<double>(widened(matrix(i, j))) * rows[static_cast<std::size_t>(i)] * cols[static_cast<std::size_t>(j)];
-      if constexpr (std::is_same_v<T, bf16>) matrix(i, j) = bf16::from(static_cast<float>(scaled));
-      else matrix(i, j) = static_cast<T>(scaled);
-    }
-}
-
-template <class T>
-void ChecksumsOn::expect_fits_at_random_scales(int spread) const {
-  constexpr const char* factors[] = {"1", "-0.001", "3e5"};
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    Product p = made(element_of<T>, sized(40 + 7 * static_cast<std::int64_t>(seed), 75, 20 + 13 * static_cast<std::int64_t>(seed),
-                                          {{"alpha", factors[seed % 3]}, {"beta", factors[seed / 3 % 3]}}), seed);
-    for (const char* name : {"A", "B", "C0"})
-      scale_at_random(p.arguments().view<T, 2>(name), spread, Random(seed, static_cast<std::uint64_t>(name[0])));
-    p.remake();
-    const ChecksumVerdict found = p.look();
-    EXPECT_TRUE(found.fits()) << seed << ": " << found.rows.size() << " rows, " << found.cols.size() << " columns";
-  }
-}
-
-TEST_P(ChecksumsOn, FitWhereRowsAndColumnsOfAllInputsDifferInScale) {
-  expect_fits_at_random_scales<float>(9);
-  expect_fits_at_random_scales<double>(70);
-  expect_fits_at_random_scales<bf16>(9);
 }
 
 template <class T>

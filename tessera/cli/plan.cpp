@@ -137,7 +137,7 @@ class Planning {
     dist::Machines gpu = machines(element);
     using Column = report::Table::Column;
     std::vector<Column> columns;
-    for (const char* title : {"GPUs", "grid", "received", "of it by network", "computing", "on devices",
+    for (const char* title : {"GPUs", "with work", "grid", "received", "of it by network", "computing", "on devices",
                               "efficiency", "from hosts", "efficiency"})
       columns.push_back({title});
     report::Table table(std::move(columns));
@@ -146,9 +146,9 @@ class Planning {
       gpu.devices = count;
       const dist::Outlook out = dist::outlook(division, arguments, gpu);
       const auto efficiency = [&](double seconds) {
-        return seconds > 0 ? fmt::format("{:.0f} %", 100 * alone / seconds / static_cast<double>(count)) : "";
+        return seconds > 0 && alone > 0 ? fmt::format("{:.0f} %", 100 * alone / seconds / static_cast<double>(count)) : "";
       };
-      table.add({std::to_string(count), fmt::format("{} × {}", out.grid_rows, out.grid_cols),
+      table.add({std::to_string(count), std::to_string(out.used()), fmt::format("{} × {}", out.grid_rows, out.grid_cols),
                  bytes_text(out.received_bytes), bytes_text(out.network_bytes),
                  report::seconds(out.compute_seconds), report::seconds(out.seconds), efficiency(out.seconds),
                  report::seconds(out.host_seconds), efficiency(out.host_seconds)});
@@ -165,6 +165,7 @@ class Planning {
     json_["plans"].push_back({{"dims", arguments.dims()},
                               {"element", operation_->element_name(arguments)},
                               {"gpus", gpu.devices},
+                              {"gpus_with_work", out.used()},
                               {"flops", gpu.flops_per_second},
                               {"grid", {out.grid_rows, out.grid_cols}},
                               {"received_bytes", out.received_bytes},

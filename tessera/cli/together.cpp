@@ -165,6 +165,7 @@ Spread spread_of(const TogetherOptions& options, const std::vector<Device>& devi
   if (!options.repeat.empty()) out.repeat = count_named("--repeat", options.repeat);
   out.pin = out.repeat > 1;
   out.protect = options.protect;
+  out.files_as_read = true;
   out.faults = parse_faults(options.faults);
   out.checkpoint = options.checkpoint;
   if (!options.limit.empty()) out.limit_seconds = seconds_named("--limit", options.limit);
@@ -212,6 +213,8 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
   if (together.restored > 0) fmt::print(to, "{} parts were there already\n", together.restored);
   if (together.copied_bytes > 0)
     fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
+  if (together.mapped_bytes > 0)
+    fmt::print(to, "read by all processes from the files: {}\n", report::bytes(together.mapped_bytes));
   if (together.start_seconds > 0) fmt::print(to, "start-up of their processes before: {}\n", trimmed(report::seconds(together.start_seconds)));
 }
 
@@ -242,6 +245,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   if (together.times.size() > 1) out["seconds"]["runs"] = together.times;
   out["overlap"] = together.overlap ? json_of(*together.overlap) : nlohmann::ordered_json(nullptr);
   out["copied_bytes"] = together.copied_bytes;
+  out["mapped_bytes"] = together.mapped_bytes;
   out["seconds"]["start_up"] = together.start_seconds;
   auto& parts = out["parts"] = nlohmann::ordered_json::array();
   for (const Share& share : together.shares) parts.push_back(json_of(share, together));

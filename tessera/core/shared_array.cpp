@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <string>
 #include "tessera/core/error.hpp"
 
 namespace tessera {
@@ -67,6 +69,16 @@ std::optional<SharedPlace> find_shared(const void* address) {
   const std::int64_t offset = at - found->first;
   if (offset >= static_cast<std::int64_t>(found->second.bytes)) return std::nullopt;
   return SharedPlace{found->second.file, offset, static_cast<std::int64_t>(found->second.bytes)};
+}
+
+// Memory that is free or could be freed, and swap.
+std::optional<std::int64_t> memory_left() {
+  std::ifstream from("/proc/meminfo");
+  std::optional<std::int64_t> out;
+  std::int64_t kibibytes = 0;
+  for (std::string name, line; from >> name >> kibibytes && std::getline(from, line);)
+    if (name == "MemAvailable:" || name == "SwapFree:") out = out.value_or(0) + 1024 * kibibytes;
+  return out;
 }
 
 std::shared_ptr<void> map_shared(int file, std::size_t bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in memory that other processes can map, so that they need no copy of them.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include "tessera/core/array.hpp"
 
@@ -19,5 +20,8 @@ std::optional<SharedPlace> find_shared(const void* address);
 
 // The memory behind a file descriptor that another process has handed over; it is gone with the owner.
 std::shared_ptr<void> map_shared(int file, std::size_t bytes);
+
+// What the system could give to such arrays now, by what it says itself; nothing where it says nothing.
+std::optional<std::int64_t> memory_left();
 
 }  // namespace tessera

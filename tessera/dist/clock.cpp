@@ -140,53 +140,10 @@ class PlanClock {
   Timeline timeline_;
 };
 
-// A device that works off a queue: what it is at, and until when.
-struct Busy {
-  std::vector<std::size_t> held;
-  double first = 0, done = INFINITY;
-};
-
 }  // namespace
 
 Timeline run_virtually(const Plan& plan, const Division& division, const Arguments& arguments) {
   return PlanClock(plan, division, arguments).run();
-}
-
-Timeline run_virtually(Queue& queue, std::size_t devices, const Behaviour& behaviour) {
-  std::vector<Busy> busy(devices);
-  std::vector<double> dies = behaviour.dies;
-  dies.resize(devices, INFINITY);
-  Timeline out;
-  double now = 0;
-  const auto begin = [&](std::size_t d) {
-    busy[d].first = now;
-    busy[d].done = busy[d].held.empty() ? INFINITY : behaviour.done(d, busy[d].held.front(), now);
-  };
-  while (!queue.done()) {
-    for (std::size_t d = 0; d < devices; ++d)
-      while (const auto tile = queue.take(d, now)) {
-        busy[d].held.push_back(*tile);
-        if (busy[d].held.size() == 1) begin(d);
-      }
-    std::size_t next = 0;
-    const auto moment = [&](std::size_t d) {
-      return queue.is_lost(d) ? INFINITY : std::min(busy[d].done, dies[d]);
-    };
-    for (std::size_t d = 1; d < devices; ++d)
-      if (moment(d) < moment(next)) next = d;
-    if (!std::isfinite(moment(next))) throw Error("no device is left that could go on");
-    now = moment(next);
-    Busy& at = busy[next];
-    if (dies[next] <= at.done) {
-      queue.lose(next);
-      continue;
-    }
-    out.spans.push_back({next, Deed::compute, at.held.front(), at.first, now});
-    queue.commit(next, at.held.front(), now);
-    at.held.erase(at.held.begin());
-    begin(next);
-  }
-  return out;
 }
 
 }  // namespace tessera::dist

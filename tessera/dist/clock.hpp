@@ -19,6 +19,7 @@ struct Behaviour {
   // The moment at which a device has done this tile, begun at `now`.
   std::function<double(std::size_t device, std::size_t tile, double now)> done;
   std::vector<double> dies = {};  // by device: the moment from which it is gone; none: never
+  bool leaves = false;            // they can stop in the middle of a tile
 };
 
 Timeline run_virtually(Queue& queue, std::size_t devices, const Behaviour& behaviour);

@@ -93,6 +93,7 @@ std::int64_t most_parts(std::int64_t extent, std::int64_t granule) {
 Outlook outlook(const Division& division, const Arguments& arguments, const Machines& machines) {
   if (machines.devices < 1 || machines.per_host < 1) throw Error("an outlook needs a device");
   Outlook best;
+  if (division.rows == 0 || division.cols == 0) return {.grid_rows = 0, .grid_cols = 0};
   bool any = false;
   const std::int64_t most_rows = std::min(machines.devices, most_parts(division.rows, division.row_granule)),
                      most_cols = most_parts(division.cols, division.col_granule);

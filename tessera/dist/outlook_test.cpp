@@ -86,7 +86,11 @@ TEST(Outlook, AGridHasNoMorePartsThanTheResult) {
       EXPECT_LE(out.grid_rows, (m + 15) / 16) << m << " × " << n << " on " << devices;
       EXPECT_LE(out.grid_cols, (n + 15) / 16) << m << " × " << n << " on " << devices;
     }
-  EXPECT_EQ(of(0, 0, 0, h200s(8)).used(), 1);
+  for (const auto& [m, n] : {std::pair{0, 0}, {0, 5}, {5, 0}}) {
+    const Outlook nothing = of(m, n, 3, h200s(8));
+    EXPECT_EQ(nothing.used(), 0);
+    EXPECT_EQ(nothing.host_seconds, 0);
+  }
 }
 
 TEST(Outlook, ANumberOfDevicesThatMakesNoGridLeavesSomeOver) {

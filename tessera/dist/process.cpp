@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <fmt/format.h>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -122,9 +123,7 @@ std::string Process::receive(double seconds, const std::function<bool()>& stoppe
     if (ready == 0) {
       (void)kill(process_, SIGKILL);
       (void)end();
-      std::string limit = std::to_string(seconds);
-      limit.erase(std::min(limit.size(), limit.find('.') + 2));
-      throw Error(Error::Kind::no_device, "it did not answer within " + limit + " s");
+      throw Error(Error::Kind::no_device, fmt::format("it did not answer within {:g} s", seconds));
     }
     std::string message;
     if (!receive_message(channel_, message)) throw Error(Error::Kind::no_device, end());

@@ -37,7 +37,8 @@ Queue::Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> band
       untaken_(work_.size()),
       left_(work_.size()),
       in_flight_(in_flight),
-      settled_(true) {
+      settled_(true),
+      named_(true) {
   std::vector<int> times(work_.size(), 0);
   for (auto& band : bands) {
     for (const std::size_t tile : band) ++times.at(tile);
@@ -50,37 +51,39 @@ Queue::Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> band
     throw Error(Error::Kind::internal, "bands that do not hold each tile once");
 }
 
+// How much of the work each gets if every tile goes to whoever finishes it first: shares would be rounded to a tile more
+// for a slow device, for which that is long. Those that are busy longest may get nothing.
+std::vector<double> Queue::allot(const std::vector<std::size_t>& tiles, double now) const {
+  std::vector<double> out(devices_.size(), 0), ends;
+  for (const Worker& worker : devices_) ends.push_back(worker.lost ? INFINITY : finish(worker, now));
+  for (const std::size_t tile : tiles) {
+    std::size_t best = 0;
+    const auto end = [&](std::size_t d) { return ends[d] + work_[tile] / pace(devices_[d], now); };
+    for (std::size_t d = 1; d < devices_.size(); ++d)
+      if (end(d) < end(best)) best = d;
+    ends[best] = end(best);
+    out[best] += work_[tile];
+  }
+  return out;
+}
+
 // What nobody has taken, in consecutive bands with which all finish at the same time.
 void Queue::deal(double now) {
   std::vector<std::size_t> tiles;
-  double work = 0;
   for (Worker& worker : devices_) {
     tiles.insert(tiles.end(), worker.band.begin(), worker.band.end());
     worker.band.clear();
   }
   std::ranges::sort(tiles);
-  for (const std::size_t tile : tiles) work += work_[tile];
-  // Those that are busy longest may get nothing: the others then end sooner.
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < devices_.size(); ++d)
-    if (!devices_[d].lost) order.push_back(d);
-  std::ranges::sort(order, {}, [&](std::size_t d) { return finish(devices_[d], now); });
-  double speeds = 0, held = 0, end = 0;
-  for (const std::size_t d : order) {
-    const double ends = finish(devices_[d], now);
-    if (speeds > 0 && ends >= end) break;
-    const double speed = pace(devices_[d], now);
-    speeds += speed;
-    held += speed * (ends - now);
-    end = now + (work + held) / speeds;
-  }
+  const std::vector<double> shares = allot(tiles, now);
   double before = 0, upto = 0;
   auto next = tiles.begin();
   Worker* last = nullptr;
-  for (Worker& worker : devices_) {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    Worker& worker = devices_[d];
     if (worker.lost) continue;
     last = &worker;
-    upto += std::max(0.0, end - finish(worker, now)) * pace(worker, now);
+    upto += shares[d];
     for (; next != tiles.end() && before + work_[*next] / 2 <= upto; ++next) {
       worker.band.push_back(*next);
       before += work_[*next];
@@ -123,7 +126,8 @@ void Queue::correct_guesses() {
   for (const Worker& worker : devices_)
     if (worker.delivered > 0) logarithms += std::log(worker.speed / worker.guess), ++known;
   for (Worker& worker : devices_)
-    if (worker.delivered == 0 && known > 0) worker.speed = worker.guess * std::exp(logarithms / known);
+    if (worker.delivered == 0 && known > 0)
+      worker.speed = std::min(worker.most, worker.guess * std::exp(logarithms / known));
 }
 
 // A device that holds a tile longer than its speed says is that slow at least: it may have been guessed wrong, or
@@ -159,6 +163,21 @@ bool Queue::leaves_to_others(std::size_t device, double now) const {
   return true;
 }
 
+// Though it was guessed to be slow: a first tile that it can leave costs the others next to nothing. Guesses are not wrong
+// by so much that one is worth a try that is said to be hundreds of times as slow.
+bool Queue::may_try(const Worker& worker) const {
+  constexpr double hopeless = 100;
+  const auto fastest = std::ranges::max_element(devices_, {}, &Worker::guess);
+  return worker.leaves && worker.guess * hopeless > fastest->guess && worker.delivered == 0 && worker.held.empty() && !std::isfinite(worker.most);
+}
+
+// A second tile for a device of which nothing is known may be one that it should never have had. Where tiles are many
+// the copies that hide behind the first are worth more.
+bool Queue::waits_for_first(const Worker& worker) const {
+  constexpr std::size_t few = 16;
+  return !named_ && worker.delivered == 0 && !worker.held.empty() && work_.size() < few * devices_.size();
+}
+
 std::optional<std::size_t> Queue::steal(double now) {
   Worker* victim = nullptr;
   double latest = -1;
@@ -178,8 +197,8 @@ std::optional<std::size_t> Queue::steal(double now) {
 
 std::optional<std::size_t> Queue::take(std::size_t device, double now) {
   Worker& worker = devices_[device];
-  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight_) return std::nullopt;
-  if (!settled_ && leaves_to_others(device, now)) return std::nullopt;
+  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight_ || waits_for_first(worker)) return std::nullopt;
+  if (!settled_ && !may_try(worker) && leaves_to_others(device, now)) return std::nullopt;
   std::optional<std::size_t> tile;
   if (!worker.band.empty()) {
     tile = worker.band.front();
@@ -226,6 +245,40 @@ void Queue::give_back(std::size_t device, std::size_t tile) {
   if (held == worker.held.end()) return;
   worker.held.erase(held);
   worker.band.push_front(tile);
+  ++untaken_;
+}
+
+// When it will end is as sure as its speed. One that has taken longer than its speed says may end at any moment; but what
+// has taken four times as long as it would here, is taken from it.
+std::optional<Queue::Better> Queue::better_by(std::size_t idle, double now) const {
+  constexpr double worth = 1.1, patience = 4;
+  const Worker& other = devices_[idle];
+  if (named_ || other.lost || !other.held.empty()) return std::nullopt;
+  std::optional<Better> out;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const Worker& worker = devices_[d];
+    if (d == idle || worker.lost || !worker.leaves || worker.held.empty()) continue;
+    const std::size_t tile = worker.held.back();
+    const double here = work_[tile] / pace(other, now);
+    const double expected = worker.since + work_[worker.held.front()] / worker.speed;
+    const bool front = worker.held.size() == 1, sure = delivered_work_ > 0 && expected > now;
+    double at = std::max(expected, worker.since + (front ? patience : worth) * here);
+    if ((sure || !front) && now + worth * here < finish(worker, now)) at = now;
+    if (!out || at < out->at) out = {d, tile, std::max(at, now)};
+  }
+  return out;
+}
+
+void Queue::leave(std::size_t device, std::size_t tile, std::size_t heir, double now) {
+  Worker& worker = devices_[device];
+  const auto held = std::ranges::find(worker.held, tile);
+  if (held == worker.held.end()) return;
+  if (held == worker.held.begin() && now > worker.since) {
+    worker.most = work_[tile] / (now - worker.since);
+    worker.speed = std::min(worker.speed, worker.most);
+  }
+  worker.held.erase(held);
+  devices_[heir].band.push_front(tile);
   ++untaken_;
 }
 

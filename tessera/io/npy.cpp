@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/io/npy.hpp"
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include <system_error>
 #include <vector>
 #include "tessera/io/atomic_file.hpp"
+#include "tessera/io/mapped_file.hpp"
 #include "tessera/io/npy_dict.hpp"
 #include "tessera/io/npy_header.hpp"
 
@@ -40,30 +39,12 @@ Array copy_of(const Header& header, std::span<const std::byte> file) {
   throw Error(path + ": " + std::generic_category().message(code));
 }
 
-struct Mapping {
-  std::shared_ptr<void> address;
-  std::size_t bytes = 0;
-};
-
-// Private: writes go to copies of pages. Not reserved: a file larger than memory can be mapped.
-Mapping map(const std::string& path, int file) {
-  struct stat about = {};
-  if (::fstat(file, &about) != 0) fail(path, errno);
-  if (S_ISDIR(about.st_mode)) fail(path, EISDIR);
-  if (!S_ISREG(about.st_mode)) throw Error(path + ": is not a regular file");
-  const auto bytes = static_cast<std::size_t>(about.st_size);
-  if (bytes == 0) return {};
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
-  if (address == MAP_FAILED) fail(path, errno);
-  return {std::shared_ptr<void>(address, [bytes](void* p) { ::munmap(p, bytes); }), bytes};
-}
-
-Mapping map(const std::string& path) {
+MappedFile map(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) fail(path, errno);
   const std::unique_ptr<const int, void (*)(const int*)> closer(&file, [](const int* f) { ::close(*f); });
-  return map(path, file);
+  return map_file(file, path);
 }
 
 bool column_major(const ArrayView& array) {
@@ -147,7 +128,7 @@ void write(AtomicFile& file, const std::string& name, const ArrayView& array) {
 }  // namespace
 
 Array read(const std::string& path, std::optional<Element> as) {
-  const Mapping mapped = map(path);
+  const MappedFile mapped = map(path);
   auto* const bytes = static_cast<std::byte*>(mapped.address.get());
   const Header header = parse_header({bytes, mapped.bytes}, path, as);
   if (header.swapped || header.data_offset % widest_access != 0)
@@ -160,7 +141,7 @@ Array parse(std::span<const std::byte> file, const std::string& name, std::optio
 }
 
 Numbers read_numbers(const std::string& path) {
-  const Mapping mapped = map(path);
+  const MappedFile mapped = map(path);
   return parse_numbers({static_cast<const std::byte*>(mapped.address.get()), mapped.bytes}, path);
 }
 

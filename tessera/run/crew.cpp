@@ -77,6 +77,9 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
   for (const Share& share : out_.shares) lanes.push_back(on_lanes(share.plan));
   make_hands();
   make_queue();
+  leaving_.emplace(hands_.size());
+  for (std::size_t d = 0; d < hands_.size(); ++d)
+    if (hands_[d]->can_leave() && !reads_what_it_writes(host)) queue_->can_leave(d);
   if (!spread.protect) queue_->arrange(order_of_arrival(division, host, tiles_, lanes));
 }
 
@@ -152,7 +155,7 @@ void Crew::make_queue() {
 }
 
 void Crew::make_hands() {
-  if (spread_->in_workers()) shared_.emplace(*operation_, *host_);
+  if (spread_->in_workers()) shared_.emplace(*operation_, *host_, spread_->files_as_read);
   for (std::size_t d = 0; d < out_.shares.size(); ++d)
     if (shared_) hands_.push_back(worker_of(d));
     else try {
@@ -160,7 +163,7 @@ void Crew::make_hands() {
       } catch (const Error&) {
         hands_.push_back(std::make_unique<NoHand>(std::current_exception()));
       }
-  if (shared_) out_.copied_bytes = shared_->copied_bytes();
+  if (shared_) out_.copied_bytes = shared_->copied_bytes(), out_.mapped_bytes = shared_->mapped_bytes();
 }
 
 std::unique_ptr<Hand> Crew::worker_of(std::size_t d) {
@@ -229,12 +232,19 @@ void Crew::make_ready() {
 
 Together Crew::work() {
   make_ready();
-  const StopListener listener(spread_->stopped, interrupted_);
+  std::function<bool()> stopping;
+  if (spread_->stopped)
+    stopping = [this] {
+      if (!spread_->stopped()) return false;
+      leaving_->stop_all();
+      return true;
+    };
+  const StopListener listener(stopping, interrupted_);
   start_ = out_.started = Clock::now();
   serve_all(
       hands_.size(),
       [this](std::size_t d) {
-        const Interruptible in_the_middle_of_a_part(spread_->stopped ? &interrupted_ : nullptr);
+        const Interruptible in_the_middle_of_a_part(leaving_->flag(d));
         serve(d);
       },
       [this](std::size_t d, const std::exception_ptr& why) {
@@ -265,13 +275,25 @@ void Crew::serve(std::size_t d) {
     else if (!under_way.empty())
       finish(d, under_way, lock);
     else  // whoever has the rest may be stopped meanwhile
-      (void)changed_.wait_for(lock, std::chrono::milliseconds(100));
+      wait(d, lock);
   }
   changed_.notify_all();
 }
 
+// With nothing to do; but another may be at what would end sooner here.
+void Crew::wait(std::size_t d, std::unique_lock<std::mutex>& lock) {
+  double seconds = 0.1;
+  const double at = now();
+  if (const auto better = queue_->better_by(d, at); better && !leaving_->is_asked(better->device)) {
+    seconds = std::clamp(better->at - at, 1e-4, seconds);
+    if (better->at <= at) leaving_->ask(better->device, d);
+  }
+  (void)changed_.wait_for(lock, std::chrono::duration<double>(seconds));
+}
+
 void Crew::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
   under_way.push_back({tile, now()});
+  leaving_->begin(d);
   lock.unlock();
   std::exception_ptr failure;
   try {
@@ -292,19 +314,23 @@ void Crew::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_lock<
   lock.unlock();
   std::exception_ptr failure;
   std::vector<dist::Span> spans;
-  bool right = true;
+  bool right = true, left = false;
   double host_check_seconds = 0;
   try {
     spans = hands_[d]->finish();
     right = is_right(d, oldest.tile, host_check_seconds);
     if (right && checkpoint_) checkpoint_->commit(number_[oldest.tile]);
+  } catch (const Interrupted&) {
+    failure = std::current_exception();
+    left = !stopped();
   } catch (...) {
     failure = std::current_exception();
     hands_[d]->settle();
   }
   lock.lock();
   if (!failure) note_check(d, oldest.tile, host_check_seconds);
-  if (failure) lose(d, failure);
+  if (left) queue_->leave(d, oldest.tile, leaving_->heir(d), now());
+  else if (failure) lose(d, failure);
   else if (right) deliver(d, oldest.tile, spans, oldest.at);
   else take_back(d, oldest.tile);
   changed_.notify_all();

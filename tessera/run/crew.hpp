@@ -15,6 +15,7 @@
 #include "tessera/dist/tiles.hpp"
 #include "tessera/run/checkpoint.hpp"
 #include "tessera/run/hand.hpp"
+#include "tessera/run/leaving.hpp"
 #include "tessera/run/spread.hpp"
 #include "tessera/run/worker.hpp"
 
@@ -68,6 +69,7 @@ class Crew {
   void note_check(std::size_t device, std::size_t tile, double seconds);
   void deliver(std::size_t device, std::size_t tile, const std::vector<dist::Span>& spans, double begun);
   void take_back(std::size_t device, std::size_t tile);
+  void wait(std::size_t device, std::unique_lock<std::mutex>& lock);
   void lose(std::size_t device, std::exception_ptr failure);
 
   const Operation* operation_;
@@ -87,6 +89,7 @@ class Crew {
   std::condition_variable changed_;
   std::exception_ptr failure_;
   std::atomic<bool> interrupted_{false};  // parts that are under way, too
+  std::optional<Leaving> leaving_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -123,6 +123,7 @@ class Dealer {
     share.end_seconds = at;
     out_.flops += one.flops;
     out_.copied_bytes += one.copied_bytes;
+    out_.mapped_bytes += one.mapped_bytes;
     const Share& did = one.shares.front();
     share.plan = did.plan;
     share.flops += did.flops;

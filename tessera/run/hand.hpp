@@ -23,6 +23,9 @@ class Hand {
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<dist::Span> finish() { return compute(begun_); }
   virtual std::size_t most_under_way() const { return 1; }
+  // Whether finish() looks at the flag of its thread (core/interrupt.hpp), and where that is raised throws Interrupted,
+  // with nothing written into the result from then on.
+  virtual bool can_leave() const { return false; }
   // After a failure: waits until nothing writes into the result any more.
   virtual void settle() noexcept {}
   // Of the part finished last; null: nobody looked at it.
@@ -46,6 +49,7 @@ class HandHere final : public Hand {
   HandHere(const Operation& operation, const Division& division, Plan plan, Request request)
       : operation_(&operation), division_(&division), plan_(std::move(plan)), request_(std::move(request)) {}
   std::vector<dist::Span> compute(const Tile& tile) override;  // begun and finished
+  bool can_leave() const override { return backend_of(plan_.device).shares_host_memory(); }
 
  private:
   const Operation* operation_;

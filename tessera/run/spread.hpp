@@ -43,6 +43,9 @@ struct Spread {
   // computes wrongly loses nothing. (Faults alone mean such processes, too.)
   bool protect = false;
   std::vector<Fault> faults = {};
+  // Inputs that lie in mapped .npy files are what the files hold, so that such processes read these themselves. (Who has
+  // written into that memory says no.)
+  bool files_as_read = false;
   double limit_seconds = 300;   // the longest that a tile may take in such a process
   std::string checkpoint = {};  // a file for the tiles that are done, so that a call that was stopped goes
                                 // on; it stays until somebody removes it
@@ -65,6 +68,7 @@ void check_faults(const Spread& spread);
 struct Share {
   Plan plan;
   std::size_t tiles = 0, begun = 0;
+  std::size_t most_begun = 0;  // in one of several runs
   double flops = 0;
   double busy_seconds = 0;  // computing and copying, one after the other; where these overlap: computing
   double end_seconds = 0;   // when its last tile was done, since the beginning
@@ -106,6 +110,7 @@ struct Together {
   std::size_t restored = 0;       // tiles that the checkpoint had
   std::string checkpoint_lost;    // what the disk has not kept of it, and was computed again; empty: nothing
   std::int64_t copied_bytes = 0;  // of inputs, to where workers see them
+  std::int64_t mapped_bytes = 0;  // of inputs that workers have from their files, without a copy
   // The result is that of any of these devices alone, bit for bit.
   bool same_bits = false;
   dist::Timeline timeline;
@@ -113,7 +118,8 @@ struct Together {
   Values values;
 };
 
-// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that was asked for and came to nothing.
+// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that was asked for and came to nothing. Of a call that was
+// repeated each run counts its parts from 1: nothing is said of what happened in any of them.
 std::vector<std::string> faults_left(const Spread& spread, const Together& together);
 
 // The operation that the devices compute: `operation`, or that of its partial results. Throws Error for one

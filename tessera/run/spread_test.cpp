@@ -56,6 +56,26 @@ TEST(Together, AnySplitOverLikeDevicesHasTheBitsOfOneAlone) {
   }
 }
 
+// One device is held up at its first part until the other has done all else, and asks for that, too.
+TEST(Together, ASlowDeviceLeavesItsPartToAFastOne) {
+  Inputs inputs(product(), Element::f32, square(512, 256), 4);
+  const auto wanted = alone(inputs, "cpu");
+  for (const char* split : {"dynamic", "auto"}) {
+    Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}, .split = parse_split(split)};
+    spread.before_tile = [](std::size_t device, std::size_t) {
+      if (device == 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+    };
+    inputs.poison();
+    const Together together = run_together(product(), inputs.arguments(), spread, true);
+    EXPECT_TRUE(together.complete);
+    EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted) << split;
+    EXPECT_EQ(together.shares[0].begun, 1u) << split;
+    EXPECT_EQ(together.shares[0].tiles, 0u) << split;
+    EXPECT_TRUE(together.shares[0].lost.empty()) << together.shares[0].lost;
+    EXPECT_TRUE(together.verdict->passed);
+  }
+}
+
 TEST(Together, SharesAreThoseThatWereNamed) {
   Inputs inputs(product(), Element::f32, square(768, 64), 3);
   const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),

@@ -44,7 +44,7 @@ Json plan_json(const Plan& plan, const std::vector<Fault>& faults) {
 
 }  // namespace
 
-SharedCall::SharedCall(const Operation& operation, const Arguments& host)
+SharedCall::SharedCall(const Operation& operation, const Arguments& host, bool files_as_read)
     : host_(&host), description_(std::make_unique<Json>()) {
   Json& out = *description_;
   out = {{"operation", operation.name}, {"element", name_of(host.element())}, {"words", host.words()}};
@@ -53,16 +53,46 @@ SharedCall::SharedCall(const Operation& operation, const Arguments& host)
   for (const Variant& variant : all_variants())
     if (!variant.object.empty()) objects.insert(std::filesystem::absolute(variant.object));
   out["objects"] = objects;
+  if (files_as_read) open_files();
+  check_room();
   for (const Parameter& p : host.signature().parameters)
     if (p.is_array() && host.has(p.name)) add(p);
 }
 
-SharedCall::~SharedCall() = default;
+SharedCall::~SharedCall() {
+  for (const auto& [name, place] : opened_) (void)close(place.file);
+}
+
+void SharedCall::open_files() {
+  for (const Parameter& p : host_->signature().parameters) {
+    if (!p.is_array() || p.kind == Parameter::Kind::output || !host_->has(p.name)) continue;
+    const ArrayView& view = host_->array(p.name);
+    if (view.count() == 0 || find_shared(view.data)) continue;
+    if (const auto place = find_mapped(view.data)) opened_[p.name] = *place;
+  }
+}
+
+bool SharedCall::is_copied(const Parameter& parameter) const {
+  const ArrayView& view = host_->array(parameter.name);
+  return view.count() != 0 && !opened_.contains(parameter.name) && !find_shared(view.data);
+}
+
+// Else the system would end a process when the memory is touched that it has promised.
+void SharedCall::check_room() const {
+  std::int64_t wanted = 0;
+  for (const Parameter& p : host_->signature().parameters)
+    if (p.is_array() && host_->has(p.name) && is_copied(p)) wanted += static_cast<std::int64_t>(host_->array(p.name).bytes());
+  const auto left = memory_left();
+  if (left && wanted > *left)
+    throw Error("devices in processes of their own want " + std::to_string(wanted) +
+                " bytes of memory for arrays that all of them see, and " + std::to_string(*left) +
+                " are left; inputs from .npy files in this machine's byte order need none");
+}
 
 void SharedCall::add(const Parameter& parameter) {
   ArrayView view = host_->array(parameter.name);
   const bool output = parameter.kind == Parameter::Kind::output;
-  if (view.count() != 0 && !find_shared(view.data)) {
+  if (is_copied(parameter)) {
     const Array& copy = copies_[parameter.name] = shared_array(view.element, view.extents);
     if (!output) {
       const Array packed = view.row_major() ? Array(view, nullptr) : packed_copy(view);
@@ -76,7 +106,13 @@ void SharedCall::add(const Parameter& parameter) {
              {"output", output},
              {"extents", view.extents},
              {"strides", view.strides}};
-  if (const auto place = view.count() != 0 ? find_shared(view.data) : std::nullopt) {
+  if (const auto file = opened_.find(parameter.name); file != opened_.end()) {
+    about["file"] = files_.size();
+    about["offset"] = file->second.offset;
+    about["mapped"] = true;
+    files_.push_back(file->second.file);
+    mapped_bytes_ += static_cast<std::int64_t>(view.bytes());
+  } else if (const auto place = view.count() != 0 ? find_shared(view.data) : std::nullopt) {
     const auto known = std::ranges::find(files_, place->file);
     about["file"] = known - files_.begin();
     about["offset"] = place->offset;

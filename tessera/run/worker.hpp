@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 #include "tessera/dist/process.hpp"
+#include "tessera/io/mapped_file.hpp"
 #include "tessera/run/fault.hpp"
 #include "tessera/run/hand.hpp"
 
@@ -21,7 +22,9 @@ namespace tessera {
 // A call's arrays as workers see them.
 class SharedCall {
  public:
-  SharedCall(const Operation& operation, const Arguments& host);
+  // `files_as_read`: inputs that lie in mapped files (io/mapped_file.hpp) are what these hold, and need no copy. Throws
+  // Error where memory does not hold the copies.
+  SharedCall(const Operation& operation, const Arguments& host, bool files_as_read = false);
   SharedCall(const SharedCall&) = delete;
   SharedCall& operator=(const SharedCall&) = delete;
   ~SharedCall();
@@ -30,17 +33,22 @@ class SharedCall {
   const std::vector<int>& files() const { return files_; }
   const nlohmann::ordered_json& description() const { return *description_; }
   std::int64_t copied_bytes() const { return copied_bytes_; }
+  std::int64_t mapped_bytes() const { return mapped_bytes_; }  // of inputs, from their files
   // What a tile wrote, to where the caller has it.
   void fetch(const std::vector<Slice>& written) const;
 
  private:
+  void open_files();
+  void check_room() const;
+  bool is_copied(const Parameter& parameter) const;
   void add(const Parameter& parameter);
 
   const Arguments* host_;
   std::vector<int> files_;
+  std::map<std::string, FilePlace> opened_;
   std::unique_ptr<nlohmann::ordered_json> description_;
   std::map<std::string, Array> copies_;
-  std::int64_t copied_bytes_ = 0;
+  std::int64_t copied_bytes_ = 0, mapped_bytes_ = 0;
 };
 
 class Worker final : public Hand {

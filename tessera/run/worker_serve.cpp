@@ -9,6 +9,7 @@
 #include "tessera/core/load.hpp"
 #include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
+#include "tessera/io/mapped_file.hpp"
 #include "tessera/run/damage.hpp"
 #include "tessera/run/finding_json.hpp"
 #include "tessera/run/hand_on_lanes.hpp"
@@ -86,7 +87,8 @@ class Service {
       view.strides = about.at("strides").get<Extents>();
       if (about.contains("file")) {
         const int file = files.at(about.at("file").get<std::size_t>());
-        mapped_.push_back(map_shared(file, about.at("bytes").get<std::size_t>()));
+        mapped_.push_back(about.contains("mapped") ? map_file(file, about.at("name").get<std::string>()).address
+                                                   : map_shared(file, about.at("bytes").get<std::size_t>()));
         view.data = static_cast<char*>(mapped_.back().get()) + about.at("offset").get<std::int64_t>();
       }
       (about.at("output").get<bool>() ? outputs : inputs).emplace(about.at("name").get<std::string>(), view);

@@ -115,29 +115,41 @@ void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits li
 }
 
 // Peaks on axes without end that lie many widths apart: each must have been met.
-std::int64_t watch_far_peaks(const ManyValues& f, Box& box, const Limits& limits) {
+std::int64_t watch_far_peaks(const ManyValues& f, Box& box, const Limits& limits, bool& hurried) {
   std::int64_t spent = 0;
-  bool hurried = false;
   const std::vector<FarPeak> far = far_peaks(f, box, {}, limits, spent, hurried);
   for (const FarPeak& peak : far) box.hidden.push_back(region_of(peak, box));
   return spent;
 }
 
-// Where the text shows breaks and places at which peaks may stand, rules that meet none of these are content all the
-// same: auto, which looks for them, must agree.
-void hold_against_auto(Answer& answer, const Integrand& f, const Range& range, const Tolerance& tolerance, Limits limits,
-                       double spent, std::span<const double> points) {
-  constexpr std::int64_t few = 5'000;
-  limits.evaluations -= answer.evaluations;
-  limits.seconds -= spent;
-  if (!answer.converged() || limits.evaluations < few || !(limits.seconds > 0)) return;
-  const Answer other = automatic(f, range, tolerance, limits, points);
+void doubt_zeros(Answer& answer) {
+  answer.reason = Reason::doubtful;
+  answer.truncation = infinity;
+  answer.why += (answer.why.empty() ? "" : "; ") + std::string("nothing but zeros was seen");
+}
+
+// What a rule claims is no nearer to the truth than to what auto finds, which looks for what the formula shows.
+void hold(Answer& answer, const Answer& other, const Tolerance& tolerance) {
   answer.evaluations += other.evaluations;
-  if (!other.converged() || std::fabs(answer.value - other.value) <= answer.error() + other.error()) return;
-  answer.truncation = std::fmax(answer.truncation, std::fabs(answer.value - other.value) + other.error());
+  if (!other.converged()) return;
+  const double apart = std::fabs(answer.value - other.value), both = answer.error() + other.error();
+  answer.truncation = std::fmax(answer.truncation, apart > both ? apart + other.error() : std::fmax(apart, other.error()));
+  if (apart <= both) return;
   if (!(answer.error() <= tolerance.of(answer.value))) answer.reason = Reason::doubtful;
   answer.why += fmt::format("{}auto, which looks for what the formula shows to be narrow, finds {:.17g}",
                             answer.why.empty() ? "" : "; ", other.value);
+}
+
+bool shows_something(const Features& found) {
+  return found.crowded || !found.breaks.empty() || !found.centres.empty() || !found.needles.empty();
+}
+
+// What is left of the limits for that; false: too little, or nothing is claimed.
+bool may_be_held(const Answer& answer, double spent, Limits& limits) {
+  constexpr std::int64_t few = 5'000;
+  limits.evaluations -= answer.evaluations;
+  limits.seconds -= spent;
+  return answer.converged() && limits.evaluations >= few && limits.seconds > 0;
 }
 
 Answer as_named(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
@@ -156,7 +168,6 @@ Answer as_named(const std::string& rule, const Integrand& f, const Range& range,
     clock.emplace(limits.seconds);
     found = f.features(up);
   }
-  const bool shown = found.crowded || !found.breaks.empty() || !found.centres.empty() || !found.needles.empty();
   if (rule == "tanh_sinh" || rule == "gauss_kronrod") {
     centres = found.centres;
     cuts.insert(cuts.end(), found.breaks.begin(), found.breaks.end());
@@ -174,12 +185,9 @@ Answer as_named(const std::string& rule, const Integrand& f, const Range& range,
     judge_size(out);
     return out;
   }
-  if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) {
-    out.reason = Reason::doubtful;
-    out.truncation = infinity;
-    out.why += (out.why.empty() ? "" : "; ") + std::string("nothing but zeros was seen");
-  }
-  if (shown) hold_against_auto(out, f, up, tolerance, limits, clock->spent(), points);
+  if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) doubt_zeros(out);
+  if (Limits left = limits; shows_something(found) && may_be_held(out, clock->spent(), left))
+    hold(out, automatic(f, up, tolerance, left, points), tolerance);
   // The rules for tails that swing have had what lies before integrated by auto.
   if (!swings) charge(out, error_of_values(f, up, cut(up, cuts), out.magnitude), tolerance);
   judge_size(out);
@@ -222,7 +230,8 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   if (rule != "tanh_sinh" && limits.evaluations >= small_part * of_ends) of_rule.evaluations -= of_ends;
   const Deadline clock(limits.seconds);
   ordered.hidden = box.hidden;
-  const std::int64_t before = watch_far_peaks(f, ordered, limits);
+  bool hurried = false;
+  const std::int64_t before = watch_far_peaks(f, ordered, limits, hurried);
   of_rule.evaluations -= before;
   of_rule.seconds = std::fmax(0, of_rule.seconds - clock.spent());
   MetRegions told(f, ordered);
@@ -242,6 +251,16 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);
   out.evaluations += before;
+  if ((out.converged() || out.reason == Reason::roundoff) && out.value == 0 && out.magnitude == 0) doubt_zeros(out);
+  if (hurried && before > 0 && out.converged()) {
+    out.reason = Reason::doubtful;
+    out.why = "there was no time to look for peaks far apart";
+  }
+  // Not where others than the processors may compute, who have no time for it.
+  ordered.features = box.features;
+  if (Limits left = limits; !any_device && std::any_of(box.features.begin(), box.features.end(), shows_something) &&
+                            may_be_held(out, clock.spent(), left))
+    hold(out, automatic_cubature(f, ordered, tolerance, left, threads), tolerance);
   look_far_out(out, f, ordered, limits);
   judge_size(out);
   out.value *= sign;

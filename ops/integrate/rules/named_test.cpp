@@ -7,6 +7,7 @@
 #include <random>
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/rules/hidden_regions.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -195,6 +196,46 @@ TEST(Named, ZerosOfTheFirstPointsAreNotAllThatIs) {
     EXPECT_GT(answer.value, exact / 2) << text;
     EXPECT_LE(std::fabs(answer.value - exact), answer.error()) << text;
   }
+}
+
+// A peak at a place that the text shows, and no rule's first points meet: richardson, simpson and tanh_sinh claimed it away.
+TEST(Named, WhatTheTextShowsIsNotClaimedAway) {
+  const Range range{-1, 1.9};
+  const double area = std::sqrt(std::numbers::pi);
+  int claimed = 0;
+  for (const auto& [place, width] : {std::pair(2.44001, 1.33e-5), std::pair(0.1, 1e-3), std::pair(-0.7, 3e-7)}) {
+    const std::string text = fmt::format("(1+exp(x))*((x+exp(x))^2-11.2*exp(-((x+exp(x)-({}))/{})^2))", place, width);
+    const auto third = [](double u) { return u * u * u / 3; };
+    const double exact = third(1.9 + std::exp(1.9)) - third(std::exp(-1.0) - 1) - (place > -0.6 ? 11.2 * area * width : 0);
+    for (const char* rule : {"richardson", "simpson", "gauss_kronrod", "tanh_sinh"})
+      for (const double relative : {1e-10, 1e-6}) {
+        const Answer answer = by_name(rule, integrand_of(formula::parse(text), "x", range), range, {.relative = relative}, {}, {});
+        claimed += answer.converged();
+        if (!answer.converged()) continue;
+        EXPECT_LE(std::fabs(answer.value - exact), answer.error() + 1e-14 * std::fabs(exact)) << text << " by " << rule;
+        EXPECT_LE(std::fabs(answer.value - exact), 1.001 * relative * std::fabs(exact)) << text << " by " << rule;
+      }
+  }
+  EXPECT_GE(claimed, 8);
+}
+
+// Products and regions, as probes show nothing of it: auto is asked where the text does.
+TEST(Named, OfTwoVariablesToo) {
+  const std::vector<std::string> variables{"x", "y"};
+  const std::string text = "(0.2-x)^2*(y<0.7)-7.6*exp(-((x-0.312)/1e-5)^2)*cos(20*(y-0.6))";
+  const formula::Tree tree = formula::parse(text);
+  Box box{{{-0.6, 0.7}, {-0.3, 1}}};
+  box.features = features_of(tree, variables, box);
+  box.hidden = hidden_regions(tree, variables, box);
+  const double exact = (0.8 * 0.8 * 0.8 + 0.5 * 0.5 * 0.5) / 3 - 7.6e-5 * std::sqrt(std::numbers::pi) * (std::sin(8.0) + std::sin(18.0)) / 20;
+  for (const char* rule : {"gauss_kronrod", "tanh_sinh", "quasi_random"})
+    for (const double relative : {1e-3, 1e-6}) {
+      const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = relative}, {.evaluations = 2'000'000}, {}, 2, 1);
+      EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - exact) <= answer.error())) << rule << " " << relative;
+    }
+  const Answer zeros = by_name("genz_malik", many_values_of(formula::parse("max(0,1-abs(x-0.4123)/1e-6)*(y+2)"), variables), {{{0, 1}, {0, 1}}},
+                               {.relative = 1e-3}, {.evaluations = 100'000}, {}, 2, 1);
+  EXPECT_TRUE(!zeros.converged() && std::isinf(zeros.error())) << words(zeros);
 }
 
 }  // namespace
