@@ -268,7 +268,7 @@ def source_text(types):
         alike = {}
         for git, caches, tried in of:
             alike.setdefault((caches, tried), []).append(git)
-        told = " and ".join(f"build{'s' if len(gits) > 1 else ''} {' and '.join(gits)}, {held.get(caches, caches)}, and cuBLASLt's algorithms tried on {'such' if tried else 'hot'} ones"
+        told = " and ".join(f"build{'s' if len(gits) > 1 else ''} {' and '.join(map(str, gits))}, {held.get(caches, caches)}, and cuBLASLt's algorithms tried on {'such' if tried else 'hot'} ones"
                             for (caches, tried), gits in alike.items())
         lines.append(f"- {', '.join(one.title for one in group)}: {told}.")
     unchecked = sorted({shape for one in types for shape in one.unchecked})
