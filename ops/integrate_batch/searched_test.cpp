@@ -56,6 +56,18 @@ TEST(SearchedZeros, TooManyAreNotClaimed) {
   for (std::size_t i = 0; i < batch.size(); ++i) EXPECT_NE(batch.why[i], converged);
 }
 
+// Comparisons tell of each edge twice, and a part may be 0 at several neighbouring numbers: still one place.
+TEST(SearchedZeros, PlacesAreCountedOnce) {
+  const std::string u = "(x*x*x+x*sqrt(1+x*x))";
+  const Batch batch = ran(arguments_of("(3*x*x+sqrt(1+x*x)+x*x/sqrt(1+x*x))*(62.53*max(0,1-abs(" + u + "+14.5191)/10.6)-16.28*max(0,1-abs(" + u +
+                                           "-24.3381)/0.517)-0.05838*exp(-((" + u + "-p)/0.077)^2))",
+                                       "-inf inf", "p=-90:70", 200, {{"relative", "1e-3"}}));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    expect_honest(batch, i, 62.53 * 10.6 - 16.28 * 0.517 - 0.05838 * 0.077 * std::sqrt(std::numbers::pi), 1e-3, fmt::format("{}", i));
+    EXPECT_EQ(batch.why[i], converged) << i;
+  }
+}
+
 // What few of the integrals have, and parameters from an array, no sample of the batch shows.
 TEST(SearchedZeros, ParametersFromAnArray) {
   constexpr int n = 200;

@@ -76,13 +76,14 @@ struct SearchedEnds {
       const double x = searched_place(low, high, step);
       const double now = is_finite(x) ? signs(x) : before;
       if (!is_finite(x) || now != now) continue;
-      // Several parts may change theirs on the way there.
+      // Several parts may change theirs on the way there, and one may be 0 at some neighbouring numbers.
       BATCH_ROLLED
-      while (known && now != before && !crowded) {
-        crowded = found == searched;
-        if (crowded) continue;
-        at = zeros[found++] = searched_zero(signs, at, x, before);
+      for (int tries = 0; known && now != before && !crowded; ++tries) {
+        at = searched_zero(signs, at, x, before);
         before = at < x ? signs(at) : now;
+        const bool same = found > 0 && at - zeros[found - 1] <= 16 * last_bit * size_of(at);
+        crowded = tries == 4 * most_searched || (!same && found == searched);
+        if (!crowded && !same) zeros[found++] = at;
       }
       known = true;
       at = x;
