@@ -45,7 +45,7 @@ inline double results_of(const TensorArgs& args) {
   return std::max(1.0, bytes / 2) * (has_boxes(args) ? 1 : 2);
 }
 
-// Tiles that took longer than another in most of eight products whose results go by elements, by up to a fifth: of blocks that
+// Tiles that took longer than another in most of eight products whose results go by elements, by up to a half: of blocks that
 // are no cluster; of TF32 also the one whose consumers take turns, which took a third longer at 5000×4111×4500.
 inline unsigned slow_tiles(const TensorArgs& args, int bytes) {
   if (!goes_by_elements(args)) return 0;
