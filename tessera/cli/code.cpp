@@ -25,9 +25,13 @@ constexpr const char* about_code =
     "and 8 that move 128. Spill loads and stores go to memory because registers ran out, or because an\n"
     "array is indexed by what only the run knows; `per FMA` is instructions for each multiply-add.";
 
-// "void integration::ForEach<…>(…)" → "ForEach"
-std::string short_name(const std::string& name) {
-  const std::string whole = name.substr(0, name.find_first_of("<("));
+// "void integration::ForEach<…>(…)" → "ForEach"; of a kernel that is a class, which a function has as its argument, the class:
+// "void unit_cuda::entry<matmul::WarpTiles<…>, …>(…)" → "WarpTiles".
+std::string short_name(std::string name) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::", entry = "::entry<";
+  for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
+  if (const std::size_t at = name.find(entry); at < name.find('(')) name.erase(0, at + entry.size());
+  const std::string whole = name.substr(0, name.find_first_of("<(,>"));
   return whole.substr(whole.find_last_of(": ") + 1);  // npos + 1 is 0
 }
 

@@ -149,7 +149,7 @@ void warn_of_few(const std::vector<Row>& rows, std::vector<std::string>& out) {
   out.push_back(fmt::format("{} has {} samples only{}: give it more with --time or --reps",
                             who(*std::ranges::find_if(rows, few)),
                             std::ranges::find_if(rows, few)->seconds.size(),
-                            count == 1 ? "" : fmt::format(", and {} others have as few", count - 1)));
+                            count == 1 ? "" : count == 2 ? ", and another has as few" : fmt::format(", and {} others have as few", count - 1)));
 }
 
 }  // namespace
