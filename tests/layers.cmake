@@ -51,7 +51,7 @@ tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/f
              ops/integrate/automatic_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/needles_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
              ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp ops/integrate/rules/small_heights_test.cpp ops/integrate/rules/soft_window_test.cpp
              ops/integrate/rules/unseen_test.cpp ops/integrate/rules/reasons_test.cpp
-             ops/integrate/rules/far_peaks_test.cpp ops/integrate/rules/caps_test.cpp)
+             ops/integrate/rules/far_peaks_test.cpp ops/integrate/rules/caps_test.cpp ops/integrate/rules/waves_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 tessera_test(integrate_batch ops/integrate_batch/integrate_batch_test.cpp ops/integrate_batch/steps_test.cpp ops/integrate_batch/narrowness_test.cpp ops/integrate_batch/searched_test.cpp ops/integrate_batch/solved_zeros_test.cpp ops/integrate_batch/compiled_source_test.cpp)

@@ -202,23 +202,38 @@ double Finder::turn(const Watched& w, double from, double to, bool largest) cons
 std::vector<Place> Finder::turns(const std::vector<double>& x, const std::vector<double>& seen,
                                  std::size_t k) const {
   std::vector<Place> out;
-  for (std::size_t i = 1; i + 1 < seen.size(); ++i) {
-    const double before = seen[i] - seen[i - 1], after = seen[i] - seen[i + 1],
-                 noise = 1e-12 * std::fabs(seen[i]);
+  for (std::size_t i = 1, end = 1; i + 1 < seen.size(); i = end + 1) {
+    const double noise = 1e-12 * std::fabs(seen[i]);
+    // Where every turn is a place, others lie so near it that they show the same.
+    for (end = i; all_turns_ && end + 2 < seen.size() && std::fabs(seen[end + 1] - seen[i]) <= noise;) ++end;
+    const double before = seen[i] - seen[i - 1], after = seen[i] - seen[end + 1];
     const bool largest = before > noise && after > noise, smallest = before < -noise && after < -noise;
     if (largest || smallest)
       out.push_back({.watched = k,
                      .from = x[i - 1],
-                     .to = x[i + 1],
+                     .to = x[end + 1],
                      .what = largest ? Place::What::largest : Place::What::smallest});
   }
   return out;
 }
 
 Features Finder::run(const Range& range) {
+  Places x = probe_places(range, {.even = 1001, .per_decade = 6, .dense = 40});
+  if (watched_.empty() || x.size() * nodes_.size() > most_work) return {};
+  Places with_turns = x;
+  const bool all = !alone_ || add_waves(with_turns);
+  all_turns_ = all && with_turns.size() > x.size() && with_turns.size() * nodes_.size() <= most_work;
+  Features out = at(all_turns_ ? with_turns : x);
+  const bool unseen = !all || too_many_ || (with_turns.size() > x.size() && !all_turns_);
+  if (alone_ && unseen && !out.crowded) out.crowded = narrow_waves(x, range.finite());
+  return out;
+}
+
+// With what these abscissae show, which must lie in order.
+Features Finder::at(const Places& x) {
   Features out;
-  const std::vector<double> x = probe_places(range, {.even = 1001, .per_decade = 6, .dense = 40});
-  if (watched_.empty() || x.size() * nodes_.size() > most_work) return out;
+  needles_.clear();
+  const std::size_t most = all_turns_ ? most_wave_breaks : most_breaks;
   std::vector<std::vector<Place>> changes(watched_.size());
   std::vector<double> values, last(watched_.size(), nothing);
   std::vector<std::vector<double>> sums(watched_.size());
@@ -234,8 +249,10 @@ Features Finder::run(const Range& range) {
   }
   for (std::size_t k = 0; k < watched_.size(); ++k)
     if (watched_[k].kind <= Kind::inner) choose(std::move(changes[k]), x, out);
-    else if (changes[k].size() <= most_breaks)
+    else if (changes[k].size() <= most)
       for (const Place& p : changes[k]) out.breaks.push_back(place_of(p));
+    else
+      too_many_ = true;
   for (std::size_t k = 0; k < watched_.size(); ++k) choose(turns(x, sums[k], k), x, out);
   constexpr std::size_t most_looked_beside = 16;
   std::vector<double> known = out.centres;
@@ -246,7 +263,9 @@ Features Finder::run(const Range& range) {
   for (std::vector<double>* list : {&out.breaks, &out.centres}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
-    if (list->size() > most_breaks) list->clear();
+    const bool breaks = list == &out.breaks;
+    too_many_ = too_many_ || (breaks && list->size() > most);
+    if (list->size() > (breaks ? most : most_breaks)) list->clear();
   }
   if (out.centres.size() > 16) out.centres.resize(16);
   finish(out);

@@ -40,7 +40,9 @@ struct Place {
   enum class What { change, largest, smallest } what = What::change;
 };
 
-inline constexpr std::size_t most_breaks = 64;  // more: it swings, and is not cut
+inline constexpr std::size_t most_breaks = 64;  // more: it swings, and is not cut …
+// … but where all turning points of its waves are known.
+inline constexpr std::size_t most_wave_breaks = 2048, most_wave_needles = 2048;
 
 class Finder {
  public:
@@ -50,6 +52,18 @@ class Finder {
 
  private:
   enum class Of { none, variable, others };  // what a node depends on
+  using Places = std::vector<double>;
+  Features at(const Places& x);
+  bool is_wave(std::size_t i) const;
+  Places arguments(std::size_t node, const Places& x) const;
+  double where(std::size_t node, double target, double from, double to) const;
+  bool add_quarters(std::size_t argument, const Places& x, Places& out) const;
+  bool add_waves(Places& x);
+  void add_places_between(Places& x) const;
+  double wave_step(double x) const;
+  std::vector<Place> widened(std::vector<Place> places, const Places& x) const;
+  Places one_turn(std::size_t argument, const Places& x, const Places& phase, std::size_t from) const;
+  bool narrow_waves(const Places& x, bool finite);
   void classify();
   bool sharpens(std::size_t i, int k) const;
   bool depends(const Watched& w) const;
@@ -60,7 +74,7 @@ class Finder {
   double place_of(const Place& p) const;
   double needle_at(const Place& p, double x) const;
   void choose(std::vector<Place> found_places, const std::vector<double>& x, Features& out);
-  void finish(Features& out) const;
+  void finish(Features& out);
   bool add_beside(const std::vector<double>& places, const std::vector<double>& x, Features& out) const;
   bool add_on_side(double place, double limit, Features& out) const;
   void look_for_teeth(const std::vector<Place>& jumps, const std::vector<double>& x, Features& out) const;
@@ -81,6 +95,9 @@ class Finder {
     double x, gap, width;
   };
   std::vector<Needle> needles_;
+  Places wave_places_;      // quarters of turns of all waves, and places between, in order
+  bool all_turns_ = false;  // of all waves: no peak lies between the places that are looked at
+  bool too_many_ = false;   // breaks or needles for a list
 };
 
 }  // namespace tessera::quadrature

@@ -11,10 +11,17 @@ constexpr std::size_t most_centres = 4;  // more: it swings
 constexpr std::size_t most_tried = 8, most_needles = 200;
 constexpr double hidden = 1e-3;  // of a gap between probes: what is wider, rules meet
 
+}  // namespace
+
 // Probes may lie so near each other that a needle covers both.
-std::vector<Place> widened(std::vector<Place> places, const std::vector<double>& x) {
+std::vector<Place> Finder::widened(std::vector<Place> places, const Places& x) const {
   constexpr std::ptrdiff_t further = 2;
   for (Place& p : places) {
+    if (const double step = all_turns_ ? wave_step(p.from) : 0; step > 0) {
+      p.outside[0] = std::fmax(x.front(), p.from - further * step);
+      p.outside[1] = std::fmin(x.back(), p.to + further * step);
+      continue;
+    }
     const auto from = std::lower_bound(x.begin(), x.end(), p.from);
     const auto to = std::lower_bound(from, x.end(), p.to);
     p.outside[0] = *(from - std::min(further, from - x.begin()));
@@ -22,8 +29,6 @@ std::vector<Place> widened(std::vector<Place> places, const std::vector<double>&
   }
   return places;
 }
-
-}  // namespace
 
 double Finder::root(double x) const {
   std::vector<double> values;
@@ -73,7 +78,7 @@ void Finder::choose(std::vector<Place> found_places, const std::vector<double>& 
     needles_.push_back({there, places[i].to - places[i].from, width});
   };
   for (std::size_t i = 0; i < places.size(); i += stride) look_at(i);
-  if (4 * found < tried) return;
+  if (!all_turns_ && 4 * found < tried) return;
   for (std::size_t i = 0; i < places.size(); ++i)
     if (i % stride != 0) look_at(i);
 }
@@ -135,7 +140,7 @@ void Finder::look_for_teeth(const std::vector<Place>& jumps, const std::vector<d
 }
 
 // Needles in step with the probes, or very many of them: others hide between these.
-void Finder::finish(Features& out) const {
+void Finder::finish(Features& out) {
   std::vector<Needle> all = needles_;
   std::sort(all.begin(), all.end(), [](const Needle& a, const Needle& b) { return a.x < b.x; });
   constexpr int most_close = 4;
@@ -155,7 +160,9 @@ void Finder::finish(Features& out) const {
     out.needles.push_back(needle.x);
     out.widths.push_back(needle.width);
   }
-  if (out.needles.size() <= most_needles && close <= most_close) return;
+  const bool told = all_turns_ && out.needles.size() <= most_wave_needles;
+  if (told || (out.needles.size() <= most_needles && close <= most_close)) return;
+  too_many_ = too_many_ || all_turns_;
   out.needles.clear();
   out.widths.clear();
   out.crowded = out.crowded || !visible;
