@@ -18,7 +18,7 @@ set(TESSERA_ALONE
   tessera/core/contraction.cpp tessera/core/expression.cpp tessera/core/intake.cpp tessera/core/lanes.cpp tessera/core/operation.cpp
   tessera/core/part.cpp
   tessera/cuda/in_order.cu tessera/cuda/nvml.cpp tessera/cuda/part.cpp tessera/cuda/tensor_map.cpp
-  tessera/formula/polynomial.cpp tessera/formula/running_error.cpp
+  tessera/formula/open_steps.cpp tessera/formula/polynomial.cpp tessera/formula/running_error.cpp
   tessera/lab/trace_result.cpp tessera/lab/trial.cpp
   tessera/simt/block_requests.cpp tessera/simt/block_trace.cpp
 )

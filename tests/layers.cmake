@@ -50,7 +50,7 @@ tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/f
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
              ops/integrate/automatic_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/needles_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
              ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp ops/integrate/rules/small_heights_test.cpp ops/integrate/rules/soft_window_test.cpp
-             ops/integrate/rules/unseen_test.cpp ops/integrate/rules/reasons_test.cpp
+             ops/integrate/rules/unseen_test.cpp ops/integrate/rules/open_zones_test.cpp ops/integrate/rules/reasons_test.cpp
              ops/integrate/rules/far_peaks_test.cpp ops/integrate/rules/caps_test.cpp ops/integrate/rules/waves_test.cpp)
 target_link_libraries(test_quadrature PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_quadrature PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")

@@ -12,6 +12,7 @@
 #include "ops/integrate/rules/genz_malik.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/hidden_regions.hpp"
+#include "ops/integrate/rules/open_zones.hpp"
 #include "ops/integrate/rules/small_heights.hpp"
 #include "tessera/core/error.hpp"
 
@@ -118,6 +119,16 @@ Asked asked_of(const Arguments& arguments) {
 
 namespace {
 
+// What the formula's own rounding moves its jumps by; whichever device integrates, it is told here.
+double lost_at_jumps(const Asked& asked, const quadrature::ManyValues& f) {
+  const quadrature::ManyValues open = asked.element == Element::f32
+                                          ? quadrature::many_single_open_of(asked.formula, asked.variables)
+                                          : quadrature::many_open_of(asked.formula, asked.variables);
+  if (!open) return 0;
+  return quadrature::open_beside_breaks(f, open, asked.box,
+                                        quadrature::features_of(asked.formula, asked.variables, asked.box));
+}
+
 Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& tolerance, int threads,
                        const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine) {
   const bool single = asked.element == Element::f32;
@@ -128,16 +139,16 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
   const quadrature::Deadline until(share * asked.limits.seconds);
   box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box, until);
   const bool hurried = until.passed();
+  const quadrature::ManyValues f = single ? quadrature::many_single_values_of(asked.formula, asked.variables)
+                                          : quadrature::many_values_of(asked.formula, asked.variables);
   quadrature::Limits limits = asked.limits;
   limits.seconds = std::fmax(limits.seconds - until.spent(), (1 - share) / 2 * limits.seconds);
   Answer out =
-      quadrature::by_name(asked.rule,
-                          single ? quadrature::many_single_values_of(asked.formula, asked.variables)
-                                 : quadrature::many_values_of(asked.formula, asked.variables),
-                          box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
+      quadrature::by_name(asked.rule, f, box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
   out.names = asked.variables;
   if (hurried && out.converged()) out.reason = quadrature::Reason::time;
   if (!std::isfinite(out.value) || out.evaluations < 1) return out;
+  out.rounding += lost_at_jumps(asked, f);
   if (single)
     out.rounding += quadrature::scattered_error(
         quadrature::many_single_errors_of(asked.formula, asked.variables), asked.box);

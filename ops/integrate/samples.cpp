@@ -59,7 +59,8 @@ quadrature::Answer answer_from_heights(const Arguments& arguments, std::span<con
   if (rule == "auto")
     if (const quadrature::Answer other = quadrature::simpson_of(x, heights); other.error() < out.error())
       out = other;
-  out.why = "samples: the error is what leaving out every second one changes";
+  out.why = x.size() < 3 ? "two samples: none can be left out, so nothing tells the error"
+                         : "samples: the error is what leaving out every second one changes";
   // No more samples can be had: only a tolerance that was asked for can be missed.
   quadrature::Tolerance tolerance = tolerance_of(arguments, true);
   const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 #include "tessera/formula/interpret.hpp"
+#include "tessera/formula/open_steps.hpp"
 
 namespace tessera::formula {
 namespace {
@@ -296,9 +297,15 @@ Beyond concluded(Op op, const Beyond& a, const Beyond& b, const Beyond& c, doubl
   return {{value, met ? left_by(op, a, b, c, value) : error}};
 }
 
+// The error of a step that is taken to be on the right side of its jump.
+double decided(Op op, Running a, Running b, Running c) {
+  if (op == Op::select) return a.value != 0 ? b.error : c.error;
+  return op == Op::fmod ? a.error + std::fabs(std::trunc(a.value / b.value)) * b.error : 0;
+}
+
 // What f32 rounds off is what f64 would have kept.
 template <class T>
-Running followed(const Program<T>& program, std::span<const double> inputs) {
+Running followed(const Program<T>& program, std::span<const double> inputs, std::vector<OpenStep>* open = nullptr) {
   constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
   Beyond registers[most_registers];
   const auto operand = [&](std::uint8_t code) -> Beyond {
@@ -320,6 +327,11 @@ Running followed(const Program<T>& program, std::span<const double> inputs) {
     double error = count == 1   ? of_one(step.op, a.running, value)
                    : count == 2 ? of_two(step.op, a.running, b.running, value)
                                 : of_three(step.op, a.running, b.running, c.running, value);
+    if (open != nullptr)
+      if (const auto other = other_outcome(step.op, a.running, b.running, c.running, value)) {
+        open->push_back({i, *other});
+        error = decided(step.op, a.running, b.running, c.running);
+      }
     error += lost_below(step.op, x, y, value);
     double given = value;
     if constexpr (sizeof(T) < sizeof(double)) {
@@ -339,6 +351,14 @@ Running running_error(const Program<double>& program, std::span<const double> in
 
 Running running_error(const Program<float>& program, std::span<const double> inputs) {
   return followed(program, inputs);
+}
+
+Running running_error(const Program<double>& program, std::span<const double> inputs, std::vector<OpenStep>& open) {
+  return followed(program, inputs, &open);
+}
+
+Running running_error(const Program<float>& program, std::span<const double> inputs, std::vector<OpenStep>& open) {
+  return followed(program, inputs, &open);
 }
 
 }  // namespace tessera::formula

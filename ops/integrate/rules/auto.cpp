@@ -30,7 +30,14 @@ Answer of_constant(const Integrand& f, const Range& range) {
   out.reason = Reason::converged;
   if (std::isfinite(out.value)) return out;
   out.truncation = infinity;
-  out.reason = std::isfinite(value) ? Reason::diverges : Reason::non_finite;
+  if (std::isfinite(value)) {
+    out.reason = range.finite() ? Reason::too_large : Reason::diverges;
+    return out;
+  }
+  // Nowhere has it a value: any place tells that.
+  out.rounding = out.magnitude = 0;
+  out.reason = Reason::non_finite;
+  out.where = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
   return out;
 }
 

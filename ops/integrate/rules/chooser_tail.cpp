@@ -107,12 +107,16 @@ Answer Chooser::before_tails(const Range& rest) {
       told[i] = exact ? d : range.distance(x[i]);
     }
   };
-  if (inner.errors)
-    inner.errors = [&](std::span<const double> x, std::span<const double> distance, std::span<double> error) {
+  const auto told_by = [&](const Integrand::Values& of) -> Integrand::Values {
+    if (!of) return {};
+    return [&tell, &of](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
       std::vector<double> told(x.size());
       tell(x, distance, told.data());
-      sampler_.integrand().errors(x, told, error);
+      of(x, told, y);
     };
+  };
+  inner.errors = told_by(sampler_.integrand().errors);
+  inner.open = told_by(sampler_.integrand().open);
   inner.values = [&](std::span<const double> x, std::span<const double> distance, std::span<double> y) {
     double told[256];
     for (std::size_t done = 0; done < x.size(); done += 256) {

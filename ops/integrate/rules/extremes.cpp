@@ -126,6 +126,7 @@ Integrand scaled(const Integrand& f, int excess) {
   };
   out.values = smaller(f.values);
   out.errors = smaller(f.errors);
+  out.open = smaller(f.open);
   out.within = {};  // parts would not be scaled
   if (f.in_double)
     out.in_double = [&f, excess](std::span<const double> x, std::span<double> y) {

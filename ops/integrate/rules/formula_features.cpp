@@ -269,6 +269,7 @@ Features Finder::at(const Places& x) {
   }
   if (out.centres.size() > 16) out.centres.resize(16);
   finish(out);
+  if (alone_) add_edges(x, out);
   return out;
 }
 

@@ -76,6 +76,8 @@ class Finder {
   void choose(std::vector<Place> found_places, const std::vector<double>& x, Features& out);
   void finish(Features& out);
   bool add_beside(const std::vector<double>& places, const std::vector<double>& x, Features& out) const;
+  void add_edges(const std::vector<double>& x, Features& out) const;
+  bool is_step(std::size_t node) const;
   bool add_on_side(double place, double limit, Features& out) const;
   void look_for_teeth(const std::vector<Place>& jumps, const std::vector<double>& x, Features& out) const;
   double value(const Watched& w, const std::vector<double>& values) const;

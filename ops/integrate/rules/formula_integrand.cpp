@@ -6,6 +6,7 @@
 #include <optional>
 #include "tessera/formula/distance.hpp"
 #include "tessera/formula/evaluate.hpp"
+#include "tessera/formula/open_steps.hpp"
 #include "tessera/formula/running_error.hpp"
 
 namespace tessera::quadrature {
@@ -175,16 +176,24 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   }
 }
 
-void find_errors(const Programs& programs, std::span<const double> x, std::span<const double> distance,
-                 std::span<double> error) {
+// What `told` says of the program and its inputs at each point.
+template <class F>
+void follow(const Programs& programs, std::span<const double> x, std::span<const double> distance,
+            std::span<double> out, const F& told) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Program<double>& program = programs.at(x[i], distance[i]);
     const double inputs[2] = {x[i], programs.away(program, x[i], distance[i])};
-    const std::size_t taken = &program == &programs.plain ? 1 : 2;
-    error[i] = programs.single ? formula::running_error(programs.single_of(program), {inputs, taken}).error
-                               : formula::running_error(program, {inputs, taken}).error;
+    const std::span<const double> taken{inputs, &program == &programs.plain ? 1U : 2U};
+    out[i] = programs.single ? told(programs.single_of(program), taken) : told(program, taken);
   }
 }
+
+constexpr auto error_at = [](const auto& program, std::span<const double> inputs) {
+  return formula::running_error(program, inputs).error;
+};
+constexpr auto moved_at = [](const auto& program, std::span<const double> inputs) {
+  return formula::moved_by_open_steps(program, inputs);
+};
 
 }  // namespace
 
@@ -209,7 +218,10 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
                             std::span<double> y) { evaluate(*programs, x, distance, y); };
   }
   out.errors = [programs](std::span<const double> x, std::span<const double> distance,
-                          std::span<double> error) { find_errors(*programs, x, distance, error); };
+                          std::span<double> error) { follow(*programs, x, distance, error, error_at); };
+  if (formula::has_jumps(programs->plain))
+    out.open = [programs](std::span<const double> x, std::span<const double> distance,
+                          std::span<double> moved) { follow(*programs, x, distance, moved, moved_at); };
   if (programs->single)
     out.in_double = [programs](std::span<const double> x, std::span<double> y) {
       const formula::Input<double> input{x.data()};
@@ -244,27 +256,41 @@ ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<st
 
 namespace {
 
-template <class T>
-ManyValues errors_in(const formula::Tree& tree, const std::vector<std::string>& variables) {
+template <class T, class F>
+ManyValues followed_in(const formula::Tree& tree, const std::vector<std::string>& variables, const F& told) {
   const auto program = std::make_shared<Program<T>>(formula::compile<T>(tree, variables));
-  return [program](std::span<const double> points, std::size_t count, std::span<double> error) {
+  return [program, told](std::span<const double> points, std::size_t count, std::span<double> out) {
     const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
     std::vector<double> x(axes);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t axis = 0; axis < axes; ++axis) x[axis] = points[axis * count + i];
-      error[i] = formula::running_error(*program, x).error;
+      out[i] = told(*program, std::span<const double>(x));
     }
   };
+}
+
+template <class T>
+ManyValues open_in(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  if (!formula::has_jumps(formula::compile<T>(tree, variables))) return {};
+  return followed_in<T>(tree, variables, moved_at);
 }
 
 }  // namespace
 
 ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
-  return errors_in<double>(tree, variables);
+  return followed_in<double>(tree, variables, error_at);
 }
 
 ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
-  return errors_in<float>(tree, variables);
+  return followed_in<float>(tree, variables, error_at);
+}
+
+ManyValues many_open_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  return open_in<double>(tree, variables);
+}
+
+ManyValues many_single_open_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
+  return open_in<float>(tree, variables);
 }
 
 }  // namespace tessera::quadrature

@@ -21,6 +21,10 @@ ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::stri
 ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 
+// How much each value would move if what rounding leaves open came out the other way; none: nothing jumps.
+ManyValues many_open_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+ManyValues many_single_open_of(const formula::Tree& tree, const std::vector<std::string>& variables);
+
 // Where parts of the formula change sign, or jump, inside the range.
 Features features_of(const formula::Tree& tree, const std::string& variable, const Range& range);
 

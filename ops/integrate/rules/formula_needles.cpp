@@ -124,6 +124,48 @@ bool Finder::add_beside(const std::vector<double>& places, const std::vector<dou
   return narrow;
 }
 
+// Where f stands out between two probes because a comparison or a step changes there and back.
+void Finder::add_edges(const std::vector<double>& x, Features& out) const {
+  std::vector<double> places = out.needles;
+  places.insert(places.end(), out.centres.begin(), out.centres.end());
+  Features beside;
+  add_beside(places, x, beside);
+  std::vector<double>& found = beside.breaks;
+  // Those that only bend, as abs and sqrt do, are the rules' own.
+  const auto jumps = [this](double at) {
+    std::vector<double> before, here;
+    compute(std::nextafter(at, -infinity), before);
+    compute(at, here);
+    return std::any_of(watched_.begin(), watched_.end(), [&](const Watched& w) {
+      return w.kind > Kind::inner && is_step(w.node) && differ(w.kind, value(w, before), value(w, here));
+    });
+  };
+  std::erase_if(found, [&](double at) { return !jumps(at); });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (out.breaks.size() + found.size() > most_breaks) return;
+  out.breaks.insert(out.breaks.end(), found.begin(), found.end());
+  std::sort(out.breaks.begin(), out.breaks.end());
+  out.breaks.erase(std::unique(out.breaks.begin(), out.breaks.end()), out.breaks.end());
+}
+
+bool Finder::is_step(std::size_t node) const {
+  switch (nodes_[node].op) {
+    case formula::Op::less:
+    case formula::Op::less_equal:
+    case formula::Op::sign:
+    case formula::Op::select:
+    case formula::Op::floor:
+    case formula::Op::ceil:
+    case formula::Op::trunc:
+    case formula::Op::round:
+    case formula::Op::fmod:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // What begins or ends with each jump of fmod or floor may be over at once. More jumps than can be cut at are
 // judged by some of them.
 void Finder::look_for_teeth(const std::vector<Place>& jumps, const std::vector<double>& x,

@@ -89,7 +89,7 @@ Answer of_drawn_together(std::span<const double> x, std::span<const double> y, c
   out.rounding = unit * static_cast<double>(x.size()) * out.magnitude;
   const auto [least, most] = std::minmax_element(y.begin(), y.end());
   if (*least >= 0 || *most <= 0) out.magnitude = std::fabs(out.value);
-  if (x.size() < 5) return out;
+  if (x.size() < 3) return out;  // none can be left out
   std::vector<double> fewer_x, fewer_y;
   thin(x, y, fewer_x, fewer_y);
   out.truncation = std::fabs(out.value - sum(fewer_x, fewer_y));
@@ -103,8 +103,12 @@ Answer integral(std::span<const double> x, std::span<const double> y, const char
   Answer out = of_drawn_together(near, y, rule, sum);
   if (excess != 0) scale_back(out, excess);
   if (excess != 0 && !std::isnan(out.where)) out.where = std::ldexp(out.where, excess);
-  // Distances of which one is nothing beside another.
-  if (std::isnan(out.value) && out.reason == Reason::unresolved) out.reason = Reason::roundoff;
+  // Of two distances one is so small beside the other that their quotient is no number, nor is the sum.
+  if (!std::isfinite(out.value) && out.reason == Reason::unresolved) {
+    out.reason = Reason::too_large;
+    out.truncation = infinity;
+    out.rounding = 0;
+  }
   return out;
 }
 

@@ -22,12 +22,16 @@ Integrand part_of(const Integrand& f, const Range& whole, const Range& part) {
     f.values(x, told, y);
   };
   // The errors of values far inside need no exact distance.
-  if (f.errors)
-    out.errors = [&f, whole](std::span<const double> x, std::span<const double>, std::span<double> error) {
+  const auto within = [whole](const Integrand::Values& of) -> Integrand::Values {
+    if (!of) return {};
+    return [&of, whole](std::span<const double> x, std::span<const double>, std::span<double> y) {
       std::vector<double> told(x.size());
       for (std::size_t i = 0; i < x.size(); ++i) told[i] = whole.distance(x[i]);
-      f.errors(x, told, error);
+      of(x, told, y);
     };
+  };
+  out.errors = within(f.errors);
+  out.open = within(f.open);
   return out;
 }
 

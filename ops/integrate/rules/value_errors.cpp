@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/rules/value_errors.hpp"
 #include <algorithm>
+#include "ops/integrate/rules/open_zones.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -113,7 +114,7 @@ double error_of_jumps(const Integrand& f, const Range& range, std::span<const Pi
 double error_of_values(const Integrand& f, const Range& range, std::span<const Piece> pieces,
                        double magnitude) {
   constexpr double small = 1e-15;
-  const double at_jumps = error_of_jumps(f, range, pieces);
+  const double at_jumps = error_of_jumps(f, range, pieces) + open_beside_cuts(f, range, pieces);
   if (!f.errors) return at_jumps;
   double without_digits = 0;
   const double rough = error_at_level(f, range, pieces, -1, without_digits);
