@@ -4,7 +4,7 @@ tessera_test(core tessera/core/element_test.cpp tessera/core/expression_test.cpp
              tessera/core/child_test.cpp tessera/core/parallel_test.cpp tessera/core/part_test.cpp)
 tessera_test(formula tessera/formula/chain_test.cpp tessera/formula/distance_test.cpp tessera/formula/elementary_test.cpp tessera/formula/emit_test.cpp
              tessera/formula/evaluate_test.cpp tessera/formula/parse_test.cpp tessera/formula/program_test.cpp
-             tessera/formula/running_error_test.cpp)
+             tessera/formula/open_steps_test.cpp tessera/formula/running_error_test.cpp)
 target_link_libraries(test_formula PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
 target_compile_definitions(test_formula PRIVATE TESSERA_TEST_CXX="${CMAKE_CXX_COMPILER}")
 tessera_test(io tessera/io/atomic_file_test.cpp tessera/io/file_kind_test.cpp tessera/io/kept_test.cpp tessera/io/line_file_test.cpp tessera/io/npy_header_test.cpp tessera/io/npy_test.cpp tessera/io/picture_png_test.cpp tessera/io/picture_test.cpp tessera/io/picture_tiff_test.cpp tessera/io/picture_grid_test.cpp)

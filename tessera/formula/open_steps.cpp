@@ -35,7 +35,9 @@ bool may_be_zero(Running a) { return a.error > 0 && !(std::fabs(a.value) > a.err
 
 std::optional<double> other_step(Op op, Running a, double value) {
   if (!(a.error > 0)) return std::nullopt;
-  for (const double at : {a.value + a.error, a.value - a.error})
+  constexpr double far = std::numeric_limits<double>::infinity();
+  // Less than half a unit away is rounded to the value itself.
+  for (const double at : {std::nextafter(a.value + a.error, far), std::nextafter(a.value - a.error, -far)})
     if (const double other = apply<double>(op, at, 0, 0); other != value) return other;
   return std::nullopt;
 }
