@@ -43,9 +43,11 @@ def first_included():
         # Sources that the build writes may not be there yet, or hold no header of ours first.
         found = source.exists() and re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
         if found and source.is_relative_to(build / "batches"):
-            # Only the first file of a batch begins with nothing before it.
-            source = root / found[1]
-            found = re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
+            # Only the first file of a batch begins with nothing before it, or a header that the batch includes before its files.
+            first = root / found[1]
+            if first.suffix in {".cpp", ".cu"}:
+                source = first
+                found = re.search(r'^#include\s+["<]([^">]+)[">]', source.read_text(), re.M)
         # nvcc's files are no proof for a host's header, as nvcc includes its own before all else.
         if found and (source.suffix == ".cpp" or needs_cuda(root / found[1])):
             out.add(root / found[1])

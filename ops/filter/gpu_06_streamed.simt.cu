@@ -90,7 +90,7 @@ struct Streamed {
   }
 
   template <int channels>
-  SIMT static void filter(Thread thread, Shared& shared, const Problem<T>& p) {
+  SIMT static void apply(Thread thread, Shared& shared, const Problem<T>& p) {
     if constexpr (std::is_same_v<T, float>) {
       walk<NumberSums<T, T, channels>, channels>(thread, shared, p);
     } else {
@@ -101,8 +101,8 @@ struct Streamed {
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
     if constexpr (std::is_same_v<T, std::uint8_t> || std::is_same_v<T, float>) {
-      if (p.channels() == 1) filter<1>(thread, shared, p);
-      else filter<3>(thread, shared, p);
+      if (p.channels() == 1) apply<1>(thread, shared, p);
+      else apply<3>(thread, shared, p);
     }
   }
 };

@@ -35,17 +35,17 @@ __device__ inline double norm_by_block(const Pass& p, std::int64_t i, int thread
   __shared__ int largest;
   __shared__ double found[threads];
   const auto addend = [&](std::int64_t j) {
-    return addend_of(number_at(p.matrix, i * p.matrix.row + j * p.matrix.col), p.sizes[j]);
+    return term_of(number_at(p.matrix, i * p.matrix.row + j * p.matrix.col), p.sizes[j]);
   };
-  if (thread == 0) largest = Addend::nothing;
+  if (thread == 0) largest = Term::nothing;
   __syncthreads();
-  int own = Addend::nothing;
+  int own = Term::nothing;
 #pragma unroll 1
   for (std::int64_t j = thread; j < p.cols; j += threads) own = max(own, addend(j).exponent);
   atomicMax(&largest, own);
   __syncthreads();
   const int exponent = largest;
-  if (exponent == Addend::nothing) {
+  if (exponent == Term::nothing) {
     __syncthreads();  // before another row's
     return 0;
   }

@@ -33,11 +33,11 @@ template <class T>
 double norm_of(const Pass& pass, std::int64_t i, double squares) {
   if (squares_hold(squares)) return std::sqrt(squares);
   const T* const data = static_cast<const T*>(pass.matrix.data) + i * pass.matrix.row;
-  const auto addend = [&](std::int64_t j) { return addend_of(widened(data[j * pass.matrix.col]), pass.sizes[j]); };
-  int largest = Addend::nothing;
+  const auto addend = [&](std::int64_t j) { return term_of(widened(data[j * pass.matrix.col]), pass.sizes[j]); };
+  int largest = Term::nothing;
   for (std::int64_t j = 0; j < pass.cols; ++j) largest = std::max(largest, addend(j).exponent);
   double scaled = 0;
-  if (largest != Addend::nothing)
+  if (largest != Term::nothing)
     for (std::int64_t j = 0; j < pass.cols; ++j) scaled += scaled_square(addend(j), largest);
   return norm_of_scaled(scaled, largest);
 }
