@@ -148,8 +148,7 @@ TEST_P(ChecksumsAtScales, FitAndLocateErrorsBesideOneRowOrColumnOfAnySize) {
         Product p = made(Element::f64, sized(90, 110, 200, {{column ? "op-b" : "op-a", op}}), 22);
         const auto c = p.arguments().view<double, 2>("C");
         const Matrix<double> factors = p.arguments().view<double, 2>(column ? "B" : "A");
-        const bool along = column == (op[0] == 't');
-        for (std::int64_t l = 0; l < 200; ++l) (along ? factors(odd, l) : factors(l, odd)) *= factor;
+        for (std::int64_t l = 0; l < 200; ++l) (column ? factors(l, odd) : factors(odd, l)) *= factor;  // of op(A), op(B)
         p.remake();
         EXPECT_TRUE(p.look().fits()) << column << op << factor;
         constexpr double least_weighed = 1e-260;  // smaller lines are no more made as large as others
