@@ -62,8 +62,17 @@ TEST(Together, ASlowDeviceLeavesItsPartToAFastOne) {
   const auto wanted = alone(inputs, "cpu");
   for (const char* split : {"dynamic", "auto"}) {
     Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}, .split = parse_split(split)};
-    spread.before_tile = [](std::size_t device, std::size_t) {
-      if (device == 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::atomic<int> begun{0};  // by the other; held up is who comes first, until nothing more has begun for a second
+    spread.before_tile = [&begun](std::size_t device, std::size_t) {
+      if (device == 1) {
+        ++begun;
+        return;
+      }
+      for (int seen = 0, still = 0, waited = 0; still < 20 && waited < 400; ++waited) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        still = begun == seen && seen > 0 ? still + 1 : 0;
+        seen = begun;
+      }
     };
     inputs.poison();
     const Together together = run_together(product(), inputs.arguments(), spread, true);
