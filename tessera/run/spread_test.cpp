@@ -56,32 +56,36 @@ TEST(Together, AnySplitOverLikeDevicesHasTheBitsOfOneAlone) {
   }
 }
 
-// One device is held up at its first part until the other has done all else, and asks for that, too.
+// One device is held up at its first part until the other has begun nothing more for a second. That the other would end it sooner
+// is told by speeds, which a busy machine may blur: it has to be so in one of five runs, the result right in each.
 TEST(Together, ASlowDeviceLeavesItsPartToAFastOne) {
   Inputs inputs(product(), Element::f32, square(512, 256), 4);
   const auto wanted = alone(inputs, "cpu");
   for (const char* split : {"dynamic", "auto"}) {
-    Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}, .split = parse_split(split)};
-    std::atomic<int> begun{0};  // by the other; held up is who comes first, until nothing more has begun for a second
-    spread.before_tile = [&begun](std::size_t device, std::size_t) {
-      if (device == 1) {
-        ++begun;
-        return;
-      }
-      for (int seen = 0, still = 0, waited = 0; still < 20 && waited < 400; ++waited) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        still = begun == seen && seen > 0 ? still + 1 : 0;
-        seen = begun;
-      }
-    };
-    inputs.poison();
-    const Together together = run_together(product(), inputs.arguments(), spread, true);
-    EXPECT_TRUE(together.complete);
-    EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted) << split;
-    EXPECT_EQ(together.shares[0].begun, 1u) << split;
-    EXPECT_EQ(together.shares[0].tiles, 0u) << split;
-    EXPECT_TRUE(together.shares[0].lost.empty()) << together.shares[0].lost;
-    EXPECT_TRUE(together.verdict->passed);
+    bool left = false;
+    for (int attempt = 0; attempt < 5 && !left; ++attempt) {
+      Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}, .split = parse_split(split)};
+      std::atomic<int> begun{0};  // by the other
+      spread.before_tile = [&begun](std::size_t device, std::size_t) {
+        if (device == 1) {
+          ++begun;
+          return;
+        }
+        for (int seen = 0, still = 0, waited = 0; still < 20 && waited < 400; ++waited) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          still = begun == seen && seen > 0 ? still + 1 : 0;
+          seen = begun;
+        }
+      };
+      inputs.poison();
+      const Together together = run_together(product(), inputs.arguments(), spread, true);
+      EXPECT_TRUE(together.complete);
+      EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted) << split;
+      EXPECT_TRUE(together.shares[0].lost.empty()) << together.shares[0].lost;
+      EXPECT_TRUE(together.verdict->passed);
+      left = together.shares[0].begun == 1 && together.shares[0].tiles == 0;
+    }
+    EXPECT_TRUE(left) << split;
   }
 }
 
