@@ -77,6 +77,13 @@ class Rules(unittest.TestCase):
         for path in sources("tessera", "ops", "tests"):
             self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text().splitlines()[0], relative(path))
 
+    def test_results_name_no_folder_of_a_machine(self):
+        files = [path for path in sorted((ROOT / "results").rglob("*")) if path.suffix in {".json", ".txt", ".csv", ".md"}]
+        self.assertGreater(len(files), 100)
+        for path in files:
+            found = re.search(r"(?<![\w.])/(root|home|work|tmp|mnt|dev/shm|var/tmp)/\S{0,60}", path.read_text())
+            self.assertIsNone(found, f"{relative(path)}: {found and found[0]}")
+
     def test_nothing_is_left_open(self):
         for path in sources("tessera", "ops", "tests"):
             self.assertNotRegex(path.read_text(), r"\b(TODO|FIXME|XXX|HACK)\b", relative(path))

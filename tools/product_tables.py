@@ -128,6 +128,10 @@ def build_of(document):
     return {what: document.get(what) for what in ONE_BUILD} | {"GPU": [device.get("name") for device in document.get("devices") or []]}
 
 
+def word_of(word):
+    return pathlib.Path(word).name if word.startswith("/") else word
+
+
 def merge(out, files):
     documents = [json.loads(pathlib.Path(file).read_text()) for file in files]
     first = build_of(documents[0])
@@ -136,7 +140,9 @@ def merge(out, files):
             if value != first[what]:
                 sys.exit(f"{file}: another {what} than {files[0]}")
     merged = dict(documents[0], rows=[row for document in documents for row in document["rows"]])
-    merged["parts"] = [part for document in documents for part in document.get("parts", [document["argv"]])]
+    # Of files their names: where they lay is one machine's matter.
+    merged["argv"] = [word_of(word) for word in merged["argv"]]
+    merged["parts"] = [[word_of(word) for word in part] for document in documents for part in document.get("parts", [document["argv"]])]
     whole = pathlib.Path(f"{out}.new")
     whole.write_text(json.dumps(merged) + "\n")
     whole.replace(out)
