@@ -45,6 +45,8 @@ if(TESSERA_HAS_CUDA)
     endif()
   endif()
   enable_language(CUDA)
+  # Of what nvcc compiles only the host's part hears of this, which launches kernels: their code is the same.
+  string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
   find_package(CUDAToolkit REQUIRED)
   message(STATUS "tessera: CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
   if(NOT TESSERA_CUDA_ARCHITECTURES AND NOT (failed EQUAL 0 AND found))

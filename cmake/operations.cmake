@@ -17,7 +17,11 @@ function(tessera_add_simt target file kind)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/simt/${unit} CONTENT "#include \"${file}\"\n" @ONLY)
   target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/simt/${unit})
   # A large frame must touch the gap below its stack, not step over it.
-  set_source_files_properties(${PROJECT_BINARY_DIR}/simt/${unit} PROPERTIES COMPILE_OPTIONS -fstack-clash-protection)
+  set(flags -fstack-clash-protection)
+  if(kind STREQUAL "plain" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    list(APPEND flags ${TESSERA_QUICK_FLAGS})
+  endif()
+  set_source_files_properties(${PROJECT_BINARY_DIR}/simt/${unit} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()
 
 # The same, with a call before every access. Always optimised alike, so that what is counted does not

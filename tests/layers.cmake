@@ -67,7 +67,8 @@ tessera_test(refocus ops/refocus/refocus_test.cpp ops/sharpest/sharpest_test.cpp
 tessera_test(resize ops/resize/resize_test.cpp ops/resize/simd_test.cpp ops/resize/packed_test.cpp)
 tessera_test(seamcarve ops/seamcarve/seamcarve_test.cpp ops/seamcarve/reference_test.cpp)
 tessera_test(conformance tests/conformance_test.cpp tessera/run/overlap_test.cpp)
-tessera_test(enqueued tessera/run/enqueue_test.cpp)
+# Each with a GPU that it makes up.
+tessera_test(enqueued tessera/run/enqueue_test.cpp ops/integrate/relief_test.cpp)
 if(TESSERA_HAS_CUDA)
   tessera_test(cuda tessera/cuda/cuda_test.cu tessera/cuda/lanes_test.cpp tessera/cuda/formula_test.cu tessera/cuda/probe_test.cu tessera/cuda/quick_root_test.cu ops/integrate/call_test.cu)
   tessera_test(enqueue ops/matmul/enqueue_test.cu ops/matmul_batch/enqueue_test.cu)

@@ -3,18 +3,21 @@
 #include <unistd.h>
 #include <fmt/format.h>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <memory>
 #include "option_use.hpp"
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
-#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/rules/gauss_kronrod_product.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/hidden_regions.hpp"
 #include "ops/integrate/rules/open_zones.hpp"
 #include "ops/integrate/rules/small_heights.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/formula/program.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -117,7 +120,38 @@ Asked asked_of(const Arguments& arguments) {
   return out;
 }
 
+std::optional<std::int64_t> patience_of(const Asked& asked, const Run& run) {
+  constexpr double fewest_seconds = 2;  // else the processors' share would be missed
+  const bool one = asked.variables.size() == 1 && asked.rule != "vegas";
+  // There many digits come from products of Gauss-Kronrod pairs, which GPUs have not.
+  const bool by_products = asked.rule == "auto" && asked.tolerance.relative <= quadrature::kronrod_relative &&
+                           asked.box.dimensions() <= quadrature::most_kronrod_dimensions;
+  if (one || by_products || asked.limits.seconds < fewest_seconds || !std::isfinite(run.patience)) return std::nullopt;
+  const auto steps = formula::compile<double>(asked.formula, asked.variables).step_count;
+  return static_cast<std::int64_t>(run.patience / (1 + steps));
+}
+
+void take_over(Asked& asked, const Run& run) {
+  asked.limits.seconds = std::fmax(asked.limits.seconds - run.spent_seconds, asked.limits.seconds / 2);
+}
+
+void tell_taken_over(Answer& answer, const Run& run) {
+  if (run.spent_seconds > 0)
+    answer.why += (answer.why.empty() ? "" : "; ") +
+                  std::string("a GPU had started by the time that the processors had spent on it, and has taken over");
+}
+
 namespace {
+
+// f, until it has been computed at so many points.
+quadrature::ManyValues until_out_of(std::int64_t patience, const quadrature::ManyValues& f) {
+  return [f, left = std::make_shared<std::atomic<std::int64_t>>(patience)](std::span<const double> points, std::size_t count,
+                                                                           std::span<double> y) {
+    const auto wanted = static_cast<std::int64_t>(count);
+    if (left->fetch_sub(wanted, std::memory_order_relaxed) < wanted) throw OutOfPatience{};
+    f(points, count, y);
+  };
+}
 
 // What the formula's own rounding moves its jumps by; whichever device integrates, it is told here.
 double lost_at_jumps(const Asked& asked, const quadrature::ManyValues& f) {
@@ -130,7 +164,8 @@ double lost_at_jumps(const Asked& asked, const quadrature::ManyValues& f) {
 }
 
 Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& tolerance, int threads,
-                       const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine) {
+                       const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine,
+                       std::optional<std::int64_t> patience) {
   const bool single = asked.element == Element::f32;
   quadrature::Box box = asked.box;
   if (asked.rule != "genz_malik" && asked.rule != "vegas") box.features = quadrature::features_of(asked.formula, asked.variables, box);
@@ -141,10 +176,11 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
   const bool hurried = until.passed();
   const quadrature::ManyValues f = single ? quadrature::many_single_values_of(asked.formula, asked.variables)
                                           : quadrature::many_values_of(asked.formula, asked.variables);
+  const quadrature::ManyValues patiently = patience ? until_out_of(*patience, f) : f;
   quadrature::Limits limits = asked.limits;
   limits.seconds = std::fmax(limits.seconds - until.spent(), (1 - share) / 2 * limits.seconds);
   Answer out =
-      quadrature::by_name(asked.rule, f, box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
+      quadrature::by_name(asked.rule, patiently, box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
   out.names = asked.variables;
   if (hurried && out.converged()) out.reason = quadrature::Reason::time;
   if (!std::isfinite(out.value) || out.evaluations < 1) return out;
@@ -160,13 +196,13 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
 }  // namespace
 
 Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions,
-                 const quadrature::VegasEngineFor& engine) {
+                 const quadrature::VegasEngineFor& engine, std::optional<std::int64_t> patience) {
   quadrature::check(asked.tolerance);
   quadrature::Tolerance tolerance = asked.tolerance;
   if (asked.element == Element::f32 && (tolerance.relative > 0 || tolerance.absolute > 0))
     tolerance.relative = std::fmax(tolerance.relative, least_single);
   if (asked.variables.size() != 1 || asked.rule == "vegas")
-    return judged(answer_over_box(asked, tolerance, threads, by_regions, engine), asked.tolerance);
+    return judged(answer_over_box(asked, tolerance, threads, by_regions, engine, patience), asked.tolerance);
   quadrature::Range range = asked.box.axes[0];
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
   const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);

@@ -13,7 +13,8 @@ inline namespace TESSERA_UNIT {
 // Make: of what is asked and the tuning, what RegionRun's constructor calls Estimate.
 template <class T, class Make>
 void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run& run, const Make& make) {
-  const Asked asked = asked_of(arguments);
+  Asked asked = asked_of(arguments);
+  take_over(asked, run);
   const auto estimate = make(asked, tuning, run);
   const quadrature::ByRegions by_regions{
       [&](quadrature::Cube& cube, const quadrature::Tolerance& tolerance, double first_cut) {
@@ -21,6 +22,7 @@ void integrate_by_regions(const Arguments& arguments, const Tuning& tuning, Run&
       },
       run.device->where == Where::cuda ? " on the GPU" : " on the executor"};
   quadrature::Answer answer = answer_to(asked, host_threads(), by_regions);
+  tell_taken_over(answer, run);
   const T given = rounded_value<T>(answer, asked.scale);
   backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
   run.values = told_of(answer, asked.scale);

@@ -189,11 +189,13 @@ quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
 // Make: of the formula's Asked, what VegasOnDevice calls Sample.
 template <class T, class Make>
 void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) {
-  const Asked asked = asked_of(arguments);
+  Asked asked = asked_of(arguments);
+  take_over(asked, run);
   const auto sample = make(asked, run);
   quadrature::Answer answer = answer_to(asked, host_threads(), {}, [&](const quadrature::Cube& cube) {
     return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run, sample);
   });
+  tell_taken_over(answer, run);
   const T given = rounded_value<T>(answer, asked.scale);
   backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
   run.values = told_of(answer, asked.scale);

@@ -49,7 +49,7 @@ struct Operation {
   std::vector<Element> elements;  // the first is the default
   std::string output;             // the one that verification looks at
   std::size_t row_dimensions = 1;  // of it: how many count its rows
-  // What the problem needs, however a variant computes it.
+  // What the problem needs, however a variant computes it; 0: nobody knows before.
   std::function<double(const Arguments&)> flops;
   // Fills an input for a distribution; without it, normal.
   std::function<void(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, ArrayView)> fill;

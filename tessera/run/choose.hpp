@@ -41,4 +41,15 @@ Plan choose(const Operation& operation, const Arguments& arguments, const Reques
 Plan choose_on(const Device& device, const Operation& operation, const Arguments& arguments,
                const Request& request);
 
+// Who goes on where nobody knows before how long it takes (Operation::flops gives 0), and from when on.
+struct Relief {
+  Plan plan;        // on a GPU, which begins anew
+  double patience;  // Run::patience of the processors before it
+};
+
+// The GPU's part of an automatic choice that fell on the processors. Nothing: the device was named, or so was the
+// variant, there is no GPU, or none of its variants accepts the arguments.
+std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation, const Arguments& arguments,
+                                    const Request& request);
+
 }  // namespace tessera

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/run/run.hpp"
 #include <chrono>
+#include <limits>
+#include <optional>
 #include "tessera/run/overlap.hpp"
 
 namespace tessera {
@@ -15,22 +17,39 @@ void give_memory_to_outputs(Arguments& host, Outcome& outcome) {
   }
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void run_plan(const Arguments& host, bool check, double patience, double spent_seconds, Outcome& outcome) {
+  Placed placed(outcome.plan, host);
+  placed.run().patience = patience;
+  placed.run().spent_seconds = spent_seconds;
+  if (check) placed.poison();
+  const auto start = Clock::now();
+  placed.upload();
+  outcome.kernel_seconds = placed.launch_and_measure();
+  placed.fetch();
+  outcome.round_trip_seconds = seconds_since(start);
+  outcome.values = placed.run().values;
+}
+
 }  // namespace
 
 Outcome run(const Operation& operation, Arguments& host, const Request& request, bool check) {
+  constexpr double no_end = std::numeric_limits<double>::infinity();
   Outcome outcome;
   refuse_overlaps(host);
   outcome.plan = choose(operation, host, request);
   give_memory_to_outputs(host, outcome);
-  Placed placed(outcome.plan, host);
-  if (check) placed.poison();
-  const auto start = std::chrono::steady_clock::now();
-  placed.upload();
-  outcome.kernel_seconds = placed.launch_and_measure();
-  placed.fetch();
-  outcome.round_trip_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  outcome.values = placed.run().values;
+  const auto start = Clock::now();
+  const std::optional<Relief> relief = choose_relief(outcome.plan, operation, host, request);
+  try {
+    run_plan(host, check, relief ? relief->patience : no_end, 0, outcome);
+  } catch (const OutOfPatience&) {
+    outcome.plan = relief->plan;
+    run_plan(host, check, no_end, seconds_since(start), outcome);
+  }
   if (operation.tell) operation.tell(host, outcome.values);
   if (check) outcome.verdict = verify(operation, host, &outcome.plan);
   return outcome;

@@ -334,7 +334,7 @@ Answer Choice::run() {
     spent_ += points.evaluations();
   }
   // Where f is smooth, many digits take fewer points of a high degree; elsewhere these give up soon.
-  const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= 1e-8;
+  const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= kronrod_relative;
   for (const bool products : {true, false})
     if ((products ? digits : d <= most_cubature_dimensions) &&
         consider(with_ends_of_regions(by_regions(products)),

@@ -9,6 +9,7 @@
 namespace tessera::quadrature {
 
 inline constexpr int most_kronrod_dimensions = 3;
+inline constexpr double kronrod_relative = 1e-8;  // `auto` takes these rules from here on
 inline constexpr const char* products_name = "Gauss-Kronrod products, for many digits of what is smooth";
 
 class KronrodProduct {
