@@ -168,7 +168,7 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
                        std::optional<std::int64_t> patience) {
   const bool single = asked.element == Element::f32;
   quadrature::Box box = asked.box;
-  if (asked.rule != "genz_malik" && asked.rule != "vegas") box.features = quadrature::features_of(asked.formula, asked.variables, box);
+  box.features = quadrature::features_of(asked.formula, asked.variables, box);
   // What the text shows is looked for within a share of the time: else nothing is claimed.
   constexpr double share = 0.3;
   const quadrature::Deadline until(share * asked.limits.seconds);

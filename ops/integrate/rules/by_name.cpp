@@ -256,11 +256,16 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
     out.reason = Reason::doubtful;
     out.why = "there was no time to look for peaks far apart";
   }
-  // Not where others than the processors may compute, who have no time for it.
+  // Where others than the processors may compute, all hear the same; what is held there are few variables, or claims from
+  // few points: beside many it would be most of the time.
+  constexpr std::int64_t some = 2'000'000, few = 100'000;
   ordered.features = box.features;
-  if (Limits left = limits; !any_device && std::any_of(box.features.begin(), box.features.end(), shows_something) &&
-                            may_be_held(out, clock.spent(), left))
+  const bool held = (!any_device || box.dimensions() <= most_product_dimensions || out.evaluations < few) &&
+                    std::any_of(box.features.begin(), box.features.end(), shows_something);
+  if (Limits left = limits; held && may_be_held(out, clock.spent(), left)) {
+    if (any_device) left.evaluations = std::min(left.evaluations, some);
     hold(out, automatic_cubature(f, ordered, tolerance, left, threads), tolerance);
+  }
   look_far_out(out, f, ordered, limits);
   judge_size(out);
   out.value *= sign;

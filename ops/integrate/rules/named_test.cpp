@@ -186,6 +186,33 @@ TEST(Named, EachOfTwoBellsFarApartIsMet) {
   EXPECT_LE(claimed, 14);
 }
 
+// Needles that regions pass, over what they see: claimed by what `auto` finds, or not at all.
+TEST(Named, NeedlesBesideSomethingLargeAreNotClaimedAway) {
+  const std::vector<std::string> variables{"x", "y"};
+  const Box plain{{{0, 1}, {0, 1}}};
+  for (const double at : {0.3123, 0.71234, 0.05432})
+    for (const double width : {1e-4, 1e-5, 3e-7}) {
+      const std::string text = fmt::format("x*y+100*exp(-((x-{})/{})^2)*cos(y)", at, width);
+      const double exact = 0.25 + 100 * width * std::sqrt(std::numbers::pi) * std::sin(1.0);
+      const formula::Tree tree = formula::parse(text);
+      Box box = plain;
+      box.features = features_of(tree, variables, box);
+      for (const char* rule : {"genz_malik", "vegas"}) {
+        const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = 1e-5}, {.evaluations = 4'000'000}, {}, 2, 1);
+        EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - exact) <= answer.error()))
+            << text << " by " << rule << ": " << answer.value << " +- " << answer.error() << " is not " << exact;
+      }
+    }
+  // Of more variables, where few points claim it.
+  const std::vector<std::string> four{"x", "y", "z", "u"};
+  const formula::Tree tree = formula::parse("x*y+100*exp(-((x-0.3123)/1e-4)^2)*cos(y)*z*u");
+  Box box{{{0, 1}, {0, 1}, {0, 1}, {0, 1}}};
+  box.features = features_of(tree, four, box);
+  const Answer answer = by_name("genz_malik", many_values_of(tree, four), box, {.relative = 1e-6}, {.evaluations = 100'000'000}, {}, 2, 1);
+  EXPECT_FALSE(answer.converged()) << answer.value << " is not 0.2537287";
+  EXPECT_LE(std::fabs(answer.value - 0.2537286712), answer.error());
+}
+
 // The first points of all regions meet zeros; those on edges do not.
 TEST(Named, ZerosOfTheFirstPointsAreNotAllThatIs) {
   for (const double at : {0.98763, 0.99, 0.9951}) {
