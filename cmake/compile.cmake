@@ -17,8 +17,8 @@ target_compile_options(tessera_compile INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-march=|-mfma")
   target_compile_options(tessera_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-slp-vectorize>)
 endif()
-# For code that gains nothing from more, or whose time nobody waits for: the executor's kernels run as fast, within the spread
-# of repeated runs, and compile in 40 to 60 % of the time that -O3 takes.
+# For code that gains little from more, or whose time nobody waits for: most of the executor's kernels run as fast, some a fifth
+# slower, and compile in 40 to 60 % of the time that -O3 takes.
 set(TESSERA_QUICK_FLAGS -O1)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND TESSERA_QUICK_FLAGS -finline-functions -finline-small-functions -findirect-inlining -fpartial-inlining)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "asked.hpp"
+#include "far_tail.hpp"
 #include <unistd.h>
 #include <fmt/format.h>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include "option_use.hpp"
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/by_name.hpp"
@@ -132,12 +134,13 @@ std::optional<std::int64_t> patience_of(const Asked& asked, const Run& run) {
 }
 
 void take_over(Asked& asked, const Run& run) {
-  asked.limits.seconds = std::fmax(asked.limits.seconds - run.spent_seconds, asked.limits.seconds / 2);
+  if (run.spent_seconds <= 0) return;
+  asked.limits.seconds = std::fmax(asked.limits.seconds - run.spent_seconds, 0.01 * asked.limits.seconds);
 }
 
 void tell_taken_over(Answer& answer, const Run& run) {
-  if (run.spent_seconds > 0)
-    answer.why += (answer.why.empty() ? "" : "; ") +
+  if (run.spent_seconds <= 0) return;
+  answer.why += (answer.why.empty() ? "" : "; ") +
                   std::string("a GPU had started by the time that the processors had spent on it, and has taken over");
 }
 
@@ -163,6 +166,12 @@ double lost_at_jumps(const Asked& asked, const quadrature::ManyValues& f) {
                                         quadrature::features_of(asked.formula, asked.variables, asked.box));
 }
 
+quadrature::Box upwards(quadrature::Box box) {
+  for (quadrature::Range& range : box.axes)
+    if (range.lower > range.upper) std::swap(range.lower, range.upper);
+  return box;
+}
+
 Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& tolerance, int threads,
                        const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine,
                        std::optional<std::int64_t> patience) {
@@ -176,13 +185,21 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
   const bool hurried = until.passed();
   const quadrature::ManyValues f = single ? quadrature::many_single_values_of(asked.formula, asked.variables)
                                           : quadrature::many_values_of(asked.formula, asked.variables);
-  const quadrature::ManyValues patiently = patience ? until_out_of(*patience, f) : f;
+  // Heights that must be divided before they are added stay where that is done.
+  const bool waits = patience && quadrature::excess_of(f, upwards(asked.box)) == 0;
+  const quadrature::ManyValues patiently = waits ? until_out_of(*patience, f) : f;
   quadrature::Limits limits = asked.limits;
   limits.seconds = std::fmax(limits.seconds - until.spent(), (1 - share) / 2 * limits.seconds);
   Answer out =
       quadrature::by_name(asked.rule, patiently, box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
   out.names = asked.variables;
   if (hurried && out.converged()) out.reason = quadrature::Reason::time;
+  if (out.converged())
+    if (std::vector<double> there = in_infinite_part(f, asked.box); !there.empty()) {
+      out.reason = quadrature::Reason::non_finite;
+      out.truncation = quadrature::infinity;
+      out.place = std::move(there);
+    }
   if (!std::isfinite(out.value) || out.evaluations < 1) return out;
   out.rounding += lost_at_jumps(asked, f);
   if (single)
@@ -206,8 +223,9 @@ Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& b
   quadrature::Range range = asked.box.axes[0];
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
   const quadrature::Integrand f = quadrature::integrand_of(asked.formula, asked.variables[0], range);
-  return judged(quadrature::by_name(asked.rule, f, asked.box.axes[0], tolerance, asked.limits, asked.points),
-                asked.tolerance);
+  Answer out = quadrature::by_name(asked.rule, f, asked.box.axes[0], tolerance, asked.limits, asked.points);
+  charge_hidden_tails(out, asked.formula, asked.variables[0], f, range, tolerance);
+  return judged(std::move(out), asked.tolerance);
 }
 
 Values told_of(const Answer& answer, double scale) {

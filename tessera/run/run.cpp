@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+constexpr double no_end = std::numeric_limits<double>::infinity();
+
 void run_plan(const Arguments& host, bool check, double patience, double spent_seconds, Outcome& outcome) {
   Placed placed(outcome.plan, host);
   placed.run().patience = patience;
@@ -37,18 +39,23 @@ void run_plan(const Arguments& host, bool check, double patience, double spent_s
 }  // namespace
 
 Outcome run(const Operation& operation, Arguments& host, const Request& request, bool check) {
-  constexpr double no_end = std::numeric_limits<double>::infinity();
   Outcome outcome;
   refuse_overlaps(host);
   outcome.plan = choose(operation, host, request);
   give_memory_to_outputs(host, outcome);
   const auto start = Clock::now();
   const std::optional<Relief> relief = choose_relief(outcome.plan, operation, host, request);
+  const Plan begun = outcome.plan;
   try {
     run_plan(host, check, relief ? relief->patience : no_end, 0, outcome);
   } catch (const OutOfPatience&) {
     outcome.plan = relief->plan;
-    run_plan(host, check, no_end, seconds_since(start), outcome);
+    try {
+      run_plan(host, check, no_end, seconds_since(start), outcome);
+    } catch (const Error&) {  // nobody has asked for that device
+      outcome.plan = begun;
+      run_plan(host, check, no_end, 0, outcome);
+    }
   }
   if (operation.tell) operation.tell(host, outcome.values);
   if (check) outcome.verdict = verify(operation, host, &outcome.plan);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "far_tail.hpp"
+#include <fmt/format.h>
+#include <cmath>
+#include <span>
+#include "bounded.hpp"
+#include "ops/integrate/rules/sobol.hpp"
+#include "tessera/formula/program.hpp"
+
+namespace tessera::integration {
+namespace {
+
+using quadrature::Range;
+
+// The formula in long double, whose largest number is 1e4932.
+class Wide {
+ public:
+  Wide(const formula::Tree& tree, const std::string& variable) : program_(formula::compile<double>(tree, {variable})) {}
+  long double operator()(long double x) const { return bounded(program_, Bounded{x, 0}).value; }
+  // x·f(x), of which a tail's integral over log(x) is made.
+  long double height(long double x) const { return std::fabs(x * (*this)(x)); }
+  bool swings(long double x) const {
+    bool above = false, below = false;
+    for (int i = 0; i < 16; ++i) {
+      const long double y = (*this)(x * (1 + i / 16.0L));
+      above = above || y > 0;
+      below = below || y < 0;
+    }
+    return above && below;
+  }
+
+ private:
+  formula::Program<double> program_;
+};
+
+struct Hidden {
+  double from = 0;  // where it begins
+  double mass = 0;  // infinite where it does not fall fast enough to have one
+};
+
+// The tail that begins between x/2 and x. It falls like a power of x, which two heights tell.
+Hidden tail_at(const Wide& wide, double x) {
+  constexpr int doublings = 8;
+  constexpr long double least_power = 1e-6L;
+  const long double before = wide.height(x / 2), there = wide.height(x), beyond = wide.height(x * 256.0L);
+  Hidden out{x, 0};
+  if (!(there > 0) || !std::isfinite(there) || wide.swings(x)) return out;
+  const long double power = beyond > 0 ? std::log2(there / beyond) / doublings : 1000.0L;
+  const long double most = std::isfinite(before) ? std::fmax(before, there) : there;
+  out.mass = power > least_power ? static_cast<double>(2 * most / power) : quadrature::infinity;
+  return out;
+}
+
+// On the side of `sign`, as far as numbers go: there f is looked at where x doubles.
+Hidden hidden_tail(const Wide& wide, const quadrature::Integrand& f, const Range& range, double sign) {
+  constexpr int all = 1023, close = 4, apart = 64;
+  std::vector<double> x, distance;
+  for (int k = 0; k < all; ++k) {
+    const double at = sign * std::ldexp(1.0, k);
+    if (!(range.lower < at && at < range.upper)) continue;
+    x.push_back(at);
+    distance.push_back(range.distance(at));
+  }
+  std::vector<double> y(x.size());
+  f.values(x, distance, y);
+  int zeros = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (y[i] != 0 && std::isfinite(y[i])) {
+      zeros = 0;
+      continue;
+    }
+    // Most are 0 from there on because they are.
+    if (++zeros > close && zeros % apart != 0) continue;
+    const Hidden found = tail_at(wide, x[i]);
+    if (found.mass > 0) return found;
+  }
+  return {};
+}
+
+}  // namespace
+
+void charge_hidden_tails(quadrature::Answer& answer, const formula::Tree& tree, const std::string& variable,
+                         const quadrature::Integrand& f, const Range& range, const quadrature::Tolerance& tolerance) {
+  if (!answer.converged() || range.finite()) return;
+  const Wide wide(tree, variable);
+  for (const double sign : {1.0, -1.0}) {
+    if (std::isfinite(sign > 0 ? range.upper : range.lower)) continue;
+    const Hidden found = hidden_tail(wide, f, range, sign);
+    if (!(found.mass > 0)) continue;
+    answer.truncation += found.mass;
+    if (answer.error() <= tolerance.of(answer.value)) continue;
+    answer.reason = quadrature::Reason::doubtful;
+    answer.where = found.from;
+    answer.why += fmt::format("{}something in the formula overflows from x = {:.3g} on, and what its tail holds is {}",
+                              answer.why.empty() ? "" : "; ", found.from,
+                              std::isinf(found.mass) ? "without bound" : "missing");
+  }
+}
+
+std::vector<double> in_infinite_part(const quadrature::ManyValues& f, const quadrature::Box& box) {
+  constexpr std::uint32_t count = 4096, seed = 97;
+  const std::size_t d = box.axes.size();
+  std::vector<double> points(d * count), y(count);
+  for (std::size_t axis = 0; axis < d; ++axis) {
+    Range range = box.axes[axis];
+    if (range.lower > range.upper) std::swap(range.lower, range.upper);
+    const quadrature::Axis map = quadrature::Axis::of(range);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      double slope = 0;
+      const int column = static_cast<int>(axis % quadrature::most_sobol_dimensions);
+      map.map(quadrature::sobol(i, column, seed + axis / quadrature::most_sobol_dimensions), points[axis * count + i], slope);
+    }
+  }
+  f(points, count, y);
+  std::vector<double> first;
+  int seen = 0;  // one alone may lie on a singular point
+  for (std::uint32_t i = 0; i < count && seen < 2; ++i) {
+    if (!std::isinf(y[i])) continue;
+    if (++seen > 1) return first;
+    for (std::size_t axis = 0; axis < d; ++axis) first.push_back(points[axis * count + i]);
+  }
+  return {};
+}
+
+}  // namespace tessera::integration
