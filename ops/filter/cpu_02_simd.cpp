@@ -9,8 +9,7 @@
 // the rung below. What limits it now is memory for small kernels, and multiplying for large ones.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/filter/cpu_02_simd.cpp"
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)  // no arrays of lanes
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "simd_rows-inl.h"
 

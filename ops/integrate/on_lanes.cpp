@@ -2,7 +2,7 @@
 // Abscissae and sums of thirty-two lanes, for each set of instructions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/integrate/on_lanes.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <algorithm>

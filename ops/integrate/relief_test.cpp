@@ -3,24 +3,13 @@
 // than its start.
 #include <gtest/gtest.h>
 #include <cmath>
-#include <memory>
 #include <string>
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
+#include "tests/made_up_gpu.hpp"
 
 namespace tessera::integration {
 namespace {
-
-class MadeUpGpu final : public HostBackend {
- public:
-  MadeUpGpu() : devices_(1, host_device(Where::cuda)) {}
-  Where where() const override { return Where::cuda; }
-  bool shares_host_memory() const override { return false; }
-  const std::vector<Device>& devices() override { return devices_; }
-
- private:
-  std::vector<Device> devices_;
-};
 
 struct Gpu {
   int runs = 0;
@@ -38,7 +27,7 @@ void integrate_there(const Arguments& arguments, const Tuning&, Run& run) {
 class Relief : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    enlist_backend(std::make_unique<MadeUpGpu>());
+    (void)made_up::made_up_gpu();
     Variant variant;
     variant.idea = "always 42";
     variant.where = Where::cuda;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/check_vectors.cpp"
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)  // no structs of vectors
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include <cmath>

@@ -8,8 +8,7 @@
 // time. Products are fused and blocks along k summed apart: bits differ from the rungs below.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)  // no arrays of vectors
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "simd_block-inl.h"
 

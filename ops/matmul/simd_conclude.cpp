@@ -2,7 +2,7 @@
 // The conclusion of a product on the processors, where no rung of its own applies it while it stores.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/simd_conclude.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)  // as the product's
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "simd_conclude-inl.h"
 

@@ -3,8 +3,7 @@
 // added to the rows of the result that it touches. Highway compiles the lines for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/refocus/sum.cpp"
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)  // no arrays of lanes
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "sum_line-inl.h"
 

@@ -10,8 +10,7 @@
 // is reading the picture for short filters of bytes, else products.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/resize/cpu_02_simd.cpp"
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)  // no arrays of lanes
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "simd_rows-inl.h"
 

@@ -2,7 +2,7 @@
 // The links for each set of instructions, and from a program to its links.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/formula/chain.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "tessera/formula/chain-inl.h"
 

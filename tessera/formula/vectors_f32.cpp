@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators on blocks of f32, for each set of instructions; the best is chosen when the program runs.
-// Sets that no current processor has as its best are left out, for the compiler's time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tessera/formula/vectors_f32.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
+#include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
 #include "tessera/formula/vectors-inl.h"
 

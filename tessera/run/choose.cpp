@@ -138,7 +138,7 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
 }
 
 // What a GPU's start and the compilation of a formula take is spent on trying without: together that is at most
-// twice the time of whichever would have been right. By work, not by the clock, so that the same call always gives
+// twice the time of whichever would have been right. By work, not by the clock, so that on one machine the same call gives
 // the same bits.
 std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation, const Arguments& arguments,
                                     const Request& request) {
