@@ -140,8 +140,8 @@ void take_over(Asked& asked, const Run& run) {
 
 void tell_taken_over(Answer& answer, const Run& run) {
   if (run.spent_seconds <= 0) return;
-  answer.why += (answer.why.empty() ? "" : "; ") +
-                std::string("a GPU had started by the time that the processors had spent on it, and has taken over");
+  answer.why += fmt::format("{}a GPU had started by the time that the processors had spent on it, {:.2g} s beside its own, and has taken over",
+                            answer.why.empty() ? "" : "; ", run.spent_seconds);
 }
 
 namespace {

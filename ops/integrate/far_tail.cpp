@@ -2,6 +2,7 @@
 #include "far_tail.hpp"
 #include <fmt/format.h>
 #include <cmath>
+#include <limits>
 #include <span>
 #include "bounded.hpp"
 #include "ops/integrate/rules/sobol.hpp"
@@ -33,26 +34,23 @@ class Wide {
   formula::Program<double> program_;
 };
 
-struct Hidden {
-  double from = 0;  // where it begins
-  double mass = 0;  // infinite where it does not fall fast enough to have one
-};
-
 // The tail that begins between x/2 and x. It falls like a power of x, which two heights tell.
-Hidden tail_at(const Wide& wide, double x) {
+HiddenTail tail_at(const Wide& wide, double x) {
   constexpr int doublings = 8;
   constexpr long double least_power = 1e-6L;
   const long double before = wide.height(x / 2), there = wide.height(x), beyond = wide.height(x * 256.0L);
-  Hidden out{x, 0};
+  HiddenTail out{x, 0};
   if (!(there > 0) || !std::isfinite(there) || wide.swings(x)) return out;
   const long double power = beyond > 0 ? std::log2(there / beyond) / doublings : 1000.0L;
-  const long double most = std::isfinite(before) ? std::fmax(before, there) : there;
+  // What is 0 for being small began to fall before: what is nearer was seen.
+  const bool small = there / std::fabs(x) < std::numeric_limits<double>::denorm_min();
+  const long double most = std::isfinite(before) && !small ? std::fmax(before, there) : there;
   out.mass = power > least_power ? static_cast<double>(2 * most / power) : quadrature::infinity;
   return out;
 }
 
 // On the side of `sign`, as far as numbers go: there f is looked at where x doubles.
-Hidden hidden_tail(const Wide& wide, const quadrature::Integrand& f, const Range& range, double sign) {
+HiddenTail hidden_on(const Wide& wide, const quadrature::Integrand& f, const Range& range, double sign) {
   constexpr int all = 1023, close = 4, apart = 64;
   std::vector<double> x, distance;
   for (int k = 0; k < all; ++k) {
@@ -71,7 +69,7 @@ Hidden hidden_tail(const Wide& wide, const quadrature::Integrand& f, const Range
     }
     // Most are 0 from there on because they are.
     if (++zeros > close && zeros % apart != 0) continue;
-    const Hidden found = tail_at(wide, x[i]);
+    const HiddenTail found = tail_at(wide, x[i]);
     if (found.mass > 0) return found;
   }
   return {};
@@ -79,22 +77,31 @@ Hidden hidden_tail(const Wide& wide, const quadrature::Integrand& f, const Range
 
 }  // namespace
 
-void charge_hidden_tails(quadrature::Answer& answer, const formula::Tree& tree, const std::string& variable,
-                         const quadrature::Integrand& f, const Range& range, const quadrature::Tolerance& tolerance) {
-  if (!answer.converged() || range.finite()) return;
+HiddenTail hidden_tail(const formula::Tree& tree, const std::string& variable, const quadrature::Integrand& f,
+                       const Range& range) {
+  HiddenTail out;
   const Wide wide(tree, variable);
   for (const double sign : {1.0, -1.0}) {
     if (std::isfinite(sign > 0 ? range.upper : range.lower)) continue;
-    const Hidden found = hidden_tail(wide, f, range, sign);
-    if (!(found.mass > 0)) continue;
-    answer.truncation += found.mass;
-    if (answer.error() <= tolerance.of(answer.value)) continue;
-    answer.reason = quadrature::Reason::doubtful;
-    answer.where = found.from;
-    answer.why += fmt::format("{}something in the formula overflows from x = {:.3g} on, and what its tail holds is {}",
-                              answer.why.empty() ? "" : "; ", found.from,
-                              std::isinf(found.mass) ? "without bound" : "missing");
+    const HiddenTail found = hidden_on(wide, f, range, sign);
+    if (found.mass > out.mass) out.from = found.from;
+    out.mass += found.mass;
   }
+  return out;
+}
+
+void charge_hidden_tails(quadrature::Answer& answer, const formula::Tree& tree, const std::string& variable,
+                         const quadrature::Integrand& f, const quadrature::Range& range,
+                         const quadrature::Tolerance& tolerance) {
+  if (!answer.converged() || range.finite()) return;
+  const HiddenTail found = hidden_tail(tree, variable, f, range);
+  answer.truncation += found.mass;
+  if (!(found.mass > 0) || answer.error() <= tolerance.of(answer.value)) return;
+  answer.reason = quadrature::Reason::doubtful;
+  answer.where = found.from;
+  answer.why += fmt::format(
+      "{}something in the formula overflows from x = {:.3g} on, and what its tail holds is {}",
+      answer.why.empty() ? "" : "; ", found.from, std::isinf(found.mass) ? "without bound" : "missing");
 }
 
 std::vector<double> in_infinite_part(const quadrature::ManyValues& f, const quadrature::Box& box) {

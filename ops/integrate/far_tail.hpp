@@ -9,6 +9,15 @@
 
 namespace tessera::integration {
 
+// What lies where f overflows to 0, or to what is no number, although the formula in long double does not: by
+// how fast it falls there, infinite where that is not fast enough, 0 where nothing is hidden.
+struct HiddenTail {
+  double from = 0;  // where it begins
+  double mass = 0;
+};
+HiddenTail hidden_tail(const formula::Tree& tree, const std::string& variable, const quadrature::Integrand& f,
+                       const quadrature::Range& range);
+
 // Adds the tails that are computed as 0, by the formula in long double, to the answer's truncation; what is no longer
 // within the tolerance is doubtful. Tails that swing are not for this: rules for them end nearer.
 void charge_hidden_tails(quadrature::Answer& answer, const formula::Tree& tree, const std::string& variable,

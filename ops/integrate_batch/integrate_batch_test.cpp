@@ -334,6 +334,32 @@ TEST(Batch, TheCheckFindsAWrongIntegral) {
   EXPECT_FALSE(verdict_of(arguments, batch).passed);
 }
 
+// ∫ x^a/(1+x)² = πa/sin(πa): from 1e154 on the square overflows, and what the formula gives is 0.
+TEST(Batch, TailsHiddenByOverflowAreNotClaimedAway) {
+  for (const char* relative : {"1e-8", "1e-4"}) {
+    const Batch batch =
+        ran(arguments_of("x^a/(1+x)^2", "0 inf", "a=0.9:0.99", 100, {{"relative", relative}}));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const double a = 0.9 + 0.09 * static_cast<double>(i) / 99,
+                   exact = std::numbers::pi * a / std::sin(std::numbers::pi * a);
+      expect_honest(batch, i, exact, std::stod(relative), fmt::format("a = {}", a));
+    }
+  }
+  const Batch claimed = ran(arguments_of("x^a/(1+x)^2", "0 inf", "a=0.1:0.7", 20, {{"relative", "1e-8"}}));
+  for (std::size_t i = 0; i < claimed.size(); ++i) EXPECT_EQ(claimed.why[i], converged) << i;
+}
+
+// What falls hardly faster than the inverse distance has a part of itself behind 1e50, and the check's rule
+// goes there.
+TEST(Batch, TheCheckOfSlowTailsIsRight) {
+  for (const char* formula : {"1/(1+x^a)", "1/(1+x)^a"}) {
+    const Arguments arguments = arguments_of(formula, "0 inf", "a=1.04:1.2", 9);
+    Batch batch = ran(arguments);
+    const Verdict verdict = verdict_of(arguments, batch);
+    EXPECT_TRUE(verdict.passed) << formula << ": " << describe(verdict);
+  }
+}
+
 // Windows that only few of the integrals' first points meet, and no change of a sign shows: at both edges of one it
 // changes between two places that are tried.
 TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <vector>
 #include "checking.hpp"
 #include "integrate_batch.hpp"
@@ -36,18 +37,47 @@ Point point(Real a, Real b, Real t) {
   return {t < 0 ? a + distance : b - distance, (b - a) * 2 * slope * e / ((1 + e) * (1 + e))};
 }
 
-// The points of one step, from -reach to reach, that a coarser step has not had.
+// How far t goes: far out to 1e2764, for what falls hardly faster than the inverse distance.
+int reach_of(Real a, Real b) {
+  if (std::isinf(b - a)) return 9;
+  return b - a > 1e40L ? 7 : 5;
+}
+
+// The height at t, times dx/dt; none where x is that of an end, or where it is no number.
+std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, Real t) {
+  const Point p = point(a, b, t);
+  if (p.x == a || p.x == b || p.weight == 0) return {};
+  const Real term = p.weight * integration::bounded(f, {p.x, 0}).value;
+  if (!std::isfinite(term)) return {};
+  return term;
+}
+
+// The points of one step that a coarser step has not had.
 void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, Sum& sum) {
-  const Real range = std::isinf(b - a) ? 1 : b - a;
-  const int reach = range > 1e40L ? 7 : 5;
-  for (int j = -reach * steps; j <= reach * steps; ++j) {
+  const int reach = reach_of(a, b) * steps;
+  for (int j = -reach; j <= reach; ++j) {
     if (odd_only && j % 2 == 0) continue;
-    const Point p = point(a, b, Real(j) / Real(steps));
-    const Real term = p.weight * integration::bounded(f, {p.x, 0}).value;
-    if (p.x == a || p.x == b || p.weight == 0 || !std::isfinite(term)) continue;
+    const Real term = term_at(f, a, b, Real(j) / Real(steps)).value_or(0);
     sum.value += term;
     sum.sizes += std::fabs(term);
   }
+}
+
+// What lies behind the outermost points that count. Terms fall there faster than a geometric series.
+Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
+  Real out = 0;
+  const int reach = reach_of(a, b) * steps;
+  for (const int side : {-1, 1}) {
+    const auto size = [&](int j) {
+      const auto term = term_at(f, a, b, Real(side * j) / Real(steps));
+      return term ? std::fabs(*term) : Real(-1);
+    };
+    int j = reach;
+    while (j > 0 && size(j) < 0) --j;
+    const Real last = size(j), before = size(j - 1);
+    if (last > 0) out += last < before ? last / (before / last - 1) / Real(steps) : INFINITY;
+  }
+  return out;
 }
 
 // Steps are halved until nothing moves; the last move is the error. Points lie as a mirror's images do: of what jumps
@@ -67,7 +97,7 @@ Integral between(const formula::Program<double>& f, Real a, Real b, int fewest_s
   }
   // What has seen nothing but zeros knows nothing.
   if (sum.sizes == 0) error = INFINITY;
-  return {before, error};
+  return {before, error + behind(f, a, b, steps)};
 }
 
 // One integral's formula, its parameters now numbers.

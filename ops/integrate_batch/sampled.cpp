@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 #include "integrate_batch.hpp"
+#include "ops/integrate/far_tail.hpp"
 #include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/deadline.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
@@ -42,11 +43,23 @@ Ended by_batch(const Setting& setting, Sample& sample, std::vector<double>& memo
   return integrate_alone(list, kronrod_nodes(), demand, sample.f, ends, setting.breaks());
 }
 
+quadrature::Range upwards_of(Sample& sample) {
+  quadrature::Range out{sample.ends(0), sample.ends(1)};
+  if (out.lower > out.upper) std::swap(out.lower, out.upper);
+  return out;
+}
+
+// No rule sees a tail that the formula's own overflow makes 0.
+bool hides_more(const Setting& setting, Sample& sample, double allowed) {
+  const quadrature::Range range = upwards_of(sample);
+  if (range.finite()) return false;
+  const auto f = quadrature::integrand_of(sample.formula, setting.variable, range);
+  return !(integration::hidden_tail(sample.formula, setting.variable, f, range).mass <= allowed);
+}
+
 Answer by_rule(const Setting& setting, Sample& sample) {
   constexpr double finest = 1e-12;
-  const quadrature::Range range{sample.ends(0), sample.ends(1)};
-  quadrature::Range upwards = range;
-  if (range.lower > range.upper) std::swap(upwards.lower, upwards.upper);
+  const quadrature::Range range{sample.ends(0), sample.ends(1)}, upwards = upwards_of(sample);
   std::vector<double> breaks;
   const auto cut = [&](double x) {
     if (upwards.lower < x && x < upwards.upper) breaks.push_back(x);
@@ -74,10 +87,11 @@ Verdict judge(const Setting& setting, Sample sample, std::vector<double>& memory
   if (!(from < to || to < from)) return Verdict::agrees;
   const Ended ended = by_batch(setting, sample, memory, cells);
   if (ended.why != converged) return Verdict::agrees;
+  const double allowed = std::fmax(setting.absolute, setting.relative * std::fabs(ended.value));
+  if (hides_more(setting, sample, allowed)) return Verdict::contradicts;
   const Answer answer = by_rule(setting, sample);
   if (answer.reason == quadrature::Reason::time) return Verdict::late;
-  const double quarter = std::fmax(setting.absolute, setting.relative * std::fabs(ended.value)) / 4;
-  const bool apart = std::fabs(answer.value - ended.value) > 2 * (answer.error() + ended.error) + quarter;
+  const bool apart = std::fabs(answer.value - ended.value) > 2 * (answer.error() + ended.error) + allowed / 4;
   return answer.converged() && apart ? Verdict::contradicts : Verdict::agrees;
 }
 

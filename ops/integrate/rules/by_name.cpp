@@ -90,14 +90,18 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
 // a value that is none, they came no nearer.
 void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance,
               bool regions, std::int64_t most) {
-  if (regions && out.reason != Reason::non_finite) return;
+  const bool stopped = out.reason == Reason::non_finite;
+  if (regions && !stopped && !out.converged()) return;
   // No more is allowed.
   if (out.reason == Reason::time || out.evaluations + ends_evaluations(axes.size()) > most) return;
-  Cube cube(f, axes, {});
-  const std::vector<End> ends = ends_by_chance(cube);
-  charge_ends(out, ends, regions ? product_reach : scattered_reach(out), tolerance.of(out.value),
-              axes.size());
+  Cube cube(f, axes, {.evaluations = most - out.evaluations});
+  std::vector<End> ends = ends_by_chance(cube);
+  add_corners(cube, ends);
   out.evaluations += cube.evaluations();
+  const double allowed = tolerance.of(out.value);
+  if (!regions || stopped)
+    charge_ends(out, ends, regions ? product_reach : scattered_reach(out), allowed, axes.size());
+  else if (!may_diverge(ends, axes.size(), out)) charge_halvings(out, ends, allowed, axes.size());
 }
 
 // A rule's points thin out with the distance from the axes' middles, which a peak far out need not know of.

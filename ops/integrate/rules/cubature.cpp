@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include "ops/integrate/rules/auto.hpp"
-#include "ops/integrate/rules/cancelling.hpp"
+#include "ops/integrate/rules/comparing.hpp"
 #include "ops/integrate/rules/gauss_kronrod_product.hpp"
 #include "ops/integrate/rules/extremes.hpp"
 #include "ops/integrate/rules/met_regions.hpp"
@@ -55,7 +55,9 @@ class Choice {
   // Regions close in on an end by themselves; but where they met a value that is none, they came no nearer.
   Answer with_ends_of_regions(Answer answer) const {
     const bool stopped = answer.reason == Reason::non_finite;
-    return by_product_ || stopped ? with_ends(std::move(answer), product_reach) : answer;
+    if (by_product_ || stopped) return with_ends(std::move(answer), product_reach);
+    charge_halvings(answer, ends_, tolerance_.of(answer.value), seen_.axes.size());
+    return answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut, bool products);
@@ -93,12 +95,6 @@ class Choice {
   Reason cap_ = Reason::converged;  // that stopped one of the rules
   std::vector<Box> parts_;          // of the box, where a peak was cut out
 };
-
-// A value before none, and then the smaller error.
-bool tells_more(const Answer& answer, const Answer& other) {
-  if (std::isfinite(answer.value) != std::isfinite(other.value)) return std::isfinite(answer.value);
-  return answer.error() < other.error();
-}
 
 // What is left of the caps, or a share of it.
 Cube Choice::cube(double share, const std::vector<Axis>& axes) {
@@ -307,7 +303,7 @@ Answer Choice::run() {
                       std::fabs(answer.value - check_.value)));
     else if (answer.converged()) answer.reason = Reason::doubtful;
     const bool digits = only_rounding_left(answer) && agrees(answer, check(telling_of(answer)));
-    const bool final = answer.reason == Reason::diverges || answer.reason == Reason::singular || digits;
+    const bool final = answer.without_limit() || answer.reason == Reason::singular || digits;
     if (settled || final || tells_more(answer, best)) best = answer;
     if (answer.undefined() || check_.undefined()) best = answer.undefined() ? answer : check_;
     if (digits) say(fmt::format("{}, {} points: nothing but rounding is left", words, answer.evaluations));
@@ -323,7 +319,7 @@ Answer Choice::run() {
                  fmt::format("{} variables: tanh-sinh on each axis", d)))
       return finished(best);
     // Other rules end where this one does.
-    if (best.reason == Reason::diverges || best.reason == Reason::singular) {
+    if (best.without_limit() || best.reason == Reason::singular) {
       if (best.reason == Reason::diverges) say("|f| grows towards an end like its inverse distance, or more");
       return finished(best);
     }
@@ -331,7 +327,11 @@ Answer Choice::run() {
   if (!by_product_) {
     Cube points = cube(1);
     ends_ = ends_by_chance(points);
+    add_corners(points, ends_);
     spent_ += points.evaluations();
+    const bool endless = may_diverge(ends_, seen_.axes.size(), best);
+    if (endless) say("|f| grows towards an end, or a corner, about as fast as leaves no integral");
+    if (endless) return finished(best);
   }
   // Where f is smooth, many digits take fewer points of a high degree; elsewhere these give up soon.
   const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= kronrod_relative;

@@ -26,7 +26,7 @@ End end_of(std::size_t axis, double x, const double (&u)[3], const double (&shar
 
 double End::beyond(double distance) const {
   if (share == 0 || std::isnan(slope)) return share;
-  if (slope <= 0.005 || lasting <= 0) return infinity;
+  if (slope <= (steady ? least_slope : 10 * least_slope) || lasting <= 0) return infinity;
   distance = std::fmax(distance, finest);
   // A power, or one that weakens as the logarithm grows: 1/(u·log(u)²), say.
   const double weakened = steady ? 1 : std::fmin(1, std::log(u) / std::log(distance)),
@@ -47,7 +47,9 @@ std::vector<double> place_of(const std::vector<End>& ends, double distance, std:
   const auto most = std::max_element(ends.begin(), ends.end(), [&](const End& a, const End& b) {
     return a.beyond(distance) < b.beyond(distance);
   });
-  if (most != ends.end()) out[most->axis] = most->x;
+  if (most == ends.end()) return out;
+  if (most->also.empty()) out[most->axis] = most->x;
+  for (const End::Place& at : most->also) out[at.axis] = at.x;
   return out;
 }
 
@@ -175,6 +177,32 @@ void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, dou
   if (!answer.converged() || answer.error() <= allowed) return;
   answer.reason = Reason::singular;
   answer.place = place_of(ends, reach, axes);
+}
+
+// Factors measured of powers of sums, of roots and of squares, also with unlike weights, and rounded up: at the ends of one
+// axis and of two the rule's own points on the edges see enough.
+void charge_halvings(Answer& answer, const std::vector<End>& ends, double allowed, std::size_t axes) {
+  double factor = 1;
+  for (const End& end : ends) {
+    if (!(end.share > 0 && end.slope > 0)) continue;
+    const std::size_t together = std::max<std::size_t>(1, end.also.size());
+    constexpr double steepest = 2.2;
+    const double of_slope = together < 3 ? 0.04 : end.slope > steepest ? 0 : together < 5 ? 12 : 5;
+    factor = std::fmax(factor, of_slope / end.slope);
+  }
+  if (factor == 1) return;
+  answer.truncation *= factor;
+  if (!answer.converged() || answer.error() <= allowed) return;
+  answer.reason = Reason::singular;
+  answer.place = place_of(ends, 1e-16, axes);
+}
+
+bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer) {
+  if (std::ranges::none_of(ends, &End::may_diverge)) return false;
+  answer.reason = Reason::may_diverge;
+  answer.truncation = infinity;
+  answer.place = place_of(ends, 1e-16, axes);
+  return true;
 }
 
 }  // namespace tessera::quadrature

@@ -10,6 +10,7 @@
 namespace tessera::quadrature {
 
 // The integral of f over all other axes, near one end of an axis: as u^(slope - 1), where u is the distance.
+// Near corners and edges, where several axes end at once, what lies within u of them, likewise.
 struct End {
   std::size_t axis;
   double x;         // where it is
@@ -19,10 +20,21 @@ struct End {
   bool steady;      // one power describes it
   bool one_sign;
   double finest = 0;  // how near to it x has numbers, as u has it
+  struct Place {
+    std::size_t axis;
+    double x;
+  };
+  std::vector<Place> also = {};  // of a corner or an edge: all axes that end there
 
   double beyond(double distance) const;  // the integral of what is nearer; infinite where there is none
   // Far out f may swing: then this cannot be told.
-  bool diverges() const { return slope <= 0.005 && steady && one_sign && std::isfinite(x); }
+  bool diverges() const { return falls_no_faster(2e-5); }
+  // The slope is hardly known better: x^-0.9999 has an integral.
+  bool may_diverge() const { return falls_no_faster(least_slope); }
+
+ private:
+  static constexpr double least_slope = 5e-4;
+  bool falls_no_faster(double most) const { return slope <= most && steady && one_sign && std::isfinite(x); }
 };
 
 // By three of these integrals, from far to near.
@@ -38,11 +50,22 @@ std::vector<End> ends_by_chance(Cube& cube);
 // Likewise both sides of the places where axes are cut.
 std::vector<End> cuts_by_chance(Cube& cube);
 std::int64_t ends_evaluations(std::size_t axes);  // that it takes
+// Adds the corners and edges at which more is left than the ends of their axes, which come first in the list,
+// tell.
+// Keeps to the cube's caps: what they do not allow is not looked at.
+void add_corners(Cube& cube, std::vector<End>& ends);
 // How near to an end so many scattered points come.
 double scattered_reach(const Answer& answer);
 // Adds what lies nearer than that; an answer that no longer meets the tolerance ends where most is left.
 void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, double allowed,
                  std::size_t axes);
+
+// Of a rule that halves regions, which close in on an end by themselves: at corners of three axes and more, where |f| grows
+// steeply, what is left there is many times what the rule tells.
+void charge_halvings(Answer& answer, const std::vector<End>& ends, double allowed, std::size_t axes);
+// An answer that is given up, where f grows towards an end so fast that it may have no integral; else it is
+// left alone.
+bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer);
 
 // The place of the end that the reason is about: the one beyond which most is left.
 std::vector<double> place_of(const std::vector<End>& ends, double distance, std::size_t axes);

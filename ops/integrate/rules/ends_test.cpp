@@ -106,5 +106,52 @@ TEST(Ends, OfFourVariables) {
   EXPECT_TRUE(std::isinf(infinite.error()));
 }
 
+// Beside each side of the box these are harmless: only where several axes end at once |f| grows so fast. The
+// exact values are sums of powers of whole numbers, by as many antiderivatives of s^-p as there are axes.
+TEST(Ends, OfSeveralAxesAtOnce) {
+  struct Tried {
+    const char* text;
+    double exact;  // infinite: there is none
+  };
+  for (const Tried& t :
+       {Tried{"1/(x+y+z+w)^4", infinity}, Tried{"(5-x-y-z-w-1)^-4", infinity},
+        Tried{"1/(x+y)^2*(z+w)", infinity}, Tried{"(x^2+y^2+z^2)^-1.5+w", infinity},
+        Tried{"1/(x+y+z+w)^3.99", 16.78087385715942}, Tried{"1/(x+y+z+w)^3.9", 1.784943669935115},
+        Tried{"1/(x+y+z+w)^3.5", 0.47244997977273284}, Tried{"1/(x+y)^1.9*(z+w)", 10.313628194041181}})
+    for (const char* rule : {"auto", "genz_malik", "quasi_random", "vegas"})
+      for (const double relative : {0.1, 1e-2}) {
+        const ManyValues f = many_values_of(formula::parse(t.text), {"x", "y", "z", "w"});
+        const Answer answer = by_name(rule, f, {{{0, 1}, {0, 1}, {0, 1}, {0, 1}}}, {.relative = relative},
+                                      {.evaluations = 1'000'000, .seconds = 60}, {}, 2, 1);
+        const std::string told = fmt::format("{} by {} to {}: {} +- {}, {}", t.text, rule, relative,
+                                             answer.value, answer.error(), words(answer));
+        if (!answer.converged()) continue;
+        EXPECT_FALSE(std::isinf(t.exact)) << told;
+        EXPECT_LE(std::fabs(answer.value - t.exact), answer.error()) << told;
+      }
+  const Answer five = automatic_cubature(many_values_of(formula::parse("1/(x+y+z+u+v)^5"), {"x", "y", "z", "u", "v"}),
+                                         {{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}}, {.relative = 0.1});
+  EXPECT_EQ(five.reason, Reason::may_diverge) << words(five);
+  EXPECT_EQ(five.place, (std::vector<double>{0, 0, 0, 0, 0}));
+}
+
+TEST(Ends, OfSeveralAxesThatAreMildAreClaimed) {
+  for (const char* text :
+       {"1/(x+y+z+w)^2", "log(x+y+z+w)", "sqrt(x*y*z*w)", "exp(x+y+z+w)", "1/(1+x+y+z+w)^4"}) {
+    const ManyValues f = many_values_of(formula::parse(text), {"x", "y", "z", "w"});
+    const Answer answer = automatic_cubature(f, {{{0, 1}, {0, 1}, {0, 1}, {0, 1}}}, {.relative = 1e-4});
+    EXPECT_TRUE(answer.converged()) << text << ": " << words(answer);
+  }
+}
+
+// It has an integral, 500, however near to the inverse distance it comes.
+TEST(Ends, APowerThatHardlyFallsIsNotSaidToDiverge) {
+  for (const char* text : {"x^-0.999*y", "x^-0.9999*y"}) {
+    const Answer answer = over(text, {0, 1}, {0, 1}, 1e-3);
+    EXPECT_FALSE(answer.converged()) << text;
+    EXPECT_NE(answer.reason, Reason::diverges) << text << ": " << words(answer);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::quadrature

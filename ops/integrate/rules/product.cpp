@@ -181,9 +181,9 @@ bool hidden_at_ends(const Cube& cube, const Tolerance& tolerance, const std::vec
   if (hidden <= tolerance.of(out.value) || hidden <= noise_of(out)) return false;
   out.place = place_of(ends, product_reach, cube.axes().size());
   out.reason = Reason::singular;
-  if (std::none_of(ends.begin(), ends.end(), [](const End& end) { return end.diverges(); })) return true;
-  out.reason = Reason::diverges;
-  out.value = nothing;
+  if (std::ranges::none_of(ends, &End::may_diverge)) return true;
+  out.reason = std::ranges::any_of(ends, &End::diverges) ? Reason::diverges : Reason::may_diverge;
+  if (out.reason == Reason::diverges) out.value = nothing;
   return true;
 }
 

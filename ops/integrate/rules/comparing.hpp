@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that cancel until nothing but rounding is left, which no other rule has more digits of.
+// Answers of two rules beside each other; of sums that cancel until nothing but rounding is left no rule has
+// more digits.
 #pragma once
 #include <cmath>
 #include "ops/integrate/rules/answer.hpp"
 
 namespace tessera::quadrature {
+
+// A value before none, and then the smaller error.
+inline bool tells_more(const Answer& answer, const Answer& other) {
+  if (std::isfinite(answer.value) != std::isfinite(other.value)) return std::isfinite(answer.value);
+  return answer.error() < other.error();
+}
 
 inline bool only_rounding_left(const Answer& answer) {
   constexpr double cancels = 1e6;
