@@ -2,6 +2,8 @@
 // Measures candidates on one problem, in turn, and verifies what they computed.
 #pragma once
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 #include "tessera/lab/result.hpp"
@@ -24,6 +26,9 @@ struct Measuring {
   std::function<void(const std::string&)> progress = {};  // told what is being done
   std::function<std::optional<Row>(const Row& blank)> known =
       {};  // what was measured before, for a row's key
+  // How often variants were found to wait for the device themselves. To find out takes seconds: what did so twice
+  // does so whatever its tuning.
+  std::shared_ptr<std::map<const Variant*, int>> waiting = std::make_shared<std::map<const Variant*, int>>();
 };
 
 struct Candidate {

@@ -204,6 +204,20 @@ TEST_P(MeasuredOnGpu, ARunThatWaitsForTheDeviceIsTimedWithItsLaunches) {
   EXPECT_EQ(gpu_->hidden, 1);  // tried once
 }
 
+// To try takes seconds: a sweep over a variant's tunings would take nothing else.
+TEST_P(MeasuredOnGpu, WhatWaitedTwiceIsNotTriedAgain) {
+  gpu_->waits = true;
+  rungs_.assign(1, rung("rung", GetParam(), good));
+  const Candidate candidate{.plan = {&rungs_[0], &rungs_[0].choices[0], {}, find_backend(GetParam())->devices()[0]}};
+  Measuring measuring{.effort = {.samples = 3}, .ceilings = false};
+  for (int again = 0; again < 2; ++again)
+    for (const Row& row : lab::measure(toy_, Element::f32, {.dims = {{"n", 100}}}, {3, candidate}, measuring)) {
+      EXPECT_TRUE(row.exposed);
+      EXPECT_EQ(row.seconds.size(), 3u);
+    }
+  EXPECT_EQ(gpu_->hidden, 2);
+}
+
 TEST_P(MeasuredOnGpu, AProfilerSeesPlainLaunches) {
   bool estimated = false;
   const Row row = measure({good}, {.profile = true, .progress = [&](const std::string& doing) {

@@ -42,7 +42,7 @@ struct Track {
     shown.power.begin(all.seconds());
     Sample sample = from.sample();
     sample.power_w = shown.power.read(sample.power_w, all.seconds());
-    const double took = watch.seconds();
+    const double took = watch.seconds() - sample.lost;
     spent += took;
     longest = std::max(longest, took);
     shown.highest_clock = std::max(shown.highest_clock, sample.clock_mhz.value_or(0));

@@ -13,6 +13,7 @@ namespace tessera::lab {
 struct Sample {
   double seconds = 0;
   std::optional<double> clock_mhz = {}, power_w = {};  // what the device's meter shows behind it
+  double lost = 0;  // wall time that no other sample takes: a try that gave up
 };
 
 struct Effort {

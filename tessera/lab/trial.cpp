@@ -40,6 +40,12 @@ Trial::Trial(const Plan& plan, Inputs& inputs, Verifier& verifier, const Measuri
   placed_.upload();
 }
 
+void Trial::expose() {
+  hide_launches_ = false;
+  row_->exposed = true;
+  ++(*measuring_->waiting)[row_->variant];
+}
+
 void Trial::tell(const char* doing) const {
   if (measuring_->progress)
     measuring_->progress(row_->variant->name + " " + to_string(row_->tuning) + ": " + doing);
@@ -72,6 +78,9 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     for (int i = 0; i < launches; ++i) placed_.launch(there(i));
   };
   Reading reading;
+  const Stopwatch tried;
+  constexpr int certain = 2;
+  if (hide_launches_ && !measuring_->profile && (*measuring_->waiting)[row_->variant] >= certain) expose();
   // A first run may load code, for which a device that waits would wait for ever.
   const bool hide = hide_launches_ && last_ > 0;
   if (measuring_->profile) reading.seconds = backend_->seconds(placed_.run(), work);
@@ -80,9 +89,11 @@ Sample Trial::timed(int launches, std::int64_t first_set) {
     reading = backend_->read(placed_.run(), graph, hide_launches_);
   } else reading = backend_->read(placed_.run(), work, hide);
   if (reading.gave_up) {
-    hide_launches_ = false;
-    row_->exposed = true;
-    return timed(launches, first_set);
+    expose();
+    const double lost = tried.seconds();
+    Sample out = timed(launches, first_set);
+    out.lost += lost;
+    return out;
   }
   // A variant may know only by running that it works in another process.
   own_clock_ = placed_.run().own_seconds >= 0;
@@ -97,8 +108,7 @@ const std::function<void()>& Trial::as_graph(const std::function<void()>& work, 
   try {
     graph = backend_->noted(placed_.run(), work);
   } catch (const Error&) {
-    hide_launches_ = false;
-    row_->exposed = true;
+    expose();
     graph = work;
   }
   return graph;

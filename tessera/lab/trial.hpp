@@ -41,6 +41,7 @@ class Trial {
 
  private:
   void tell(const char* doing) const;
+  void expose();  // its launches cannot be hidden, for this variant waits for the device itself
   double run_once() { return run_once(placed_.arguments()); }
   double run_once(const Arguments& there);
   Sample timed(int launches);
