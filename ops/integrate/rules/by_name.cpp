@@ -104,20 +104,6 @@ void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, c
   else if (!may_diverge(ends, axes.size(), out)) charge_halvings(out, ends, allowed, axes.size());
 }
 
-// A rule's points thin out with the distance from the axes' middles, which a peak far out need not know of.
-void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits limits) {
-  constexpr double several = 4;  // times too much may a peak's mass be told
-  const bool endless = std::any_of(box.axes.begin(), box.axes.end(), [](const Range& r) { return !r.finite(); });
-  limits.evaluations -= answer.evaluations;
-  if (!endless || !answer.converged() || limits.evaluations < 1) return;
-  const double mass = mass_of_highest(f, box, limits, answer.evaluations);
-  if (!(mass > several * answer.magnitude)) return;
-  answer.reason = Reason::doubtful;
-  answer.truncation = infinity;
-  answer.why += (answer.why.empty() ? "" : "; ") +
-                std::string("far from where the points lie stands a peak that holds more than all that they saw");
-}
-
 // Peaks on axes without end that lie many widths apart: each must have been met.
 std::int64_t watch_far_peaks(const ManyValues& f, Box& box, const Limits& limits, bool& hurried) {
   std::int64_t spent = 0;

@@ -44,7 +44,7 @@ class Choice {
     told_regions_->doubt(answer, tolerance_, elsewhere ? &seen_.whole : nullptr);
     // Where an axis is cut, points come as near as numbers lie there.
     charge_ends(answer, cuts_, product_reach, tolerance_.of(answer.value), seen_.axes.size());
-    if (std::isfinite(answer.error())) told_.push_back({answer.value, answer.error()});
+    if (std::isfinite(answer.error())) told_.push_back(answer);
     return answer;
   }
   // With what lies nearer to the ends than its points come.
@@ -87,10 +87,7 @@ class Choice {
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
-  struct Told {
-    double value, error;
-  };
-  std::vector<Told> told_;  // by each rule, whether it converged or not
+  std::vector<Answer> told_;  // by each rule, whether it converged or not
   std::string why_;
   Reason cap_ = Reason::converged;  // that stopped one of the rules
   std::vector<Box> parts_;          // of the box, where a peak was cut out
@@ -167,9 +164,9 @@ bool Choice::settles(Answer answer) {
 Answer Choice::finished(Answer answer) const {
   // Where rules contradict each other, the one that tells the smallest error need not be right.
   if (!answer.converged())
-    for (const Told& other : told_) {
+    for (const Answer& other : told_) {
       const double apart = std::fabs(answer.value - other.value);
-      if (apart > answer.error() + other.error) answer.truncation = apart;
+      if (apart > answer.error() + other.error()) answer.truncation = apart;
     }
   told_regions_->widen(answer, tolerance_);
   const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -329,9 +326,9 @@ Answer Choice::run() {
     ends_ = ends_by_chance(points);
     add_corners(points, ends_);
     spent_ += points.evaluations();
-    const bool endless = may_diverge(ends_, seen_.axes.size(), best);
-    if (endless) say("|f| grows towards an end, or a corner, about as fast as leaves no integral");
-    if (endless) return finished(best);
+    if (may_diverge(ends_, seen_.axes.size(), best))
+      say("|f| grows towards an end, or a corner, about as fast as leaves no integral");
+    if (best.without_limit()) return finished(best);
   }
   // Where f is smooth, many digits take fewer points of a high degree; elsewhere these give up soon.
   const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= kronrod_relative;
@@ -392,6 +389,7 @@ Answer automatic_cubature(const ManyValues& f, const Box& box, const Tolerance& 
     return out;
   }
   Answer out = Choice(f, upwards, tolerance, limits, threads, by_regions).run();
+  look_far_out(out, f, upwards, limits);
   judge_size(out);
   out.value *= sign;
   return out;

@@ -181,16 +181,33 @@ double Explorer::width(const Point& top, double height, std::size_t axis) {
       tries.push_back(std::move(point));
     }
   const std::vector<double> y = sizes(tries);
-  double out = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (!(y[i] < height / 2)) continue;
+  const auto away = [&](const Point& point) {
     double at = 0, x = 0, slope = 0;
     axes_[axis].map(top[axis], at, slope);
-    axes_[axis].map(tries[i][axis], x, slope);
-    const double away = std::fabs(x - at);
-    if (away > 0 && (out == 0 || away < out)) out = away;
+    axes_[axis].map(point[axis], x, slope);
+    return std::fabs(x - at);
+  };
+  double out = 0;
+  std::size_t nearest = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!(y[i] < height / 2)) continue;
+    const double there = away(tries[i]);
+    if (there > 0 && (out == 0 || there <= out)) {
+      out = there;
+      nearest = i;
+    }
   }
-  return out;
+  // Near u = 0 and 1 x of an endless axis grows without limit from one step to the next.
+  constexpr double apart = 4;
+  constexpr int halvings = 60;
+  if (out == 0 || nearest + 2 >= tries.size()) return out;
+  Point above = tries[nearest + 2], below = tries[nearest];  // half the height, that is
+  for (int i = 0; i < halvings && away(below) > apart * away(above); ++i) {
+    Point middle = above;
+    middle[axis] = (above[axis] + below[axis]) / 2;
+    (sizes({middle})[0] < height / 2 ? below : above) = middle;
+  }
+  return away(below);
 }
 
 // A height at an end that no probe can measure: points that are drawn together there lose their digits.

@@ -29,6 +29,11 @@ std::vector<FarPeak> far_peaks(const ManyValues& f, const Box& box,
 // `evaluations`.
 double mass_of_highest(const ManyValues& f, const Box& box, const Limits& limits, std::int64_t& evaluations);
 
+// A rule's points thin out with the distance from the axes' middles, which a peak far out need not know of.
+// On axes without end a claim, or what is called roundoff, is doubtful where the highest peak holds more than all that the
+// rule saw.
+void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits limits);
+
 // The peak as a small part of the box; what lies beside it is many widths away.
 HiddenRegion region_of(const FarPeak& peak, const Box& box);
 

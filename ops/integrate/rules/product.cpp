@@ -37,6 +37,18 @@ Line line(double step, std::size_t parts) {
 // The points whose sums tell how f falls towards an end, outermost last; every step has them.
 constexpr double watched[] = {2.25, 2.5, 2.75};
 
+// By Neumaier: most terms are so small that a plain sum of tens of thousands would lose them one by one.
+struct Compensated {
+  double sum = 0, lost = 0;
+
+  void add(double x) {
+    const double to = sum + x;
+    lost += std::fabs(sum) >= std::fabs(x) ? (sum - to) + x : (x - to) + sum;
+    sum = to;
+  }
+  double total() const { return sum + lost; }
+};
+
 struct Sums {
   double value = 0, magnitude = 0;
   // Of every second point of each axis, whose numbers are even there or, where the axis' bit is set, odd:
@@ -92,20 +104,24 @@ Sums sum(Cube& cube, const std::vector<Line>& lines, double step, int threads) {
       }
       std::copy(lines[0].u.begin(), lines[0].u.end(), u.begin());
       cube.values(u, n, y);
+      Compensated value, odd;
       for (std::size_t i = 0; i < n; ++i) {
         const double term = weight * lines[0].weight[i] * y[i];
-        parts[row].value += term;
-        if (lines[0].odd[i]) parts[row].odd += term;
+        value.add(term);
+        if (lines[0].odd[i]) odd.add(term);
         parts[row].magnitude += std::fabs(term);
       }
+      parts[row].value = value.total();
+      parts[row].odd = odd.total();
       for (std::size_t k = 0; k < 6; ++k)
         parts[row].watched[k] = weight * lines[0].weight[points[k]] * y[points[k]];
     }
   });
   Sums out(d);
+  Compensated value, coarse[1 << most_product_dimensions];
   for (std::size_t row = 0; row < rows; ++row) {
     const Row& part = parts[row];
-    out.value += part.value;
+    value.add(part.value);
     out.magnitude += part.magnitude;
     for (std::size_t k = 0; k < 6; ++k) {
       out.values[k] += part.watched[k];
@@ -120,9 +136,11 @@ Sums sum(Cube& cube, const std::vector<Line>& lines, double step, int threads) {
         out.magnitudes[k] += part.magnitude;
       }
     }
-    out.coarse[grid] += part.value - part.odd;
-    out.coarse[grid | 1] += part.odd;
+    coarse[grid].add(part.value - part.odd);
+    coarse[grid | 1].add(part.odd);
   }
+  out.value = value.total();
+  std::transform(std::begin(coarse), std::end(coarse), out.coarse, [](const Compensated& sum) { return sum.total(); });
   cube.count(static_cast<std::int64_t>(rows * n));
   return out;
 }
