@@ -2,8 +2,10 @@
 // A look at an integrand of several variables: where is it large, and how far does that reach?
 #include <algorithm>
 #include <fmt/format.h>
+#include "ops/integrate/rules/axis_parts.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/sobol.hpp"
+#include "ops/integrate/rules/spread.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -26,6 +28,7 @@ class Explorer {
   void settle(Explored& out) const;
   void climb(Point& top, double& height);
   double width(const Point& top, double height, std::size_t axis);
+  Point widths(const Point& top, double height);
   void draw_together(Explored& out, const Point& top, double height);
   void find_standing(Explored& out, const Box& box, const std::vector<Point>& told, const Point& top);
   Point in_space(const Point& point) const;
@@ -44,19 +47,6 @@ class Explorer {
   std::int64_t evaluations_ = 0;
   Point gap_;
 };
-
-// Parts between breaks; those that rounding alone tells apart are one.
-std::vector<Axis> parts_of(const Range& range, const std::vector<double>& breaks) {
-  std::vector<Axis> out;
-  double from = range.lower;
-  for (const double x : breaks) {
-    if (!(from < x && x < range.upper) || x - from <= 16 * unit * std::fabs(x)) continue;
-    out.push_back(Axis::of({from, x}));
-    from = x;
-  }
-  out.push_back(Axis::of({from, range.upper}));
-  return out;
-}
 
 Explorer::Explorer(const ManyValues& f, const Box& box)
     : f_(f), d_(box.axes.size()), centres_(d_), narrow_(d_) {
@@ -210,20 +200,21 @@ double Explorer::width(const Point& top, double height, std::size_t axis) {
   return away(below);
 }
 
-// A height at an end that no probe can measure: points that are drawn together there lose their digits.
-bool sticks_to_end(const Range& range, double x, double width) {
-  constexpr double narrowest = 1e-7;
-  const double length = range.finite() ? range.upper - range.lower : 1;
-  if (!(width < narrowest * length)) return false;
-  for (const double limit : {range.lower, range.upper})
-    if (std::fabs(x - limit) <= 4 * width && (limit != 0 || !range.finite())) return true;
-  return false;
+// The same of all axes; where |f| is singular, on endless ones how far out most of it lies.
+Point Explorer::widths(const Point& top, double height) {
+  Point out(d_);
+  for (std::size_t axis = 0; axis < d_; ++axis) out[axis] = width(top, height, axis);
+  const double spread = spread_of(f_, axes_, in_space(top), out, evaluations_);
+  for (std::size_t axis = 0; axis < d_; ++axis)
+    if (!axes_[axis].range.finite() && out[axis] > 0) out[axis] = std::fmax(out[axis], spread);
+  return out;
 }
 
 // How wide a peak is along the axes.
 void Explorer::note(const Point& top, double height) {
+  const Point wide = widths(top, height);
   for (std::size_t axis = 0; axis < d_; ++axis) {
-    const double w = width(top, height, axis);
+    const double w = wide[axis];
     double x = 0, slope = 0;
     axes_[axis].map(top[axis], x, slope);
     const Range& range = axes_[axis].range;
@@ -236,21 +227,6 @@ void Explorer::note(const Point& top, double height) {
     if (same == list.end()) list.push_back({x, w});
     else same->width = std::fmin(same->width, w);
   }
-}
-
-// One peak's surroundings: where there is no end, what lies beyond the other side of it is a part of its own.
-void add_around(std::vector<Axis>& parts, const Range& range, double x, double width) {
-  if (range.finite() || (std::isinf(range.lower) && std::isinf(range.upper))) {
-    parts.push_back(Axis::around(range, x, width));
-    return;
-  }
-  const bool above = std::isinf(range.upper);
-  const double limit = above ? range.lower : range.upper, other = x + (x - limit);
-  Axis rest = Axis::of(above ? Range{other, range.upper} : Range{range.lower, other});
-  rest.width = std::fabs(x - limit);
-  if (!above) parts.push_back(rest);
-  parts.push_back(Axis::around(above ? Range{limit, other} : Range{other, limit}, x, width));
-  if (above) parts.push_back(rest);
 }
 
 Point Explorer::in_space(const Point& point) const {
@@ -355,8 +331,9 @@ void Explorer::find_standing(Explored& out, const Box& box, const std::vector<Po
 // The axes without parts, around the largest peak alone.
 void Explorer::draw_together(Explored& out, const Point& top, double height) {
   int narrow = 0;
+  const Point wide = widths(top, height);
   for (std::size_t axis = 0; axis < d_; ++axis) {
-    const double w = width(top, height, axis);
+    const double w = wide[axis];
     if (w == 0) continue;
     double x = 0, slope = 0;
     axes_[axis].map(top[axis], x, slope);
