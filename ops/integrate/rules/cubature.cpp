@@ -63,7 +63,7 @@ class Choice {
   Answer regions_from(double first_cut, bool products);
   Answer by_regions(bool products);
   Answer by_chance();
-  bool settles(Answer answer);
+  bool settles(Answer& answer);
   Answer with_few(Reason cap);
   double typical() const;
   void watch_peaks();
@@ -108,7 +108,7 @@ const Answer& Choice::check(double absolute) {
   if (checked_) return check_;
   checked_ = true;
   Cube points = cube(0.3);
-  const Tolerance coarse{std::fmax(tolerance_.relative, 1e-4), std::fmax(tolerance_.absolute, absolute)};
+  const Tolerance coarse{std::fmax(tolerance_.relative / 8, 1e-4), std::fmax(tolerance_.absolute / 8, absolute)};
   check_ = counted(quasi_random(points, coarse, {.seed = 3, .threads = threads_, .tails = false}));
   if (by_product_) check_.truncation += beyond(ends_, scattered_reach(check_));
   return check_;
@@ -152,13 +152,15 @@ Answer Choice::by_chance() {
   return out;
 }
 
-bool Choice::settles(Answer answer) {
+bool Choice::settles(Answer& answer) {
   if (!answer.converged()) return false;
   const Answer& other = check();
-  const double apart = std::fabs(answer.value - other.value);
+  const double apart = std::fabs(answer.value - other.value), scatter = 1.5 * other.error();
+  // Steps may agree by chance, at kinks and jumps that lie obliquely: then the other points tell what they do not.
+  if (apart > scatter + answer.error()) answer.truncation = apart + scatter;
   // The scatter must be small enough to tell something.
   const bool telling = other.truncation <= 0.1 * std::fmax(std::fabs(answer.value), other.magnitude * 1e-2);
-  return telling && apart <= 1.5 * other.error() + tolerance_.of(answer.value);
+  return telling && answer.error() <= tolerance_.of(answer.value);
 }
 
 Answer Choice::finished(Answer answer) const {

@@ -178,6 +178,8 @@ double told_of(double moved, double before, double earlier, double apart, double
     const double factor = std::fmin(moved / before, slowest);
     return std::fmax(moved * factor / (1 - factor), std::fmax(1.5 * moved, before));
   }
+  // So slowly do kinks and jumps along oblique lines fall, too; all grids may be off to the same side, and agree by chance.
+  if (moved > before / 64) return 3 * std::fmax(std::fmax(apart, moved), before / 8);
   return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
 }
 
