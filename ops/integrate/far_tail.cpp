@@ -20,10 +20,16 @@ class Wide {
   long double operator()(long double x) const { return bounded(program_, Bounded{x, 0}).value; }
   // x·f(x), of which a tail's integral over log(x) is made.
   long double height(long double x) const { return std::fabs(x * (*this)(x)); }
+  // Of many places from x to 2x: what swings without a change of sign has other heights from one to the next.
+  long double mean_height(long double x) const {
+    long double sum = 0;
+    for (int i = 0; i < places; ++i) sum += height(x * (1 + i / (places + 0.618034L)));
+    return sum / places;
+  }
   bool swings(long double x) const {
     bool above = false, below = false;
-    for (int i = 0; i < 16; ++i) {
-      const long double y = (*this)(x * (1 + i / 16.0L));
+    for (int i = 0; i < places; ++i) {
+      const long double y = (*this)(x * (1 + i / static_cast<long double>(places)));
       above = above || y > 0;
       below = below || y < 0;
     }
@@ -31,20 +37,21 @@ class Wide {
   }
 
  private:
+  static constexpr int places = 16;
   formula::Program<double> program_;
 };
 
-// The tail that begins between x/2 and x. It falls like a power of x, which two heights tell.
+// The tail that begins between x/2 and x. It falls like a power of x, which heights here and there tell.
 HiddenTail tail_at(const Wide& wide, double x) {
   constexpr int doublings = 8;
   constexpr long double least_power = 1e-6L;
-  const long double before = wide.height(x / 2), there = wide.height(x), beyond = wide.height(x * 256.0L);
+  const long double before = wide.height(x / 2), there = wide.mean_height(x), beyond = wide.mean_height(x * 256.0L);
   HiddenTail out{x, 0};
-  if (!(there > 0) || !std::isfinite(there) || wide.swings(x)) return out;
-  const long double power = beyond > 0 ? std::log2(there / beyond) / doublings : 1000.0L;
-  // What is 0 for being small began to fall before: what is nearer was seen.
+  // What is 0 for being small is no overflow's.
   const bool small = there / std::fabs(x) < std::numeric_limits<double>::denorm_min();
-  const long double most = std::isfinite(before) && !small ? std::fmax(before, there) : there;
+  if (!(there > 0) || small || !std::isfinite(there) || wide.swings(x)) return out;
+  const long double power = beyond > 0 ? std::log2(there / beyond) / doublings : 1000.0L;
+  const long double most = std::isfinite(before) ? std::fmax(before, there) : there;
   out.mass = power > least_power ? static_cast<double>(2 * most / power) : quadrature::infinity;
   return out;
 }

@@ -191,8 +191,9 @@ Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   comparison.add_rows(rows, everything(rows));
   Verdict out = comparison.verdict();
-  out.method = comparison.nothing_proven() ? "no element" : "every element against the reference";
-  out.method += comparison.unproven();
+  const std::string unproven = comparison.unproven();
+  out.method = comparison.nothing_proven() ? "no element" : unproven.empty() ? "every element against the reference" : "elements against the reference";
+  out.method += unproven;
   return out;
 }
 

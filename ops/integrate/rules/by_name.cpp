@@ -27,6 +27,7 @@ namespace tessera::quadrature {
 namespace {
 
 constexpr const char* unchecked = "asked for; no other rule checks it";
+constexpr const char* checked = "asked for; auto was held against it, and its evaluations are counted, too";
 
 Range upwards(Range range) {
   if (range.lower > range.upper) std::swap(range.lower, range.upper);
@@ -176,13 +177,14 @@ Answer as_named(const std::string& rule, const Integrand& f, const Range& range,
     return out;
   }
   if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) doubt_zeros(out);
-  if (Limits left = limits; shows_something(found) && may_be_held(out, clock->spent(), left))
-    hold(out, automatic(f, up, tolerance, left, points), tolerance);
+  Limits left = limits;
+  const bool held = shows_something(found) && may_be_held(out, clock->spent(), left);
+  if (held) hold(out, automatic(f, up, tolerance, left, points), tolerance);
   // The rules for tails that swing have had what lies before integrated by auto.
   if (!swings) charge(out, error_of_values(f, up, cut(up, cuts), out.magnitude), tolerance);
   judge_size(out);
   if (range.lower > range.upper) out.value = -out.value;
-  out.why = std::string(unchecked) + (out.why.empty() ? "" : "; " + out.why);
+  out.why = std::string(held ? checked : unchecked) + (out.why.empty() ? "" : "; " + out.why);
   return out;
 }
 
@@ -250,16 +252,18 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   // few points: beside many it would be most of the time.
   constexpr std::int64_t some = 2'000'000, few = 100'000;
   ordered.features = box.features;
-  const bool held = (!any_device || box.dimensions() <= most_product_dimensions || out.evaluations < few) &&
+  const bool shown = (!any_device || box.dimensions() <= most_product_dimensions || out.evaluations < few) &&
                     std::any_of(box.features.begin(), box.features.end(), shows_something);
-  if (Limits left = limits; held && may_be_held(out, clock.spent(), left)) {
+  Limits left = limits;
+  const bool held = shown && may_be_held(out, clock.spent(), left);
+  if (held) {
     if (any_device) left.evaluations = std::min(left.evaluations, some);
     hold(out, automatic_cubature(f, ordered, tolerance, left, threads), tolerance);
   }
   look_far_out(out, f, ordered, limits);
   judge_size(out);
   out.value *= sign;
-  out.why = (out.why.empty() ? "" : out.why + "; ") + unchecked;
+  out.why = (out.why.empty() ? "" : out.why + "; ") + (held ? checked : unchecked);
   return out;
 }
 

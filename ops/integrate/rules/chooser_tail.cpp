@@ -46,7 +46,10 @@ bool Chooser::add_tail(int direction, double& end, Answer& sum, std::string& how
     if (add_through_windows(base, direction, end, sum, how)) return true;
     say(one.reason == Reason::diverges ? "the tail swings and does not fade"
                                        : "the tail swings, and whether it fades is not seen");
-    give_up(one, one.reason, direction * infinity);
+    Answer none = one;
+    none.value = nothing;  // it would be that of the tail alone
+    none.rounding = 0;
+    give_up(none, one.reason, direction * infinity);
     return false;
   }
   const bool regular = !std::isnan(tail.gap);

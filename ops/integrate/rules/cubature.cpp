@@ -55,9 +55,8 @@ class Choice {
   // Regions close in on an end by themselves; but where they met a value that is none, they came no nearer.
   Answer with_ends_of_regions(Answer answer) const {
     const bool stopped = answer.reason == Reason::non_finite;
-    if (by_product_ || stopped) return with_ends(std::move(answer), product_reach);
-    charge_halvings(answer, ends_, tolerance_.of(answer.value), seen_.axes.size());
-    return answer;
+    charge_halvings(answer, by_product_ ? corners_ : ends_, tolerance_.of(answer.value), seen_.axes.size());
+    return by_product_ || stopped ? with_ends(std::move(answer), product_reach) : answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut, bool products);
@@ -83,7 +82,7 @@ class Choice {
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
-  std::vector<End> ends_, cuts_;
+  std::vector<End> ends_, cuts_, corners_;  // the last where the product rule saw the ends
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
@@ -323,14 +322,14 @@ Answer Choice::run() {
       return finished(best);
     }
   }
-  if (!by_product_) {
-    Cube points = cube(1);
-    ends_ = ends_by_chance(points);
-    add_corners(points, ends_);
-    spent_ += points.evaluations();
-    if (may_diverge(ends_, seen_.axes.size(), best))
-      say("|f| grows towards an end, or a corner, about as fast as leaves no integral");
-    if (best.without_limit()) return finished(best);
+  Cube beside_ends = cube(1);
+  std::vector<End>& seen_ends = by_product_ ? corners_ : ends_;
+  seen_ends = ends_by_chance(beside_ends);
+  add_corners(beside_ends, seen_ends);
+  spent_ += beside_ends.evaluations();
+  if (!by_product_ && may_diverge(ends_, seen_.axes.size(), best)) {
+    say("|f| grows towards an end, or a corner, about as fast as leaves no integral");
+    return finished(best);
   }
   // Where f is smooth, many digits take fewer points of a high degree; elsewhere these give up soon.
   const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= kronrod_relative;

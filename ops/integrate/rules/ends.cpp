@@ -186,7 +186,7 @@ void charge_halvings(Answer& answer, const std::vector<End>& ends, double allowe
   for (const End& end : ends) {
     if (!(end.share > 0 && end.slope > 0)) continue;
     const std::size_t together = std::max<std::size_t>(1, end.also.size());
-    constexpr double steepest = 2.2;
+    constexpr double steepest = 2.7;
     const double of_slope = together < 3 ? 0.04 : end.slope > steepest ? 0 : together < 5 ? 12 : 5;
     factor = std::fmax(factor, of_slope / end.slope);
   }
@@ -199,6 +199,7 @@ void charge_halvings(Answer& answer, const std::vector<End>& ends, double allowe
 
 bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer) {
   if (std::ranges::none_of(ends, &End::may_diverge)) return false;
+  answer.rule = "none";
   answer.reason = Reason::may_diverge;
   answer.truncation = infinity;
   answer.place = place_of(ends, 1e-16, axes);

@@ -95,7 +95,6 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   Answer out = of_tail(sampler, tail, allowed, how);
   out.rule = rule;
   if (sampler.exhausted()) return stopped(out);
-  if (out.without_limit()) return out;
   const Range part = above ? Range{range.lower, tail.start} : Range{tail.start, range.upper};
   Limits left = limits;
   left.evaluations = std::max<std::int64_t>(1, limits.evaluations - sampler.evaluations());
@@ -106,6 +105,7 @@ Answer swinging(const Integrand& f, const Range& range, const Tolerance& toleran
   out.rounding += head.rounding;
   out.magnitude += head.magnitude;
   out.evaluations = sampler.evaluations() + head.evaluations;
+  if (out.without_limit()) return out;  // the value is the Abel sum
   if (out.error() <= tolerance.of(out.value)) out.reason = Reason::converged;
   else if (out.reason == Reason::converged) out.reason = head.converged() ? Reason::unresolved : head.reason;
   if (!found.crowded) return out;
