@@ -80,17 +80,23 @@ void warn_of_spread(const std::vector<Row>& rows, std::vector<std::string>& out)
                   who(*worst), spread, others));
 }
 
+// Likewise: a sweep over its tunings would say nothing else.
+void warn_of_launches(const std::vector<Row>& rows, std::vector<std::string>& out) {
+  const auto exposed = [](const Row& row) { return row.exposed && !row.seconds.empty(); };
+  const auto first = std::ranges::find_if(rows, exposed);
+  if (first == rows.end()) return;
+  const auto others = std::ranges::count_if(rows, exposed) - 1;
+  out.push_back(
+      fmt::format("{}{}: it waits for the device itself, so its time holds its launches: compare it with others measured with --profile",
+                  who(*first), others == 0 ? "" : fmt::format(" (and {} more)", others)));
+}
+
 void warn_of_clock(const Row& row, std::vector<std::string>& out) {
   if (row.throttled > 0)
     out.push_back(
         fmt::format("{}: {} samples were dropped because the clock had fallen: let the device cool, "
                     "or measure with --sustained what it holds",
                     who(row), row.throttled));
-  if (row.exposed)
-    out.push_back(
-        fmt::format("{}: it waits for the device itself, so its time holds its launches: compare it with "
-                    "others measured with --profile",
-                    who(row)));
   if (row.clocks_mhz.size() < few_samples) return;
   const Summary clock = summarize(row.clocks_mhz);
   if (clock.spread() > wandering_clock)
@@ -182,6 +188,7 @@ std::vector<std::string> warnings(const std::vector<Row>& rows) {
   warn_of_earlier(rows, out);
   for (const Row& row : rows) warn_of(row, has_yardstick(rows, row.device.where), out);
   warn_of_spread(rows, out);
+  warn_of_launches(rows, out);
   warn_of_few(rows, out);
   return out;
 }

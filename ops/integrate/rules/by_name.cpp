@@ -87,22 +87,22 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
   return rule == "simpson" ? simpson(f, range, tolerance, limits) : trapezoid(f, range, tolerance, limits);
 }
 
-// The ends that no rule but the product looks at. Regions close in on them by themselves; but where they met
-// a value that is none, they came no nearer.
-void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance,
-              bool regions, std::int64_t most) {
-  const bool stopped = out.reason == Reason::non_finite;
-  if (regions && !stopped && !out.converged()) return;
+// The ends that no rule but the product looks at.
+void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance, std::int64_t most) {
   // No more is allowed.
   if (out.reason == Reason::time || out.evaluations + ends_evaluations(axes.size()) > most) return;
   Cube cube(f, axes, {.evaluations = most - out.evaluations});
   std::vector<End> ends = ends_by_chance(cube);
   add_corners(cube, ends);
   out.evaluations += cube.evaluations();
-  const double allowed = tolerance.of(out.value);
-  if (!regions || stopped)
-    charge_ends(out, ends, regions ? product_reach : scattered_reach(out), allowed, axes.size());
-  else if (!may_diverge(ends, axes.size(), out)) charge_halvings(out, ends, allowed, axes.size());
+  charge_ends(out, ends, scattered_reach(out), tolerance.of(out.value), axes.size());
+}
+
+// Of a rule that halves regions: these close in on the ends by themselves; but where they met a value that is none, they
+// came no nearer.
+void see_ends_of_regions(Answer& out, const std::vector<End>& ends, const Tolerance& tolerance, std::size_t axes) {
+  if (out.reason == Reason::non_finite) charge_ends(out, ends, product_reach, tolerance.of(out.value), axes);
+  else if (out.converged()) may_diverge(ends, axes, out);
 }
 
 // Peaks on axes without end that lie many widths apart: each must have been met.
@@ -218,9 +218,23 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   }
   Limits of_rule = limits;
   constexpr std::int64_t small_part = 16;
+  std::int64_t looked = 0;
   const std::int64_t of_ends = ends_evaluations(axes.size());
-  if (rule != "tanh_sinh" && limits.evaluations >= small_part * of_ends) of_rule.evaluations -= of_ends;
+  const bool by_halves = rule == "genz_malik" || rule == "gauss_kronrod", looks = limits.evaluations >= small_part * of_ends;
+  if (rule != "tanh_sinh" && looks) of_rule.evaluations -= of_ends;
   const Deadline clock(limits.seconds);
+  std::vector<End> ends;
+  if (by_halves && looks) {
+    Cube look(f, axes, {.evaluations = limits.evaluations / small_part});
+    ends = ends_by_chance(look);
+    add_corners(look, ends);
+    of_rule.evaluations -= look.evaluations();
+    looked = look.evaluations();
+  }
+  // On endless axes a bell is drawn out until a region's points hardly meet it: up to twice its error was missed.
+  const bool endless = std::ranges::any_of(axes, [](const Axis& axis) { return !axis.range.finite(); });
+  const double safety = halvings_factor(ends) * (by_halves && endless ? 2.5 : 1);
+  const Tolerance of_regions{tolerance.relative / safety, tolerance.absolute / safety};
   ordered.hidden = box.hidden;
   bool hurried = false;
   const std::int64_t before = watch_far_peaks(f, ordered, limits, hurried);
@@ -229,11 +243,6 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   MetRegions told(f, ordered);
   Cube cube(told.values(), axes, of_rule);
   Answer out;
-  const bool by_halves = rule == "genz_malik" || rule == "gauss_kronrod";
-  // On endless axes a bell is drawn out until a region's points hardly meet it: up to twice its error was missed.
-  const double safety = by_halves && std::ranges::any_of(axes, [](const Axis& axis) { return !axis.range.finite(); }) ? 2.5 : 1;
-  const double less = safety > 1 ? 1.01 * safety : 1;
-  const Tolerance of_regions{tolerance.relative / less, tolerance.absolute / less};
   if (rule == "genz_malik" && by_regions.rule) out = by_regions.rule(cube, of_regions, 0.5);
   else if (rule == "genz_malik") out = genz_malik(cube, of_regions, threads);
   else if (rule == "gauss_kronrod") out = gauss_kronrod_product(cube, of_regions, threads);
@@ -242,13 +251,13 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
     out = vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
-  out.truncation *= safety;
-  if (out.converged() && !(out.error() <= tolerance.of(out.value))) out.reason = Reason::unresolved;
-  if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, by_halves, limits.evaluations);
+  out.truncation *= safety > 1 ? 0.99 * safety : 1;
+  if (by_halves) see_ends_of_regions(out, ends, tolerance, axes.size());
+  else if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, limits.evaluations);
   // Of points that a device may compute nothing is known here, and all devices tell the same.
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);
-  out.evaluations += before;
+  out.evaluations += before + looked;
   if ((out.converged() || out.reason == Reason::roundoff) && out.value == 0 && out.magnitude == 0) doubt_zeros(out);
   if (hurried && before > 0 && out.converged()) {
     out.reason = Reason::doubtful;

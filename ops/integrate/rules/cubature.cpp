@@ -54,9 +54,7 @@ class Choice {
   }
   // Regions close in on an end by themselves; but where they met a value that is none, they came no nearer.
   Answer with_ends_of_regions(Answer answer) const {
-    const bool stopped = answer.reason == Reason::non_finite;
-    charge_halvings(answer, by_product_ ? corners_ : ends_, tolerance_.of(answer.value), seen_.axes.size());
-    return by_product_ || stopped ? with_ends(std::move(answer), product_reach) : answer;
+    return by_product_ || answer.reason == Reason::non_finite ? with_ends(std::move(answer), product_reach) : answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut, bool products);
@@ -82,7 +80,8 @@ class Choice {
   std::chrono::steady_clock::time_point start_;
   std::int64_t spent_ = 0;
   Explored seen_;
-  std::vector<End> ends_, cuts_, corners_;  // the last where the product rule saw the ends
+  std::vector<End> ends_, cuts_;
+  double safety_ = 1;  // how many times more than regions tell is left at corners
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
@@ -116,10 +115,12 @@ const Answer& Choice::check(double absolute) {
 Answer Choice::regions_from(double first_cut, bool products) {
   const bool elsewhere = !products && regions_.rule;
   Cube points = cube(products ? 0.05 : 0.4, elsewhere ? seen_.whole : seen_.axes);
-  if (products) return counted(gauss_kronrod_product(points, tolerance_, threads_, first_cut));
-  return counted(elsewhere ? regions_.rule(points, tolerance_, first_cut)
-                           : genz_malik(points, tolerance_, threads_, first_cut),
-                 elsewhere);
+  const Tolerance of{tolerance_.relative / safety_, tolerance_.absolute / safety_};
+  Answer out = products    ? gauss_kronrod_product(points, of, threads_, first_cut)
+               : elsewhere ? regions_.rule(points, of, first_cut)
+                           : genz_malik(points, of, threads_, first_cut);
+  out.truncation *= safety_ > 1 ? 0.99 * safety_ : 1;
+  return counted(std::move(out), elsewhere);
 }
 
 // Two runs from different regions: at a jump the rule's own error can be too small.
@@ -134,8 +135,7 @@ Answer Choice::by_regions(bool products) {
   return out;
 }
 
-// Two runs of VEGAS that learn from different points and, where axes are drawn together, in different
-// variables.
+// Two runs of VEGAS that learn from different points and, where axes are drawn together, in different variables.
 Answer Choice::by_chance() {
   Cube points = cube(0.6);
   Answer out = counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
@@ -323,10 +323,11 @@ Answer Choice::run() {
     }
   }
   Cube beside_ends = cube(1);
-  std::vector<End>& seen_ends = by_product_ ? corners_ : ends_;
-  seen_ends = ends_by_chance(beside_ends);
-  add_corners(beside_ends, seen_ends);
+  std::vector<End> with_corners = ends_by_chance(beside_ends);
+  add_corners(beside_ends, with_corners);
   spent_ += beside_ends.evaluations();
+  safety_ = halvings_factor(with_corners);
+  if (!by_product_) ends_ = std::move(with_corners);
   if (!by_product_ && may_diverge(ends_, seen_.axes.size(), best)) {
     say("|f| grows towards an end, or a corner, about as fast as leaves no integral");
     return finished(best);

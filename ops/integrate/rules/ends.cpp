@@ -181,20 +181,16 @@ void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, dou
 
 // Factors measured of powers of sums, of roots and of squares, also with unlike weights, and rounded up: at the ends of one
 // axis and of two the rule's own points on the edges see enough.
-void charge_halvings(Answer& answer, const std::vector<End>& ends, double allowed, std::size_t axes) {
-  double factor = 1;
+double halvings_factor(const std::vector<End>& ends) {
+  double out = 1;
   for (const End& end : ends) {
     if (!(end.share > 0 && end.slope > 0)) continue;
     const std::size_t together = std::max<std::size_t>(1, end.also.size());
     constexpr double steepest = 2.7;
     const double of_slope = together < 3 ? 0.04 : end.slope > steepest ? 0 : together < 5 ? 12 : 5;
-    factor = std::fmax(factor, of_slope / end.slope);
+    out = std::fmax(out, of_slope / end.slope);
   }
-  if (factor == 1) return;
-  answer.truncation *= factor;
-  if (!answer.converged() || answer.error() <= allowed) return;
-  answer.reason = Reason::singular;
-  answer.place = place_of(ends, 1e-16, axes);
+  return out;
 }
 
 bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer) {

@@ -60,9 +60,9 @@ double scattered_reach(const Answer& answer);
 void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, double allowed,
                  std::size_t axes);
 
-// Of a rule that halves regions, which close in on an end by themselves: at corners of three axes and more, where |f| grows
-// steeply, what is left there is many times what the rule tells.
-void charge_halvings(Answer& answer, const std::vector<End>& ends, double allowed, std::size_t axes);
+// Of a rule that halves regions, which close in on an end by themselves: how many times more than the rule tells is left at
+// most at corners of three axes and more, where |f| grows steeply.
+double halvings_factor(const std::vector<End>& ends);
 // An answer that is given up, where f grows towards an end so fast that it may have no integral; else it is
 // left alone.
 bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer);

@@ -2,6 +2,7 @@
 #include "ops/integrate/rules/open_zones.hpp"
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include "ops/integrate/rules/sobol.hpp"
 
 namespace tessera::quadrature {
@@ -17,7 +18,8 @@ using Heights = std::function<void(std::span<const double> x, std::span<double> 
 // The distance from which on places beside x are numbers of their own.
 double finest_beside(double x, double room, double rounding) {
   const double scale = std::fmin(room, 1);
-  return std::fmax(2 * rounding * std::fabs(x), 0x1p-100 * scale);
+  const double finest = std::fmax(2 * rounding * std::fabs(x), 0x1p-100 * scale);
+  return std::fmax(finest, std::numeric_limits<double>::denorm_min());  // of 0 no doubling would ever lead away
 }
 
 // The integral of what f would move by, from the distance `finest` on to `room` in one direction.

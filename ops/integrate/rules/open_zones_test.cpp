@@ -102,5 +102,13 @@ TEST(OpenZones, FewSamplesTellWhatLeavingOneOutChanges) {
   }
 }
 
+// x/3 of the smallest numbers is 0, so floor jumps beside 0 and once more at it: a piece of one number's length.
+TEST(OpenZones, APieceOfTheSmallestNumberEnds) {
+  for (const char* text : {"floor(x/3)", "ceil(0.25*x)", "floor(x*0.3)+x"}) {
+    const Answer answer = automatic(integrand_of(formula::parse(text), "x", {-3, 7}), {-3, 7}, {}, {.seconds = 5});
+    EXPECT_TRUE(answer.converged()) << text << ": " << words(answer);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::quadrature
