@@ -231,9 +231,7 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
     of_rule.evaluations -= look.evaluations();
     looked = look.evaluations();
   }
-  // On endless axes a bell is drawn out until a region's points hardly meet it: up to twice its error was missed.
-  const bool endless = std::ranges::any_of(axes, [](const Axis& axis) { return !axis.range.finite(); });
-  const double safety = halvings_factor(ends) * (by_halves && endless ? 2.5 : 1);
+  const double safety = by_halves ? missed_by_regions(ends, axes) : 1;
   const Tolerance of_regions{tolerance.relative / safety, tolerance.absolute / safety};
   ordered.hidden = box.hidden;
   bool hurried = false;

@@ -81,7 +81,7 @@ class Choice {
   std::int64_t spent_ = 0;
   Explored seen_;
   std::vector<End> ends_, cuts_;
-  double safety_ = 1;  // how many times more than regions tell is left at corners
+  double safety_ = 1;  // how many times more than regions tell they may have missed
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
@@ -326,7 +326,7 @@ Answer Choice::run() {
   std::vector<End> with_corners = ends_by_chance(beside_ends);
   add_corners(beside_ends, with_corners);
   spent_ += beside_ends.evaluations();
-  safety_ = halvings_factor(with_corners);
+  safety_ = missed_by_regions(with_corners, seen_.axes);
   if (!by_product_) ends_ = std::move(with_corners);
   if (!by_product_ && may_diverge(ends_, seen_.axes.size(), best)) {
     say("|f| grows towards an end, or a corner, about as fast as leaves no integral");

@@ -45,10 +45,15 @@ void explain(Answer& answer, std::span<DoubleExponential> parts, const Total& su
     answer.where = sum.trouble->where();
   } else if (const double beyond = sum.truncation - sum.change;
              beyond > allowed / 2 && beyond > sum.rounding) {
-    answer.reason = Reason::singular;
+    // Where f is flat towards the end, it is the digits of x that are missing.
+    constexpr double flat = 0.05;
+    answer.reason = Reason::roundoff;
     for (const DoubleExponential& part : parts)
-      for (int side = 0; side < 2; ++side)
-        if (part.beyond(side) > allowed / 8) answer.where = part.end_of(side);
+      for (int side = 0; side < 2; ++side) {
+        if (!(part.beyond(side) > allowed / 8) || std::fabs(part.exponent(side)) < flat) continue;
+        answer.reason = Reason::singular;
+        answer.where = part.end_of(side);
+      }
   } else {
     answer.reason =
         sum.rounding > allowed / 2 || sum.worst == nullptr ? Reason::roundoff : Reason::unresolved;
