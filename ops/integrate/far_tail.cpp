@@ -47,6 +47,7 @@ HiddenTail tail_at(const Wide& wide, double x) {
   constexpr long double least_power = 1e-6L;
   const long double before = wide.height(x / 2), there = wide.mean_height(x), beyond = wide.mean_height(x * 256.0L);
   HiddenTail out{x, 0};
+  if (!(wide.height(x) > 0)) return out;  // log(x) at 1, say
   // What is 0 for being small is no overflow's.
   const bool small = there / std::fabs(x) < std::numeric_limits<double>::denorm_min();
   if (!(there > 0) || small || !std::isfinite(there) || wide.swings(x)) return out;
