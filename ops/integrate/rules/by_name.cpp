@@ -17,6 +17,7 @@
 #include "ops/integrate/rules/quasi_random.hpp"
 #include "ops/integrate/rules/sensitivity.hpp"
 #include "ops/integrate/rules/small_heights.hpp"
+#include "ops/integrate/rules/sobol.hpp"
 #include "ops/integrate/rules/swinging.hpp"
 #include "ops/integrate/rules/value_errors.hpp"
 #include "ops/integrate/rules/vegas.hpp"
@@ -103,6 +104,25 @@ void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, c
 void see_ends_of_regions(Answer& out, const std::vector<End>& ends, const Tolerance& tolerance, std::size_t axes) {
   if (out.reason == Reason::non_finite) charge_ends(out, ends, product_reach, tolerance.of(out.value), axes);
   else if (out.converged()) may_diverge(ends, axes, out);
+}
+
+bool endless(const std::vector<Axis>& axes) {
+  return std::ranges::any_of(axes, [](const Axis& axis) { return !axis.range.finite(); });
+}
+
+// On endless axes regions claim away what lies obliquely and is long and thin, of which none of their points know: others do.
+void hold_against_chance(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, int threads, std::int64_t most) {
+  constexpr std::int64_t few = 20'000, many = 2'000'000;
+  if (!endless(axes) || !out.converged() || most - out.evaluations < few || axes.size() > most_sobol_dimensions) return;
+  Cube cube(f, axes, {.evaluations = std::min(many, most - out.evaluations)});
+  const Answer other = quasi_random(cube, {.relative = 1e-3}, {.seed = 3, .threads = threads});
+  out.evaluations += other.evaluations;
+  const double apart = std::fabs(out.value - other.value), scatter = 1.5 * other.error();
+  const bool telling = other.error() <= 0.1 * std::fmax(std::fabs(out.value), 1e-2 * out.magnitude);
+  if (telling && apart <= scatter + out.error()) return;
+  out.truncation = std::fmax(out.truncation, apart + scatter);
+  out.reason = Reason::doubtful;
+  out.why = telling ? "quasi-random points find another value" : "quasi-random points know too little to vouch for it";
 }
 
 // Peaks on axes without end that lie many widths apart: each must have been met.
@@ -231,7 +251,7 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
     of_rule.evaluations -= look.evaluations();
     looked = look.evaluations();
   }
-  const double safety = by_halves ? missed_by_regions(ends, axes) : 1;
+  const double safety = by_halves ? missed_by_regions(ends, endless(axes)) : 1;
   const Tolerance of_regions{tolerance.relative / safety, tolerance.absolute / safety};
   ordered.hidden = box.hidden;
   bool hurried = false;
@@ -250,8 +270,10 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   else if (rule == "tanh_sinh") out = product_rule(cube, tolerance, threads);
   else throw unsuited(rule, false);
   out.truncation *= safety > 1 ? 0.99 * safety : 1;
-  if (by_halves) see_ends_of_regions(out, ends, tolerance, axes.size());
-  else if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, limits.evaluations);
+  if (by_halves) {
+    see_ends_of_regions(out, ends, tolerance, axes.size());
+    hold_against_chance(out, f, axes, threads, of_rule.evaluations);
+  } else if (rule != "tanh_sinh" && !out.undefined()) see_ends(out, f, axes, tolerance, limits.evaluations);
   // Of points that a device may compute nothing is known here, and all devices tell the same.
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);

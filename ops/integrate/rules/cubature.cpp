@@ -106,7 +106,7 @@ const Answer& Choice::check(double absolute) {
   if (checked_) return check_;
   checked_ = true;
   Cube points = cube(0.3);
-  const Tolerance coarse{std::fmax(tolerance_.relative / 8, 1e-4), std::fmax(tolerance_.absolute / 8, absolute)};
+  const Tolerance coarse{std::fmax(tolerance_.relative / 3, 1e-4), std::fmax(tolerance_.absolute / 3, absolute)};
   check_ = counted(quasi_random(points, coarse, {.seed = 3, .threads = threads_, .tails = false}));
   if (by_product_) check_.truncation += beyond(ends_, scattered_reach(check_));
   return check_;
@@ -326,7 +326,7 @@ Answer Choice::run() {
   std::vector<End> with_corners = ends_by_chance(beside_ends);
   add_corners(beside_ends, with_corners);
   spent_ += beside_ends.evaluations();
-  safety_ = missed_by_regions(with_corners, seen_.axes);
+  safety_ = missed_by_regions(with_corners, !seen_.far.empty());
   if (!by_product_) ends_ = std::move(with_corners);
   if (!by_product_ && may_diverge(ends_, seen_.axes.size(), best)) {
     say("|f| grows towards an end, or a corner, about as fast as leaves no integral");

@@ -181,10 +181,9 @@ void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, dou
 
 // Factors measured of powers of sums, of roots and of squares, also with unlike weights, and rounded up: at the ends of one
 // axis and of two the rule's own points on the edges see enough.
-double missed_by_regions(const std::vector<End>& ends, const std::vector<Axis>& axes) {
+double missed_by_regions(const std::vector<End>& ends, bool bells) {
   constexpr double of_bells = 2.5;
-  const bool endless = std::ranges::any_of(axes, [](const Axis& axis) { return !axis.range.finite(); });
-  double out = endless ? of_bells : 1;
+  double out = bells ? of_bells : 1;
   for (const End& end : ends) {
     if (!(end.share > 0 && end.slope > 0)) continue;
     const std::size_t together = std::max<std::size_t>(1, end.also.size());

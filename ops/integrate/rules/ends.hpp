@@ -44,7 +44,6 @@ End end_of(std::size_t axis, double x, const double (&u)[3], const double (&shar
 double beyond(const std::vector<End>& ends, double distance);
 
 class Cube;
-struct Axis;
 // The ends of all axes, by points that are scattered over the other axes: for rules without points of their
 // own near the ends.
 std::vector<End> ends_by_chance(Cube& cube);
@@ -62,9 +61,9 @@ void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, dou
                  std::size_t axes);
 
 // Of a rule that halves regions: how many times more than it tells it has missed at most, of what was found. At corners of
-// three axes and more, where |f| grows steeply, they close in on the corner too slowly to tell; and on endless axes a bell is
-// drawn out until a region's points hardly meet it.
-double missed_by_regions(const std::vector<End>& ends, const std::vector<Axis>& axes);
+// three axes and more, where |f| grows steeply, they close in on the corner too slowly to tell; and of `bells` on endless axes,
+// around which points are not drawn together, a region's points hardly meet any.
+double missed_by_regions(const std::vector<End>& ends, bool bells);
 // An answer that is given up, where f grows towards an end so fast that it may have no integral; else it is
 // left alone.
 bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer);

@@ -183,7 +183,10 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
   if (!std::isfinite(answer.error())) return;
   for (std::size_t k = 0; k < box_.hidden.size(); ++k) {
     const HiddenRegion& region = box_.hidden[k];
-    if (mass_[k] <= 0.1 * tolerance.of(answer.value)) continue;
+    if (mass_[k] <= 0.1 * tolerance.of(answer.value)) {  // too little to look further for, but a part of the error
+      answer.truncation += 2 * mass_[k];
+      continue;
+    }
     const bool there = elsewhere == nullptr
                            ? met(region)
                            : !is_thin(region) &&
@@ -195,6 +198,7 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
                   std::string("the formula changes in a small part of the box, where few points lie");
     return;
   }
+  if (answer.converged() && !(answer.error() <= tolerance.of(answer.value))) answer.reason = Reason::unresolved;
   widen(answer, tolerance);
 }
 

@@ -148,17 +148,21 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
     const double height = measure.at(places[i]);
     double lowest = infinity;
     peak.mass = 1;
+    std::size_t narrow = 0;
     for (std::size_t axis = 0; axis < d; ++axis) {
-      double by = 0;
+      double by = infinity;
       const double length = box.axes[axis].upper - box.axes[axis].lower;
-      const double width = width_of(measure, places[i], height, along(axis, d), by) * length;
-      if (width == 0) break;
+      double width = width_of(measure, places[i], height, along(axis, d), by) * length;
+      if (width > 0) ++narrow;
+      else width = length / far;  // all of it, that is
       peak.width.push_back(width);
       peak.mass *= 2 * width;
       lowest = std::fmin(lowest, by);
       peak.around = std::fmax(peak.around, measure.highest(places[i], axis, far * width));
     }
-    if (peak.width.size() < d) continue;
+    // Of three variables and more two that are narrow are a small part of the box. The first place, that of the largest |f|,
+    // may be a corner or a ridge.
+    if (narrow < (i == 0 ? d : std::min<std::size_t>(d, 2))) continue;
     peak.mass *= lowest;
     out.push_back(std::move(peak));
   }
