@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include "option_use.hpp"
 #include "ops/integrate/rules/auto.hpp"
@@ -172,17 +174,45 @@ quadrature::Box upwards(quadrature::Box box) {
   return box;
 }
 
+// What the text shows of the box, which takes up to a tenth of a second and is the same whenever it is asked: kept for as
+// many texts as a program may take in turn. False: the time was over.
+bool look_at_text(const Asked& asked, const quadrature::Deadline& until, quadrature::Box& box) {
+  struct Shown {
+    std::vector<quadrature::Features> features;
+    std::vector<quadrature::HiddenRegion> hidden;
+  };
+  constexpr std::size_t most = 64;
+  static std::mutex one_at_a_time;
+  static std::map<std::string, Shown> known;
+  std::string key = formula::to_text(asked.formula);
+  for (std::size_t k = 0; k < box.axes.size(); ++k)
+    key += fmt::format("; {} {:a} {:a} {:a}", asked.variables[k], box.axes[k].lower, box.axes[k].upper, box.axes[k].rounding);
+  {
+    const std::lock_guard lock(one_at_a_time);
+    if (const auto found = known.find(key); found != known.end()) {
+      box.features = found->second.features;
+      box.hidden = found->second.hidden;
+      return true;
+    }
+  }
+  box.features = quadrature::features_of(asked.formula, asked.variables, box);
+  box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box, until);
+  if (until.passed()) return false;
+  const std::lock_guard lock(one_at_a_time);
+  if (known.size() >= most) known.clear();
+  known.emplace(key, Shown{box.features, box.hidden});
+  return true;
+}
+
 Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& tolerance, int threads,
                        const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine,
                        std::optional<std::int64_t> patience) {
   const bool single = asked.element == Element::f32;
   quadrature::Box box = asked.box;
-  box.features = quadrature::features_of(asked.formula, asked.variables, box);
   // What the text shows is looked for within a share of the time: else nothing is claimed.
   constexpr double share = 0.3;
   const quadrature::Deadline until(share * asked.limits.seconds);
-  box.hidden = quadrature::hidden_regions(asked.formula, asked.variables, box, until);
-  const bool hurried = until.passed();
+  const bool hurried = !look_at_text(asked, until, box);
   const quadrature::ManyValues f = single ? quadrature::many_single_values_of(asked.formula, asked.variables)
                                           : quadrature::many_values_of(asked.formula, asked.variables);
   // Heights that must be divided before they are added stay where that is done.
