@@ -9,7 +9,7 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr std::size_t places = 3, scattered = 128, few = 16;
+constexpr std::size_t places = 3, scattered = 128, few = 4;
 constexpr double distances[places] = {1e-5, 1e-7, 1e-9}, first_look = 1e-6;
 
 // For each axis: it does not end there, or at its lower or upper end.
