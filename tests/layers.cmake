@@ -48,7 +48,7 @@ tessera_test(integrate ops/integrate/integrate_test.cpp ops/integrate/option_use
              ops/integrate/compiled_source_test.cpp ops/integrate/regions_test.cpp ops/integrate/call_test.cpp)
 tessera_test(quadrature ops/integrate/rules/rules_test.cpp ops/integrate/rules/formula_test.cpp ops/integrate/rules/honest_test.cpp ops/integrate/rules/claims_test.cpp ops/integrate/rules/swinging_test.cpp ops/integrate/rules/cubature_test.cpp ops/integrate/rules/genz_test.cpp ops/integrate/rules/gauss_kronrod_product_test.cpp
              ops/integrate/rules/vegas_test.cpp ops/integrate/vegas_source_test.cpp ops/integrate/vegas_device_test.cpp
-             ops/integrate/automatic_test.cpp ops/integrate/far_tail_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/needles_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
+             ops/integrate/automatic_test.cpp ops/integrate/far_tail_test.cpp ops/integrate/overlooked_test.cpp ops/integrate/rules/gaps_test.cpp ops/integrate/rules/hidden_test.cpp ops/integrate/rules/needles_test.cpp ops/integrate/rules/standing_test.cpp ops/integrate/rules/ends_test.cpp
              ops/integrate/rules/fading_test.cpp ops/integrate/rules/named_test.cpp ops/integrate/rules/small_heights_test.cpp ops/integrate/rules/soft_window_test.cpp
              ops/integrate/rules/unseen_test.cpp ops/integrate/rules/open_zones_test.cpp ops/integrate/rules/reasons_test.cpp
              ops/integrate/rules/far_peaks_test.cpp ops/integrate/rules/caps_test.cpp ops/integrate/rules/waves_test.cpp)

@@ -76,7 +76,7 @@ void check(int status, const std::string& doing) {
 }
 
 struct Loaded {
-  std::shared_ptr<void> library;
+  std::shared_ptr<void> code;
   bool cached = false;
 };
 
@@ -100,7 +100,7 @@ Loaded loaded_once(const std::string& source, int compute_capability) {
   if (const auto found = known->find(key); found != known->end()) return {found->second, true};
   Loaded out = load(source, compute_capability);
   if (known->size() == most) known->clear();
-  known->emplace(key, out.library);
+  known->emplace(key, out.code);
   return out;
 }
 
@@ -117,7 +117,7 @@ Reason no_driver() { return driver().absent.empty() ? Reason() : driver().absent
 RuntimeKernel::RuntimeKernel(const std::string& source, const std::string& name, int compute_capability) {
   if (const Reason absent = no_driver()) throw Error(Error::Kind::no_device, *absent);
   Loaded loaded = loaded_once(source, compute_capability);
-  library_ = std::move(loaded.library);
+  library_ = std::move(loaded.code);
   cached_ = loaded.cached;
   check(driver().get_kernel(&kernel_, library_.get(), name.c_str()), "finding the kernel " + name);
 }

@@ -238,6 +238,14 @@ TEST_P(MeasuredOnGpu, AGraphIsMadeOnceAndLaunchedForEverySample) {
   EXPECT_EQ(row.verified, Verified::ok);
 }
 
+// A graph is made once: its length must not be told by a first run that compiled.
+TEST_P(MeasuredOnGpu, AGraphIsAsLongWhateverTheFirstRunTook) {
+  const int launches = measure({good}, {.graph = true})[0].launches;
+  EXPECT_GT(launches, 1);
+  gpu_->first_seconds = 0.3;
+  EXPECT_EQ(measure({good}, {.graph = true})[0].launches, launches);
+}
+
 TEST_P(MeasuredOnGpu, WhatCannotBeNotedIsLaunchedAsItIs) {
   gpu_->waits = true;
   gpu_->graphs = 0;

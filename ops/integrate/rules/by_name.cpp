@@ -288,7 +288,7 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   constexpr std::int64_t some = 2'000'000, few = 100'000;
   ordered.features = box.features;
   const bool shown = (!any_device || box.dimensions() <= most_product_dimensions || out.evaluations < few) &&
-                    std::any_of(box.features.begin(), box.features.end(), shows_something);
+                     std::any_of(box.features.begin(), box.features.end(), shows_something);
   Limits left = limits;
   const bool held = shown && may_be_held(out, clock.spent(), left);
   if (held) {

@@ -196,7 +196,7 @@ double missed_by_regions(const std::vector<End>& ends, bool bells) {
 
 bool may_diverge(const std::vector<End>& ends, std::size_t axes, Answer& answer) {
   if (std::ranges::none_of(ends, &End::may_diverge)) return false;
-  answer.rule = "none";
+  if (answer.rule[0] == '\0') answer.rule = "none";
   answer.reason = Reason::may_diverge;
   answer.truncation = infinity;
   answer.place = place_of(ends, 1e-16, axes);
