@@ -50,9 +50,8 @@ std::vector<End> ends_by_chance(Cube& cube);
 // Likewise both sides of the places where axes are cut.
 std::vector<End> cuts_by_chance(Cube& cube);
 std::int64_t ends_evaluations(std::size_t axes);  // that it takes
-// Adds the corners and edges at which more is left than the ends of their axes, which come first in the list,
-// tell.
-// Keeps to the cube's caps: what they do not allow is not looked at.
+// Adds the corners and edges at which more is left than the ends of their axes tell, which come first in the list. What
+// the cube's caps do not allow is not looked at.
 void add_corners(Cube& cube, std::vector<End>& ends);
 // How near to an end so many scattered points come.
 double scattered_reach(const Answer& answer);
