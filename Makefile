@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. `make` builds the program, build/tessera; `make help` names the rest.
 .DEFAULT_GOAL := build
-.PHONY: help build demo test yardsticks bench tables format clean
+.PHONY: help build demo test baselines bench tables format clean
 
 help:
 	@echo "make             the program, build/tessera"
 	@echo "make demo        multiply two matrices, check the product, print the ladder's table"
 	@echo "make test        build and run every test"
-	@echo "make yardsticks  install the libraries that the ladders are measured against"
+	@echo "make baselines  install the libraries that the ladders are measured against"
 	@echo "make bench       measure the ladders on this machine"
 	@echo "make tables      write README's tables from results/, and those of docs/learn"
 	@echo "make format      format the sources"
@@ -27,8 +27,8 @@ test:
 	@cmake --build build
 	@ctest --test-dir build --output-on-failure --parallel $$(nproc)
 
-yardsticks:
-	@tools/setup yardsticks
+baselines:
+	@tools/setup baselines
 
 bench: build
 	@tools/bench

@@ -17,13 +17,13 @@ set(TESSERA_APART
   ops/integrate/rules/gauss_kronrod_product.cpp ops/integrate/rules/met_regions.cpp ops/integrate/rules/sensitivity.cpp ops/integrate/rules/tanh_sinh.cpp ops/integrate/rules/turning_points.cpp
   ops/matmul/checksums.cpp ops/matmul/conclusion.cpp ops/matmul/matmul.cpp ops/matmul/resident.cpp ops/matmul/sections.cpp ops/matmul/tile_plan.cpp
   tessera/cli/compare.cpp tessera/cli/devices.cpp tessera/cli/operate.cpp tessera/cli/plan.cpp tessera/cli/sweep.cpp
-  tessera/lab/result_json.cpp tessera/lab/resume.cpp
+  tessera/bench/result_json.cpp tessera/bench/resume.cpp
   tessera/report/heat_map.cpp tessera/report/ladder_table.cpp tessera/report/row_words.cpp tessera/report/rows_table.cpp tessera/report/shared_run.cpp tessera/report/style.cpp tessera/report/trace_charts.cpp
 )
 # ... or none. (Nor is what Highway compiles once for each instruction set, nor what nvcc compiles in ops/ besides rungs.)
 set(TESSERA_ALONE
   tessera/cuda/cuda_test.cu tessera/cuda/probe_test.cu tessera/io/kept_test.cpp tessera/io/line_file_test.cpp tessera/io/picture_grid_test.cpp tessera/io/picture_png_test.cpp
-  tests/products/each_test.cpp tests/products/long_test.cpp tests/products/many_test.cpp tests/products/single_test.cpp tessera/io/picture_test.cpp tessera/io/picture_tiff_test.cpp tessera/lab/measure_test.cpp tessera/lab/rotation_test.cpp tessera/run/watch_test.cpp tessera/tune/tuner_test.cpp
+  tests/products/each_test.cpp tests/products/long_test.cpp tests/products/many_test.cpp tests/products/single_test.cpp tessera/io/picture_test.cpp tessera/io/picture_tiff_test.cpp tessera/bench/measure_test.cpp tessera/bench/rotation_test.cpp tessera/run/watch_test.cpp tessera/tune/tuner_test.cpp
   ops/integrate/rules/formula_features.cpp ops/integrate/rules/formula_needles.cpp ops/integrate/rules/formula_waves.cpp ops/integrate/rules/gauss_kronrod.cpp ops/integrate/rules/hidden_regions.cpp ops/integrate/rules/later_peaks.cpp
   ops/integrate/rules/product.cpp ops/integrate/rules/quasi_random.cpp ops/integrate/rules/regions.cpp ops/integrate/rules/soft_window.cpp ops/integrate/rules/standing.cpp ops/integrate/rules/tail.cpp
   ops/integrate/rules/variable.cpp ops/integrate/rules/vegas.cpp ops/integrate/rules/vegas_cpu.cpp
@@ -38,7 +38,7 @@ set(TESSERA_ALONE
   tessera/cuda/in_order.cu tessera/cuda/nvml.cpp tessera/cuda/part.cpp tessera/cuda/tensor_map.cpp
   ops/integrate_batch/solved_zeros.cpp tessera/dist/tiles.cpp
   tessera/formula/open_steps.cpp tessera/formula/polynomial.cpp tessera/formula/running_error.cpp
-  tessera/lab/trace_result.cpp tessera/lab/trial.cpp
+  tessera/bench/trace_result.cpp tessera/bench/trial.cpp
   tessera/report/table.cpp tessera/report/timeline_chart.cpp tessera/report/two_way_table.cpp tessera/report/why.cpp
   tessera/run/checkpoint.cpp tessera/run/known_tunings.cpp tessera/run/overlap.cpp tessera/run/resident_ranks.cpp tessera/run/tuned.cpp tessera/run/verify.cpp
   tessera/simt/block_requests.cpp tessera/simt/block_trace.cpp

@@ -48,7 +48,8 @@ SIMT void multiply_bytes(Thread thread, std::uint32_t (&d)[4], const std::uint32
     cuda::ptx::mma_bytes<signed_a, signed_b>(d, {a[i][0], a[i][1], a[j][0], a[j][1]}, {b[i], b[j]});
   else cuda::ptx::mma_bytes<signed_a, signed_b>(d, {a[i][0], a[i][1]}, {b[i]});
 #else
-  for (int i = first; i < static_cast<int>(pieces) && i < first + 2; ++i) add_piece<signed_a, signed_b>(thread, d, a[i], b[i]);
+  for (int i = first; i < static_cast<int>(pieces) && i < first + 2; ++i)
+    add_piece<signed_a, signed_b>(thread, d, a[i], b[i]);
 #endif
 }
 

@@ -17,7 +17,7 @@
 //   static constexpr int threads;                             a block's largest size
 //   static constexpr bool may_return_early = true;            before a barrier of others
 //
-// and Config has `Tuning tuning() const`. Declaring a KernelRung enlists the kernel on the executor
+// and Config has `Tuning tuning() const`. Declaring a KernelRung registers the kernel on the executor
 // (g++'s build) or on CUDA (nvcc's).
 #pragma once
 #include <algorithm>
@@ -121,10 +121,9 @@ void bind_kernel(Choice& choice, Types<T...>) {
   };
   choice.footprint = [](const Arguments& arguments, const Tuning& tuning) {
     std::optional<Footprint> footprint;
-    ((arguments.element() == element_of<T>
-          ? void(footprint =
-                     footprint_of<typename Selected::template Of<T>>(Problem<T>::of(arguments), tuning))
-          : void()),
+    ((arguments.element() == element_of<T> ? void(footprint = footprint_of<typename Selected::template Of<T>>(
+                                                      Problem<T>::of(arguments), tuning))
+                                           : void()),
      ...);
     return footprint;
   };
@@ -169,9 +168,9 @@ struct KernelRung {
     variant.where = kernels_run_on;
     (variant.choices.push_back(choice<configs>()), ...);
 #if defined(TESSERA_TRACED)
-    enlist_traced(std::move(variant), here);
+    register_traced(std::move(variant), here);
 #else
-    enlist(std::move(variant), here);
+    register_variant(std::move(variant), here);
 #endif
   }
 

@@ -67,7 +67,8 @@ class Ring {
 #endif
   }
 
-  // For a step that the block's threads have written themselves, with ordinary stores, before the next barrier.
+  // For a step that the block's threads have written themselves, with ordinary stores, before the next
+  // barrier.
   SIMT void ask_nothing(int step) const {
     let_engine_write();
     ask(step, true, 0, [](int, const auto&) {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rung in plain C++ (.cpp) or plain CUDA (.cu) includes: declaring a Rung enlists it.
+// What a rung in plain C++ (.cpp) or plain CUDA (.cu) includes: declaring a Rung registers it.
 //
 #pragma once
 #include <utility>
@@ -10,9 +10,8 @@ namespace tessera {
 namespace detail {
 template <template <class> class Problem, class F, class... T>
 void bind_elements(Choice& choice, const F& f, Types<T...>) {
-  ((choice.run[element_of<T>] = [f](const Arguments& arguments, const Tuning& tuning, Run& run) {
-     f(Problem<T>::of(arguments), tuning, run);
-   }),
+  ((choice.run[element_of<T>] = [f](const Arguments& arguments, const Tuning& tuning,
+                                    Run& run) { f(Problem<T>::of(arguments), tuning, run); }),
    ...);
 }
 }  // namespace detail
@@ -23,7 +22,8 @@ void bind_limits(Choice& choice, Types<T...>) {
   if constexpr (requires(const Arguments& arguments) { (Problem<T>::cannot_hold(arguments), ...); })
     choice.cannot_hold = [](const Arguments& arguments) {
       Reason reason;
-      ((arguments.element() == element_of<T> ? void(reason = Problem<T>::cannot_hold(arguments)) : void()), ...);
+      ((arguments.element() == element_of<T> ? void(reason = Problem<T>::cannot_hold(arguments)) : void()),
+       ...);
       return reason;
     };
 }
@@ -45,10 +45,10 @@ struct Rung {
     variant.idea = std::move(idea);
     variant.where = where;
     variant.choices = std::move(choices);
-    enlist(std::move(variant), here);
+    register_variant(std::move(variant), here);
   }
-  // For what the short form leaves out: yardstick, needs.
-  explicit Rung(Variant variant, Here here = Here::current()) { enlist(std::move(variant), here); }
+  // For what the short form leaves out: baseline, needs.
+  explicit Rung(Variant variant, Here here = Here::current()) { register_variant(std::move(variant), here); }
 };
 
 }  // namespace tessera

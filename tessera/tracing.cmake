@@ -3,7 +3,7 @@
 target_sources(tessera_objects PRIVATE
   simt/across.cpp simt/block_checks.cpp simt/block_requests.cpp simt/block_trace.cpp simt/deeds.cpp simt/request.cpp
   simt/shadow.cpp simt/symbols.cpp simt/trace.cpp
-  lab/trace.cpp lab/trace_arrays.cpp lab/trace_result.cpp
+  bench/trace.cpp bench/trace_arrays.cpp bench/trace_result.cpp
   report/trace_table.cpp report/why.cpp)
 
 # What the compiler calls in traced kernels; also in those that a user brings along.
@@ -26,4 +26,4 @@ if(TESSERA_TRACING_ABSENT)
     COMPILE_DEFINITIONS "TESSERA_TRACING_ABSENT=\"${TESSERA_TRACING_ABSENT}\"")
 endif()
 
-set_source_files_properties(lab/trace.cpp PROPERTIES COMPILE_DEFINITIONS "TESSERA_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+set_source_files_properties(bench/trace.cpp PROPERTIES COMPILE_DEFINITIONS "TESSERA_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")

@@ -20,8 +20,8 @@
 #include "ops/integrate/rules/double_exponential.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "tessera/run/choose.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 
 namespace {
 
@@ -89,7 +89,7 @@ std::vector<Way> ways() {
 
 Json row_of(const Way& way, double first) {
   const Answer answer = way.integrate();
-  const auto summary = tessera::lab::summarize(way.seconds);
+  const auto summary = tessera::bench::summarize(way.seconds);
   Json row{{"way", way.name},
            {"relative", relative},
            {"value", answer.value},
@@ -99,7 +99,7 @@ Json row_of(const Way& way, double first) {
   row.update(
       {{"median", summary.median}, {"q1", summary.q1}, {"q3", summary.q3}, {"minimum", summary.minimum}});
   row.update({{"samples", summary.count}, {"calls", way.calls}, {"times_boost", summary.median / first}});
-  row["each"] = tessera::lab::thinned(way.seconds, 101);
+  row["each"] = tessera::bench::thinned(way.seconds, 101);
   return row;
 }
 
@@ -109,10 +109,10 @@ int measure(double seconds, const std::string& file, const std::vector<std::stri
   do
     for (Way& way : all) way.seconds.push_back(seconds_of(way));
   while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds);
-  const double first = tessera::lab::summarize(all[0].seconds).median;
+  const double first = tessera::bench::summarize(all[0].seconds).median;
   Json out{{"schema", 1}, {"kind", "compare"}, {"operation", "integrate"}};
-  out.update(tessera::lab::provenance(argv, tessera::lab::now_utc()));
-  out["devices"] = Json::array({tessera::lab::to_json(tessera::find_device("cpu:threads=1"))});
+  out.update(tessera::bench::provenance(argv, tessera::bench::now_utc()));
+  out["devices"] = Json::array({tessera::bench::to_json(tessera::find_device("cpu:threads=1"))});
   out["rows"] = Json::array();
   bool right = true;
   std::printf("%-44s %10s %8s %12s %10s\n", "sqrt(1-x^2) from 0 to 1, to 1e-12", "µs", "x Boost",

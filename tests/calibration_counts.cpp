@@ -4,8 +4,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include "calibration_list.hpp"
-#include "tessera/lab/code.hpp"
-#include "tessera/lab/trace_result.hpp"
+#include "tessera/bench/code.hpp"
+#include "tessera/bench/trace_result.hpp"
 #include "tracing.hpp"
 
 namespace tessera::calibration {
@@ -27,8 +27,8 @@ Json row_of(const std::string& name, const Launch& grid) {
     for (const Act act : {Act::read, Act::write}) {
       const simt::AccessCounts counts = tracer.total(space, act);
       divergent += counts.divergent;
-      for (const auto& [key, value] : lab::counters_of(counts, space))
-        counters[lab::name_of(space, act) + "." + key] =
+      for (const auto& [key, value] : bench::counters_of(counts, space))
+        counters[bench::name_of(space, act) + "." + key] =
             value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
     }
   counters["divergent_requests"] = divergent;
@@ -36,7 +36,7 @@ Json row_of(const std::string& name, const Launch& grid) {
   counters["threads_per_block"] = tracer.threads_per_block;
   counters["shared_bytes"] = tracer.shared_bytes;
   return {{"variant", name},
-          {"kernel", lab::readable(typeid(Kernel).name())},
+          {"kernel", bench::readable(typeid(Kernel).name())},
           {"counters", counters},
           {"findings", tracer.findings.size()}};
 }

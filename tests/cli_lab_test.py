@@ -31,7 +31,7 @@ class Benching(Case):
         naive, ordered = told["rows"][:2]
         self.assertAlmostEqual(ordered["ratio_serial"], naive["median"] / ordered["median"])
         self.assertAlmostEqual(ordered["ratio_previous"], ordered["ratio_serial"])
-        self.assertEqual((naive["ratio_serial"], naive["ratio_previous"], ordered["ratio_yardstick"]), (1, None, 1))
+        self.assertEqual((naive["ratio_serial"], naive["ratio_previous"], ordered["ratio_baseline"]), (1, None, 1))
         self.assertIn("mean × serial of the last two sizes", done.stderr)
 
     def test_serial_rung_comes_along(self):

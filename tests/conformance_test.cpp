@@ -25,7 +25,7 @@ TEST_P(Conformance, EveryVariantPassesOrSaysWhyNot) {
     });
     EXPECT_FALSE(totals.empty()) << operation.name << " has no variant for " << name_of(GetParam());
     for (const WalkTotals& total : totals) {
-      const bool may_be_absent = total.variant->yardstick;
+      const bool may_be_absent = total.variant->baseline;
       EXPECT_TRUE(total.passed > 0 || may_be_absent) << total.variant->name << " was never run";
       EXPECT_LE(total.largest_ratio, 1) << total.variant->name;
     }
@@ -39,7 +39,7 @@ TEST_P(Conformance, EveryElementIsTried) {
     const Device device = find_backend(GetParam())->devices().at(0);
     const auto ladder = ladder_of(operation.name);
     const auto first = std::ranges::find_if(
-        ladder, [&](const Variant* v) { return v->where == GetParam() && !v->yardstick; });
+        ladder, [&](const Variant* v) { return v->where == GetParam() && !v->baseline; });
     ASSERT_NE(first, ladder.end());
     (void)walk(operation, {.device = device, .variant = (*first)->name}, [&](const WalkItem& item) {
       passed[item.element] += item.outcome == WalkItem::Outcome::passed;

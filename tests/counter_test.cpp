@@ -7,7 +7,7 @@
 #include <fstream>
 #include <tuple>
 #include <nlohmann/json.hpp>
-#include "tessera/lab/trace.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tessera/tune/rank.hpp"
 #include "tessera/tune/tuner.hpp"
 #include "tests/made_up_rows.hpp"
@@ -135,7 +135,7 @@ class Pruning : public testing::Test {
  protected:
   Outcome search(const Counted& counted, double promising) {
     Means means;
-    means.explore = means.decide = [this](const std::vector<lab::Candidate>& candidates) {
+    means.explore = means.decide = [this](const std::vector<bench::Candidate>& candidates) {
       return made_up::measured(
           product(), problem_.one, problem_.arguments, candidates,
           [this](const Variant& variant, const Tuning& tuning) { return seconds_of(variant, tuning); });

@@ -110,11 +110,13 @@ TEST(Divided, EveryCaseInPartsHasTheBitsOfTheWhole) {
   }
 }
 
-// Whether a rung leaves what it has begun when a flag is raised, of the first case of this element that it computes.
+// Whether a rung leaves what it has begun when a flag is raised, of the first case of this element that it
+// computes.
 bool leaves_when_interrupted(const Operation& operation, const Variant& variant, Element element) {
   const std::atomic<bool> raised{true};
   for (const Case& tried : operation.cases) {
-    if (!tried.elements.empty() && std::ranges::find(tried.elements, element) == tried.elements.end()) continue;
+    if (!tried.elements.empty() && std::ranges::find(tried.elements, element) == tried.elements.end())
+      continue;
     const Inputs inputs(operation, element, tried, 1);
     if (bytes_of_outputs(inputs.arguments()).empty()) continue;
     try {
@@ -137,7 +139,7 @@ TEST(Divided, EveryRungOfTheProcessorsLeavesInTheMiddle) {
   for (const Operation& operation : operations()) {
     if (find_division(operation.name) == nullptr) continue;
     for (const Variant* variant : ladder_of(operation.name)) {
-      if (variant->where != Where::cpu || variant->yardstick) continue;
+      if (variant->where != Where::cpu || variant->baseline) continue;
       std::size_t left = 0;
       for (const auto& [element, run] : variant->choices.at(0).run) {
         EXPECT_TRUE(leaves_when_interrupted(operation, *variant, element))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation's processor rung `simd`, by each instruction set that this machine has, against the rung `naive`.
+// An operation's processor rung `simd`, by each instruction set that this machine has, against the rung
+// `naive`.
 #pragma once
 #include <gtest/gtest.h>
 #include <hwy/highway.h>

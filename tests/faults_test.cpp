@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
-#include "tessera/lab/measure.hpp"
+#include "tessera/bench/measure.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
@@ -88,17 +88,17 @@ TEST(Faults, HarmIsLaidAtTheDoorOfWhoDidIt) {
 
 TEST(Faults, AMeasurementFindsThemThoughARightRungRanBefore) {
   const Device device = find_backend(Where::cpu)->devices().at(0);
-  std::vector<lab::Candidate> candidates;
+  std::vector<bench::Candidate> candidates;
   for (const Variant* v : rungs(Where::cpu))
     candidates.push_back({{v, &v->choices[0], v->choices[0].defaults(), device}});
-  lab::Measuring measuring;
+  bench::Measuring measuring;
   measuring.effort.samples = 2;
   const auto rows =
-      lab::measure(twice(), Element::f32, {.dims = {{"m", 6}, {"n", 7}}}, candidates, measuring);
+      bench::measure(twice(), Element::f32, {.dims = {{"m", 6}, {"n", 7}}}, candidates, measuring);
   ASSERT_EQ(rows.size(), candidates.size());
-  for (const lab::Row& row : rows) {
+  for (const bench::Row& row : rows) {
     const bool right = row.variant->name == "right" || row.variant->name == "outside";
-    EXPECT_EQ(row.verified, right ? lab::Verified::ok : lab::Verified::wrong) << row.variant->name;
+    EXPECT_EQ(row.verified, right ? bench::Verified::ok : bench::Verified::wrong) << row.variant->name;
     EXPECT_EQ(row.finding.empty(), right) << row.variant->name;
   }
 }

@@ -18,8 +18,8 @@ tessera_test(dist tessera/dist/split_test.cpp tessera/dist/tiles_test.cpp tesser
 add_dependencies(test_dist tessera_worker)
 tessera_test(divisions tests/divisions_test.cpp)
 add_dependencies(test_divisions tessera_worker)
-tessera_test(lab tessera/lab/lab_test.cpp tessera/lab/ceilings_test.cpp tessera/lab/compare_test.cpp tessera/lab/measure_test.cpp
-             tessera/lab/rotation_test.cpp tessera/lab/estimate_test.cpp tessera/lab/occupancy_test.cpp
+tessera_test(lab tessera/bench/lab_test.cpp tessera/bench/ceilings_test.cpp tessera/bench/compare_test.cpp tessera/bench/measure_test.cpp
+             tessera/bench/rotation_test.cpp tessera/bench/estimate_test.cpp tessera/bench/occupancy_test.cpp
              tessera/report/formats_test.cpp tessera/report/table_test.cpp tessera/report/trace_table_test.cpp)
 target_link_libraries(test_lab PRIVATE nlohmann_json::nlohmann_json)
 tessera_test(tune tessera/tune/measured_test.cpp tessera/tune/predict_test.cpp tessera/tune/search_test.cpp

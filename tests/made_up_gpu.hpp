@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU made up of the host's memory, whose clock, power, cache and times are what a test says, and an operation for
-// it: C = 2·A.
+// A GPU made up of the host's memory, whose clock, power, cache and times are what a test says, and an
+// operation for it: C = 2·A.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -116,9 +116,9 @@ class FakeGpu final : public HostBackend {
   double joules_ = 1e6;
 };
 
-// The same in all tests of a program: what was enlisted last is the one that is found.
+// The same in all tests of a program: what was registered last is the one that is found.
 inline FakeGpu& made_up_gpu() {
-  static auto* const made = static_cast<FakeGpu*>(&enlist_backend(std::make_unique<FakeGpu>()));
+  static auto* const made = static_cast<FakeGpu*>(&register_backend(std::make_unique<FakeGpu>()));
   return *made;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A made-up device whose lanes are threads, and whose memory is apart from the host's and full of NaN. Each
-// piece of work is put off by a random time, so that one which did not wait for what it needs shows as a wrong
-// result.
+// piece of work is put off by a random time, so that one which did not wait for what it needs shows as a
+// wrong result.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -86,16 +86,18 @@ class LaneThread {
 };
 
 struct Traits {
-  bool peers = true;                // sees every other device's memory
-  bool reaches_host = true;         // else the host's memory passes through buffers
-  std::size_t fails_at_step = 0;    // of those it is given; 0: never
+  bool peers = true;              // sees every other device's memory
+  bool reaches_host = true;       // else the host's memory passes through buffers
+  std::size_t fails_at_step = 0;  // of those it is given; 0: never
 };
 
 class MadeUpLanes final : public Lanes {
  public:
   MadeUpLanes(Device device, unsigned seed, Traits traits = {})
-      : device_(std::move(device)), traits_(traits), threads_{{LaneThread(4 * seed), LaneThread(4 * seed + 1),
-                                                              LaneThread(4 * seed + 2), LaneThread(4 * seed + 3)}} {}
+      : device_(std::move(device)),
+        traits_(traits),
+        threads_{{LaneThread(4 * seed), LaneThread(4 * seed + 1), LaneThread(4 * seed + 2),
+                  LaneThread(4 * seed + 3)}} {}
 
   const Device& device() const override { return device_; }
   void* allocate(std::size_t bytes) override {
@@ -183,19 +185,20 @@ class MadeUpLanes final : public Lanes {
   std::mutex mutex_;
   std::map<void*, std::size_t> sizes_;
   std::size_t held_ = 0, most_held_ = 0;
-  std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, bytes_peer_{0}, allocated_{0}, stagings_{0}, given_{0};
+  std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, bytes_peer_{0}, allocated_{0}, stagings_{0},
+      given_{0};
   std::chrono::steady_clock::time_point start_;
   std::array<LaneThread, lane_count> threads_;  // gone first
 };
 
-// While it lives, processors have such lanes: what is done on GPUs is done on them. Each device that is opened has
-// the next of the traits, the last of them again and again.
+// While it lives, processors have such lanes: what is done on GPUs is done on them. Each device that is
+// opened has the next of the traits, the last of them again and again.
 class OnLanes {
  public:
   explicit OnLanes(std::vector<Traits> traits = {{}}) : opened_(std::make_shared<Opened>()) {
-    enlist_lanes(Where::cpu, std::make_unique<Maker>(std::move(traits), opened_));
+    register_lanes(Where::cpu, std::make_unique<Maker>(std::move(traits), opened_));
   }
-  ~OnLanes() { enlist_lanes(Where::cpu, nullptr); }
+  ~OnLanes() { register_lanes(Where::cpu, nullptr); }
   OnLanes(const OnLanes&) = delete;
   OnLanes& operator=(const OnLanes&) = delete;
 
@@ -211,7 +214,8 @@ class OnLanes {
         : traits_(std::move(traits)), opened_(std::move(opened)) {}
     std::unique_ptr<Lanes> open(const Device& device) override {
       const unsigned number = opened_->count++;
-      return std::make_unique<MadeUpLanes>(device, number, traits_[std::min<std::size_t>(number, traits_.size() - 1)]);
+      return std::make_unique<MadeUpLanes>(device, number,
+                                           traits_[std::min<std::size_t>(number, traits_.size() - 1)]);
     }
     std::shared_ptr<void> pin(void*, std::size_t) override { return nullptr; }
 

@@ -4,22 +4,22 @@
 #include <functional>
 #include <string>
 #include <vector>
-#include "tessera/lab/measure.hpp"
+#include "tessera/bench/measure.hpp"
 
 namespace tessera::made_up {
 
 // Seconds of a configuration; not above 0: its result is wrong. Throws for what fails.
 using Times = std::function<double(const Variant&, const Tuning&)>;
 
-inline std::vector<lab::Row> measured(const Operation& operation, const Case& problem,
-                                      const Arguments& arguments,
-                                      const std::vector<lab::Candidate>& candidates, const Times& times) {
-  std::vector<lab::Row> out;
-  for (const lab::Candidate& candidate : candidates) {
-    lab::Row& row = out.emplace_back(lab::blank_row(candidate, operation, problem, arguments));
+inline std::vector<bench::Row> measured(const Operation& operation, const Case& problem,
+                                        const Arguments& arguments,
+                                        const std::vector<bench::Candidate>& candidates, const Times& times) {
+  std::vector<bench::Row> out;
+  for (const bench::Candidate& candidate : candidates) {
+    bench::Row& row = out.emplace_back(bench::blank_row(candidate, operation, problem, arguments));
     if (row.reason) continue;
     const double seconds = times(*row.variant, row.tuning);
-    row.verified = seconds > 0 ? lab::Verified::ok : lab::Verified::wrong;
+    row.verified = seconds > 0 ? bench::Verified::ok : bench::Verified::wrong;
     row.error_over_bound = seconds > 0 ? 0.5 : 2;
     row.seconds.assign(5, seconds > 0 ? seconds : 1e-9);
   }

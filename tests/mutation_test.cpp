@@ -3,7 +3,7 @@
 // barriers it does. A tracer that overlooks a missing barrier, or cries without need, fails here.
 #include <gtest/gtest.h>
 #include <algorithm>
-#include "tessera/lab/trace.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double most_flops = 1e6;
 
-std::string told(const lab::Traced& traced) {
+std::string told(const bench::Traced& traced) {
   std::string out;
   for (const auto& f : traced.findings) out += f.file + ":" + std::to_string(f.line) + ": " + f.text + "\n";
   return out;
@@ -36,18 +36,18 @@ std::vector<Rung> rungs() {
   return out;
 }
 
-lab::Traced traced(const Rung& rung, const Choice& choice, Element element, const Case& tried,
-                   std::vector<Here> without = {}, bool check = true) {
+bench::Traced traced(const Rung& rung, const Choice& choice, Element element, const Case& tried,
+                     std::vector<Here> without = {}, bool check = true) {
   const Device device = find_backend(Where::simt)->devices().at(0);
-  lab::Tracing tracing;
+  bench::Tracing tracing;
   tracing.without = std::move(without);
   tracing.check = check;
   try {
-    return lab::trace(*rung.operation, element, tried, {rung.variant, &choice, choice.defaults(), device},
-                      tracing);
+    return bench::trace(*rung.operation, element, tried, {rung.variant, &choice, choice.defaults(), device},
+                        tracing);
   } catch (const Error& error) {  // a rung may not even be able to read what is meant for others
     if (error.kind() != Error::Kind::user) throw;
-    lab::Traced out;
+    bench::Traced out;
     out.absent = error.what();
     return out;
   }
@@ -58,8 +58,8 @@ bool is_for(const Rung& rung, const Case& tried) {
   return tried.elements.empty() || std::ranges::find(tried.elements, rung.element) != tried.elements.end();
 }
 
-// Of those that the rung accepts, the most work first: several steps of every loop. Of a rung that takes only more work
-// than is traced quickly, the least of it.
+// Of those that the rung accepts, the most work first: several steps of every loop. Of a rung that takes only
+// more work than is traced quickly, the least of it.
 std::vector<Case> largest_cases(const Rung& rung, std::size_t count) {
   std::vector<std::pair<double, Case>> all, larger;
   const Choice& choice = rung.variant->choices[0];
@@ -88,7 +88,7 @@ TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
         if (!is_for(rung, tried)) continue;
         if (flops_of(rung, tried) > 1e5 && &choice != &rung.variant->choices[0]) continue;
         if (flops_of(rung, tried) > most_flops) continue;
-        const lab::Traced result = traced(rung, choice, rung.element, tried);
+        const bench::Traced result = traced(rung, choice, rung.element, tried);
         EXPECT_TRUE(result.findings.empty())
             << rung.variant->name << " " << to_string(choice.tuning) << " " << to_string(tried) << "\n"
             << told(result);
@@ -100,7 +100,7 @@ TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
 bool is_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& cases, Here barrier) {
   return std::ranges::any_of(cases, [&](const Case& tried) {
     const auto result = traced(rung, choice, rung.element, tried, {barrier});
-    return std::ranges::any_of(result.findings, [](const lab::TracedFinding& f) {
+    return std::ranges::any_of(result.findings, [](const bench::TracedFinding& f) {
       return f.kind == simt::Finding::Kind::race && f.line != 0;
     });
   });
@@ -109,7 +109,7 @@ bool is_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& 
 // Of a choice: how many barriers order what threads share.
 std::size_t removed_and_caught(const Rung& rung, const Choice& choice, const std::vector<Case>& cases) {
   std::size_t out = 0;
-  const lab::Traced whole = traced(rung, choice, rung.element, cases[0], {}, false);
+  const bench::Traced whole = traced(rung, choice, rung.element, cases[0], {}, false);
   // A choice may be too large for any device; the first is not.
   EXPECT_FALSE(whole.absent && &choice == &rung.variant->choices[0]) << *whole.absent;
   for (const simt::BarrierCounts& barrier : whole.barrier_sites) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Yardsticks that --load brings.   plugins_test.py PROGRAM PLUGIN CLASS"""
+"""Baselines that --load brings.   plugins_test.py PROGRAM PLUGIN CLASS"""
 import json
 import math
 import subprocess
@@ -23,7 +23,7 @@ class Gsl(unittest.TestCase):
     def gsl(self, *words):
         return values(*words, "--variant", "gsl", "--device", "cpu")
 
-    def test_it_is_listed_as_a_yardstick(self):
+    def test_it_is_listed_as_a_baseline(self):
         self.assertRegex(run("list", "integrate").stdout, r"00 +gsl")
 
     def test_its_rules_by_range(self):

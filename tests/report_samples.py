@@ -19,15 +19,15 @@ def document(kind, rows, **more):
 def row(variant, place, gflops, tuning=None, **more):
     median = WORK / gflops / 1e9 if gflops else None
     return {"dims": {"m": 1024, "n": 1024, "k": 1024}, "element": "f32", "ladder": "gpu", "place": place,
-            "variant": variant, "tuning": tuning or {}, "device": "cuda:0", "yardstick": False, "serial": False,
+            "variant": variant, "tuning": tuning or {}, "device": "cuda:0", "baseline": False, "serial": False,
             "median": median, "q1": median and median * 0.99, "q3": median and median * 1.02,
             "minimum": median and median * 0.98, "samples": 20, "gflops": gflops, "bytes": 12 * 1024**2,
             "gbps": median and 12 * 1024**2 / median / 1e9, "verified": "ok" if gflops else "unchecked", **more}
 
 
 def bench():
-    rows = [row("library", 0, 50000, yardstick=True), row("first", 1, 17), row("better", 3, 3800, {"x": 16}),
-            row("better", 3, 3000, {"x": 32}), row("best", 10, 48000, ratio_yardstick=0.96, roofline=0.8, ceiling="arithmetic"),
+    rows = [row("library", 0, 50000, baseline=True), row("first", 1, 17), row("better", 3, 3800, {"x": 16}),
+            row("better", 3, 3000, {"x": 32}), row("best", 10, 48000, ratio_baseline=0.96, roofline=0.8, ceiling="arithmetic"),
             row("broken", 11, 9000, verified="wrong"), row(HOSTILE, 12, None, reason=HOSTILE)]
     small = [{**r, "dims": {"m": 256, "n": 256, "k": 256}} for r in rows]
     return document("bench", small + rows)

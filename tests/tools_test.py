@@ -69,8 +69,8 @@ class Results(unittest.TestCase):
 def rows_of(shape, ours, theirs, mode="burst", lies=("none", "transpose")):
     words = {"op-a": lies[0], "op-b": lies[1]}
     dims = dict(zip("mnk", shape))
-    return [{"dims": dims, "words": words, "mode": mode, "variant": variant, "yardstick": yardstick, "median": median, "verified": "ok"}
-            for variant, yardstick, median in (("cluster", False, ours), ("cublas", True, theirs)) if median]
+    return [{"dims": dims, "words": words, "mode": mode, "variant": variant, "baseline": baseline, "median": median, "verified": "ok"}
+            for variant, baseline, median in (("cluster", False, ours), ("cublas", True, theirs)) if median]
 
 
 class Tables(unittest.TestCase):
@@ -143,10 +143,10 @@ class Tables(unittest.TestCase):
         with self.assertRaises(SystemExit):
             product_tables.tables("shapes", self.folder)
 
-    def test_a_yardstick_that_is_wrong_is_told_and_gives_no_ratio(self):
+    def test_a_baseline_that_is_wrong_is_told_and_gives_no_ratio(self):
         past = product_tables.PAST
         rows = rows_of(product_tables.WHOLE, 1, 1) + rows_of(past, 2, 3) + rows_of(past, 2, 5, "sustained")
-        next(row for row in rows if row["yardstick"] and row["median"] == 3)["verified"] = "wrong"
+        next(row for row in rows if row["baseline"] and row["median"] == 3)["verified"] = "wrong"
         self.write("bf16", rows)
         self.assertIn("n/a, 2.500;", product_tables.tables("odd", self.folder))
         self.assertIn("- cuBLASLt's results of bf16 at 4097×4099×4101 were beyond", product_tables.tables("source", self.folder))
@@ -179,7 +179,7 @@ if words == ["--version"]:
 after = lambda word: words[words.index(word) + 1]
 lies = {{op: after("--" + op) for op in ("op-a", "op-b")}}
 shapes = [dict(zip("mnk", map(int, shape))) for shape in re.findall(r"\\((\\d+),(\\d+),(\\d+)\\)", words[2])]
-rows = [{{"dims": dims, "words": lies, "mode": mode, "variant": variant, "yardstick": variant == "cublas", "median": 1, "verified": "ok"}}
+rows = [{{"dims": dims, "words": lies, "mode": mode, "variant": variant, "baseline": variant == "cublas", "median": 1, "verified": "ok"}}
         for dims in shapes for variant in after("--variant").split(",") for mode in ("burst", "sustained")[:1 + ("--sustained" in words)]]
 pathlib.Path(after("--json")).write_text(json.dumps({{"git": "made-up", "argv": words, "rows": rows}}))
 with open(sys.argv[0] + ".log", "a") as log:

@@ -165,16 +165,16 @@ class Type:
         for file, graph in ((file, False), (of_graphs, True), (of_odd, False)):
             document = json.loads(file.read_text()) if file is not None and file.exists() else {"rows": []}
             for row in document["rows"]:
-                if row["yardstick"]:
+                if row["baseline"]:
                     self.of.add((document.get("git"), document.get("caches"), bool(row.get("tuning", {}).get("rotated"))))
             for row in document["rows"]:
-                if row.get("verified") == "wrong":  # of a yardstick: told, and no ratio; of ours: no table
-                    (self.theirs_wrong if row["yardstick"] else self.wrong).append((row["variant"], shape_of(row)))
+                if row.get("verified") == "wrong":  # of a baseline: told, and no ratio; of ours: no table
+                    (self.theirs_wrong if row["baseline"] else self.wrong).append((row["variant"], shape_of(row)))
                 if row.get("verified") == "unchecked" and row.get("median"):
                     self.unchecked.add(text_of(shape_of(row)))
                 if row.get("median") and row["verified"] != "wrong":
                     key = (shape_of(row), row["mode"], lies_of(row), graph)
-                    (self.theirs if row["yardstick"] else self.ours)[key] = row["median"]
+                    (self.theirs if row["baseline"] else self.ours)[key] = row["median"]
 
     def ratio(self, shape, mode="burst", graph=False, lies=None):
         key = (shape, mode, lies or self.own, graph)

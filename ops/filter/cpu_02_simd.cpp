@@ -58,8 +58,8 @@ void run_rows(const Problem<T>& p, std::int64_t begin, std::int64_t end, bool pa
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t n = row / p.rows(), top = row % p.rows(), count = std::min(end - row, p.rows() - top);
     for (int x = 0; x < p.cols(); x += width)
-      run_piece(p,
-                {n, x, std::min(x + width, p.cols()), static_cast<int>(top), static_cast<int>(top + count), past_caches});
+      run_piece(p, {n, x, std::min(x + width, p.cols()), static_cast<int>(top), static_cast<int>(top + count),
+                    past_caches});
     row += count;
   }
 }
@@ -74,7 +74,8 @@ void run_simd(const Problem<T>& p, int threads) {
   // What is larger than a share of the last cache is not in it when somebody reads it.
   constexpr std::int64_t large = std::int64_t{16} << 20;
   const bool past_caches = samples * static_cast<std::int64_t>(size_of(p.to)) >= large;
-  parallel(parts, [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts, past_caches); });
+  parallel(parts,
+           [&](int part) { run_rows(p, rows * part / parts, rows * (part + 1) / parts, past_caches); });
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {

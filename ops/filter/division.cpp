@@ -67,7 +67,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_enlisted = (enlist_division("filter", divide), true);
+[[maybe_unused]] const bool division_registered = (register_division("filter", divide), true);
 
 }  // namespace
 }  // namespace tessera::filter

@@ -37,7 +37,8 @@ TEST(Kernel, FactorsAreFoundWhereTheyAreExact) {
     find_factors(fractions, exact, 0);
     EXPECT_EQ(fractions.row, (std::vector<double>{0.5, 0.25}));
     EXPECT_EQ(fractions.column, (std::vector<double>{1, 0.5}));
-    for (const char* text : {"1 1 1; 1 -8 1; 1 1 1", "1 2; 2 4.000005", "0 0; 0 0", "1 2 3", "1 0; 0 1", "1 1; 1 0"})
+    for (const char* text :
+         {"1 1 1; 1 -8 1; 1 1 1", "1 2; 2 4.000005", "0 0; 0 0", "1 2 3", "1 0; 0 1", "1 1; 1 0"})
       EXPECT_FALSE(is_product(rounded(text), exact)) << text;
   }
   EXPECT_FALSE(is_product(rounded("1 2; 2 4.0000005"), true));
@@ -69,7 +70,8 @@ TEST(Kernel, AProductOfDoublesRoundedToFloatsIsOne) {
         const int cols = 2 + static_cast<int>(random.below(most_taps - 1));
         Kernel kernel = outer(line(random, rows, sigma), line(random, cols, sigma), factor);
         round_weights(kernel);
-        EXPECT_TRUE(is_product(kernel, false)) << rows << " x " << cols << " sigma " << sigma << " factor " << factor;
+        EXPECT_TRUE(is_product(kernel, false))
+            << rows << " x " << cols << " sigma " << sigma << " factor " << factor;
         inexact += is_product(kernel, true) ? 0 : 1;
       }
   EXPECT_GT(inexact, 300) << "nothing was rounded";
@@ -110,9 +112,9 @@ Case sized(std::int64_t height, std::int64_t width, Arguments::Words words) {
           .words = std::move(words)};
 }
 
-// Holds |result − Σ w·x| of a picture of floats, w being the weights as they were given, against what is allowed for
-// each |w|·|x|: a rounding for each tap of the column and the row, one for the column's quotient, five halves of a place
-// between a weight and its product; and for each |x| `within` of the largest weight.
+// Holds |result − Σ w·x| of a picture of floats, w being the weights as they were given, against what is
+// allowed for each |w|·|x|: a rounding for each tap of the column and the row, one for the column's quotient,
+// five halves of a place between a weight and its product; and for each |x| `within` of the largest weight.
 void expect_sums(const std::string& text, const std::string& within, bool separable) {
   constexpr int size = 40;
   Arguments::Words words{{"kernel", text}, {"border", "wrap"}};

@@ -177,7 +177,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool filter_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool filter_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::filter

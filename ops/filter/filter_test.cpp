@@ -90,7 +90,7 @@ TEST(Filter, EveryRungGivesTheSameBits) {
     const Element element = filtering().elements[random.below(5)];
     std::vector<char> wanted;
     for (const Variant* v : ladder_of("filter")) {
-      if (v->where == Where::cuda || v->yardstick) continue;
+      if (v->where == Where::cuda || v->baseline) continue;
       const Choice& choice = v->choices[random.below(v->choices.size())];
       const Inputs inputs(filtering(), element, chosen, 1);
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v->where)->devices().at(0)))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU yardstick: NPP's Laplacian of 3 × 3 and its Gaussians, of u8 and f32, one or three channels.
+// GPU baseline: NPP's Laplacian of 3 × 3 and its Gaussians, of u8 and f32, one or three channels.
 //
 // Up to 15 × 15 a Gaussian is one of NPP's own. Beyond that NPP takes the caller's weights of a
-// separable one. NPP states no formula, and its functions know the replicated border alone: only times are compared.
+// separable one. NPP states no formula, and its functions know the replicated border alone: only times are
+// compared.
 #include "filter.hpp"
 #include "npp.cuh"
 #include "npp_gaussian.cuh"
@@ -50,10 +51,13 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
   const npp::StreamContext context = npp::context_of(run);
   if (brings_weights(arguments)) {
-    npp::put_weights<<<1, most_taps, 0, context.stream>>>(npp::weights_of(p.taps), static_cast<float*>(run.workspace));
+    npp::put_weights<<<1, most_taps, 0, context.stream>>>(npp::weights_of(p.taps),
+                                                          static_cast<float*>(run.workspace));
     cuda::check(cudaGetLastError());
   }
-  const auto pitch = [](std::int64_t samples) { return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T))); };
+  const auto pitch = [](std::int64_t samples) {
+    return static_cast<int>(samples * static_cast<std::int64_t>(sizeof(T)));
+  };
   const int from_pitch = pitch(p.image.stride[1]), to_pitch = pitch(p.filtered.stride[1]);
   const npp::Size whole = {p.width(), p.height()}, region = {p.cols(), p.rows()};
   const npp::Point start = {p.roi_x, p.roi_y};
@@ -61,12 +65,12 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
     const T* const from =
         p.image.data + n * p.image.stride[0] + p.roi_y * p.image.stride[1] + p.roi_x * p.channels();
     T* const to = reinterpret_cast<T*>(p.filtered.data) + n * p.filtered.stride[0];
-    const int status =
-        brings_weights(arguments)
-            ? npp::by_weights(arguments)(from, from_pitch, whole, start, to, to_pitch, region, p.taps.cols,
-                                         static_cast<const float*>(run.workspace), npp::border_replicate, context)
-            : function_of(arguments)(from, from_pitch, whole, start, to, to_pitch, region, mask_of(arguments),
-                                     npp::border_replicate, context);
+    const int status = brings_weights(arguments)
+                           ? npp::by_weights(arguments)(from, from_pitch, whole, start, to, to_pitch, region,
+                                                        p.taps.cols, static_cast<const float*>(run.workspace),
+                                                        npp::border_replicate, context)
+                           : function_of(arguments)(from, from_pitch, whole, start, to, to_pitch, region,
+                                                    mask_of(arguments), npp::border_replicate, context);
     if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
   }
 }
@@ -80,7 +84,8 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (!packed) return "is for pixels side by side";
   if (setting_of(arguments)->to != arguments.element()) return "is for results of the picture's type";
   if (arguments.dim("channels") != 1 && arguments.dim("channels") != 3) return "is for 1 or 3 channels";
-  const bool there = brings_weights(arguments) ? npp::by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
+  const bool there =
+      brings_weights(arguments) ? npp::by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
   if (!there) return "this NPP lacks the function";
   return std::nullopt;
 }
@@ -96,7 +101,7 @@ Variant variant() {
   Variant out;
   out.idea = "NPP's Laplacian and Gaussians, with the border replicated";
   out.where = Where::cuda;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.needs = [](const Device&) -> Reason {
     if (npp::filters().found()) return std::nullopt;

@@ -20,9 +20,7 @@ struct Vectorized {
   static constexpr int threads = config.threads;
   struct Shared {};
 
-  static Launch launch(const Problem<T>& p, const Tuning&) {
-    return launch_of_runs(p, 1, threads);
-  }
+  static Launch launch(const Problem<T>& p, const Tuning&) { return launch_of_runs(p, 1, threads); }
 
   static Reason refuses(const Problem<T>& p, const Tuning&) { return refuses_runs(p); }
 

@@ -164,8 +164,7 @@ double common_divisor(const double* row, int count) {
 class Cross {
  public:
   explicit Cross(const Kernel& kernel) : kernel_(kernel) {
-    const auto largest =
-        std::ranges::max_element(kernel.weights, {}, [](double w) { return std::fabs(w); });
+    const auto largest = std::ranges::max_element(kernel.weights, {}, [](double w) { return std::fabs(w); });
     largest_ = *largest;
     const auto at = static_cast<int>(largest - kernel.weights.begin());
     row_ = at / kernel.cols;
@@ -179,11 +178,9 @@ class Cross {
 
   // Products of two floats are exact in double.
   bool is_exact(int i, int j) const { return entry(i, j) * largest_ == down(i) * along(j); }
-  double deviation(int i, int j) const {
-    return std::fabs(entry(i, j) - down(i) * along(j) / largest_);
-  }
-  // Four weights meet here. Each may have been rounded to f32, by half a place of its own, 2^-24, or by half of the least
-  // number, 2^-150; a fifth half covers what is left out of that sum.
+  double deviation(int i, int j) const { return std::fabs(entry(i, j) - down(i) * along(j) / largest_); }
+  // Four weights meet here. Each may have been rounded to f32, by half a place of its own, 2^-24, or by half
+  // of the least number, 2^-150; a fifth half covers what is left out of that sum.
   bool is_within(int i, int j, double deviation_of_largest) const {
     return deviation(i, j) <=
            0x5p-24 * std::fabs(entry(i, j)) + 0x1p-148 + deviation_of_largest * std::fabs(largest_);

@@ -30,7 +30,8 @@ bool has_whole_weights(const Kernel& kernel);
 // whole. `exact`: every weight must be the product itself. Else each may differ from it by what rounding
 // weights to f32 makes of one, and by `deviation` of the largest.
 void find_factors(Kernel& kernel, bool exact, double deviation);
-// How far a weight is from the product that find_factors would take for it, at most, as a share of the largest.
+// How far a weight is from the product that find_factors would take for it, at most, as a share of the
+// largest.
 double largest_deviation(const Kernel& kernel);
 
 const std::vector<std::string>& kernel_names();

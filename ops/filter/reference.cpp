@@ -147,7 +147,8 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 }
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data, std::uint64_t) {
-  return differing_rows(arguments, "filtered", [](const Arguments& again) { filter_simd(again, host_threads()); });
+  return differing_rows(arguments, "filtered",
+                        [](const Arguments& again) { filter_simd(again, host_threads()); });
 }
 
 }  // namespace tessera::filter

@@ -55,7 +55,8 @@ double largest_sum(const Kernel& kernel, Element element) {
 }
 
 bool sums_are_whole(const Kernel& kernel, Element element) {
-  return is_integer(element) && std::ranges::all_of(kernel.weights, is_whole) && largest_sum(kernel, element) < 0x1p31;
+  return is_integer(element) && std::ranges::all_of(kernel.weights, is_whole) &&
+         largest_sum(kernel, element) < 0x1p31;
 }
 
 // Whole weights are no rounded numbers.

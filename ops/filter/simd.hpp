@@ -6,8 +6,8 @@
 
 namespace tessera::filter {
 
-// Columns first to last, rows begin to end of the result of picture n. `past_caches`: a result that they would not hold
-// anyway goes to memory without being read from there first.
+// Columns first to last, rows begin to end of the result of picture n. `past_caches`: a result that they
+// would not hold anyway goes to memory without being read from there first.
 struct Piece {
   std::int64_t n;
   int first, last, begin, end;

@@ -41,7 +41,8 @@ struct ByteTaps {
 
 // Bytes from an address to the next one that a vector of `bytes` begins at.
 inline std::int64_t before_vector(const void* address, std::int64_t bytes) {
-  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes));
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
+                                             static_cast<std::uintptr_t>(bytes));
   return off == 0 ? 0 : bytes - off;
 }
 
@@ -136,8 +137,8 @@ void filter_bytes(const Finish& f, const ByteTaps& taps, std::int64_t begin, std
         f, taps, [=] { return ones; }, [=] { return others; }, begin, end, to);
 }
 
-// A row of results: whole vectors go where they belong, the others by way of `part`, byte_step() bytes. Past the caches
-// they go while others are summed, and only to places that begin a vector.
+// A row of results: whole vectors go where they belong, the others by way of `part`, byte_step() bytes. Past
+// the caches they go while others are summed, and only to places that begin a vector.
 inline void filter_byte_row(const Finish& f, const ByteTaps& taps, std::int64_t count, bool past_caches,
                             std::uint8_t* part, std::uint8_t* HWY_RESTRICT to) {
   const auto by_part = [&](std::int64_t begin, std::int64_t end) {

@@ -138,8 +138,8 @@ HWY_INLINE void store_vector(D d, const Finish& f, V sum, To* to) {
   else store_narrow(d, f, sum, to);
 }
 
-// A row of floats past the caches, while others are summed: vectors to the places that begin one, the rest by way of
-// `sums`.
+// A row of floats past the caches, while others are summed: vectors to the places that begin one, the rest by
+// way of `sums`.
 inline void stream_row(const Finish& f, const std::vector<Tap<float>>& taps, std::int64_t count,
                        float* HWY_RESTRICT sums, float* HWY_RESTRICT to) {
   const hn::ScalableTag<float> d;
@@ -186,7 +186,8 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
 }
 
 // Bytes to memory past the caches.
-inline void stream_bytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to) {
+inline void stream_bytes(const std::uint8_t* HWY_RESTRICT from, std::int64_t count,
+                         std::uint8_t* HWY_RESTRICT to) {
   const hn::ScalableTag<std::uint8_t> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t at = std::min(before_vector(to, lanes), count);
@@ -297,7 +298,8 @@ class Strip {
       if (!past_caches_ || goes_by_itself<To>) return filter(data + at);
       row_.resize(static_cast<std::size_t>(out_) * sizeof(To));
       filter(reinterpret_cast<To*>(row_.data()));
-      stream_bytes(row_.data(), static_cast<std::int64_t>(row_.size()), reinterpret_cast<std::uint8_t*>(data + at));
+      stream_bytes(row_.data(), static_cast<std::int64_t>(row_.size()),
+                   reinterpret_cast<std::uint8_t*>(data + at));
     };
     if constexpr (bytes) {
       put(p_.filtered.data);

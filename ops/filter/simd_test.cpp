@@ -13,9 +13,10 @@ class EveryTarget : public tessera::EveryTarget {
 
   void check(std::int64_t height, std::int64_t width, std::int64_t channels, Arguments::Words words,
              Element element = Element::u8) const {
-    tessera::EveryTarget::check({.dims = {{"images", 1}, {"height", height}, {"width", width}, {"channels", channels}},
-                                 .words = std::move(words)},
-                                element);
+    tessera::EveryTarget::check(
+        {.dims = {{"images", 1}, {"height", height}, {"width", width}, {"channels", channels}},
+         .words = std::move(words)},
+        element);
   }
 };
 
@@ -48,7 +49,8 @@ TEST_F(EveryTarget, SeveralStrips) {
 TEST_F(EveryTarget, LargeResults) {
   constexpr std::int64_t large = std::int64_t{16} << 20;
   check(large / 8209 + 1, 8209, 1, {{"kernel", "laplacian4"}});
-  check(large / 4 / 2051 + 1, 2051, 1, {{"kernel", "-1 0.5; 0.5 0.25"}, {"abs", "yes"}, {"scale", "0.7"}}, Element::f32);
+  check(large / 4 / 2051 + 1, 2051, 1, {{"kernel", "-1 0.5; 0.5 0.25"}, {"abs", "yes"}, {"scale", "0.7"}},
+        Element::f32);
 }
 
 }  // namespace

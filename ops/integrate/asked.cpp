@@ -130,7 +130,8 @@ std::optional<std::int64_t> patience_of(const Asked& asked, const Run& run) {
   // There many digits come from products of Gauss-Kronrod pairs, which GPUs have not.
   const bool by_products = asked.rule == "auto" && asked.tolerance.relative <= quadrature::kronrod_relative &&
                            asked.box.dimensions() <= quadrature::most_kronrod_dimensions;
-  if (one || by_products || asked.limits.seconds < fewest_seconds || !std::isfinite(run.patience)) return std::nullopt;
+  if (one || by_products || asked.limits.seconds < fewest_seconds || !std::isfinite(run.patience))
+    return std::nullopt;
   const auto steps = formula::compile<double>(asked.formula, asked.variables).step_count;
   return static_cast<std::int64_t>(run.patience / (1 + steps));
 }
@@ -142,16 +143,18 @@ void take_over(Asked& asked, const Run& run) {
 
 void tell_taken_over(Answer& answer, const Run& run) {
   if (run.spent_seconds <= 0) return;
-  answer.why += fmt::format("{}a GPU had started by the time that the processors had spent on it, {:.2g} s beside its own, and has taken over",
-                            answer.why.empty() ? "" : "; ", run.spent_seconds);
+  answer.why += fmt::format(
+      "{}a GPU had started by the time that the processors had spent on it, {:.2g} s beside its own, and has "
+      "taken over",
+      answer.why.empty() ? "" : "; ", run.spent_seconds);
 }
 
 namespace {
 
 // f, until it has been computed at so many points.
 quadrature::ManyValues until_out_of(std::int64_t patience, const quadrature::ManyValues& f) {
-  return [f, left = std::make_shared<std::atomic<std::int64_t>>(patience)](std::span<const double> points, std::size_t count,
-                                                                           std::span<double> y) {
+  return [f, left = std::make_shared<std::atomic<std::int64_t>>(patience)](
+             std::span<const double> points, std::size_t count, std::span<double> y) {
     const auto wanted = static_cast<std::int64_t>(count);
     if (left->fetch_sub(wanted, std::memory_order_relaxed) < wanted) throw OutOfPatience{};
     f(points, count, y);
@@ -174,8 +177,8 @@ quadrature::Box upwards(quadrature::Box box) {
   return box;
 }
 
-// What the text shows of the box, which takes up to a tenth of a second and is the same whenever it is asked: kept for as
-// many texts as a program may take in turn. False: the time was over.
+// What the text shows of the box, which takes up to a tenth of a second and is the same whenever it is asked:
+// kept for as many texts as a program may take in turn. False: the time was over.
 bool look_at_text(const Asked& asked, const quadrature::Deadline& until, quadrature::Box& box) {
   struct Shown {
     std::vector<quadrature::Features> features;
@@ -186,7 +189,8 @@ bool look_at_text(const Asked& asked, const quadrature::Deadline& until, quadrat
   static std::map<std::string, Shown> known;
   std::string key = formula::to_text(asked.formula);
   for (std::size_t k = 0; k < box.axes.size(); ++k)
-    key += fmt::format("; {} {:a} {:a} {:a}", asked.variables[k], box.axes[k].lower, box.axes[k].upper, box.axes[k].rounding);
+    key += fmt::format("; {} {:a} {:a} {:a}", asked.variables[k], box.axes[k].lower, box.axes[k].upper,
+                       box.axes[k].rounding);
   {
     const std::lock_guard lock(one_at_a_time);
     if (const auto found = known.find(key); found != known.end()) {
@@ -220,8 +224,8 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
   const quadrature::ManyValues patiently = waits ? until_out_of(*patience, f) : f;
   quadrature::Limits limits = asked.limits;
   limits.seconds = std::fmax(limits.seconds - until.spent(), (1 - share) / 2 * limits.seconds);
-  Answer out =
-      quadrature::by_name(asked.rule, patiently, box, tolerance, limits, asked.points, threads, asked.seed, by_regions, engine);
+  Answer out = quadrature::by_name(asked.rule, patiently, box, tolerance, limits, asked.points, threads,
+                                   asked.seed, by_regions, engine);
   out.names = asked.variables;
   if (hurried && out.converged()) out.reason = quadrature::Reason::time;
   if (out.converged())
@@ -236,7 +240,8 @@ Answer answer_over_box(const Asked& asked, const quadrature::Tolerance& toleranc
     out.rounding += quadrature::scattered_error(
         quadrature::many_single_errors_of(asked.formula, asked.variables), asked.box);
   else if (quadrature::heights_are_small(out, quadrature::volume_of(asked.box)))
-    out.rounding += quadrature::lost_in_small(quadrature::many_errors_of(asked.formula, asked.variables), asked.box);
+    out.rounding +=
+        quadrature::lost_in_small(quadrature::many_errors_of(asked.formula, asked.variables), asked.box);
   return out;
 }
 

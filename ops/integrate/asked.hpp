@@ -36,18 +36,19 @@ bool has_samples(const Arguments& arguments);
 // variables.
 Asked asked_of(const Arguments& arguments);
 
-// Where a GPU waits for what is too long for the processors: after how many evaluations of the formula. Nothing: it
-// does not wait for this.
+// Where a GPU waits for what is too long for the processors: after how many evaluations of the formula.
+// Nothing: it does not wait for this.
 std::optional<std::int64_t> patience_of(const Asked& asked, const Run& run);
 // Of the time that the words allow, what a device before this one has left.
 void take_over(Asked& asked, const Run& run);
 // Why the answer is this device's.
 void tell_taken_over(quadrature::Answer& answer, const Run& run);
 
-// `by_regions`: how regions are integrated over, where it is not on the processors; `engine`: VEGAS likewise. Throws
-// OutOfPatience where several variables take more than `patience` evaluations here.
+// `by_regions`: how regions are integrated over, where it is not on the processors; `engine`: VEGAS likewise.
+// Throws OutOfPatience where several variables take more than `patience` evaluations here.
 quadrature::Answer answer_to(const Asked& asked, int threads, const quadrature::ByRegions& by_regions = {},
-                             const quadrature::VegasEngineFor& engine = {}, std::optional<std::int64_t> patience = {});
+                             const quadrature::VegasEngineFor& engine = {},
+                             std::optional<std::int64_t> patience = {});
 
 // The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
 quadrature::Answer answer_from_samples(const Arguments& arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of strips of a callable by the device that this file is compiled for: a GPU by nvcc, else the executor.
+// Sums of strips of a callable by the device that this file is compiled for: a GPU by nvcc, else the
+// executor.
 //
 // Installed: for programs.
 #pragma once

@@ -50,12 +50,13 @@ void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast
   const cuda::OnDevice on_device(run.device->index);
   const std::int64_t piece = p.sum == Sum::double_float ? p.runs(1).strips : Problem<T>::leaf;
   const std::int64_t each = pieces_of_a_thread(p, piece, workers(tuning));
-  const Compiled how{.sum = p.sum,
-                     .scale_terms = p.scale_terms,
-                     .counted = steps_are_exact(p.a, p.step, p.strips),
-                     .fast_roots = fast_roots,
-                     .threads = tuning["thread"],
-                     .together = has_fixed_order(p.sum) ? static_cast<int>(std::min<std::int64_t>(4, each)) : 1};
+  const Compiled how{
+      .sum = p.sum,
+      .scale_terms = p.scale_terms,
+      .counted = steps_are_exact(p.a, p.step, p.strips),
+      .fast_roots = fast_roots,
+      .threads = tuning["thread"],
+      .together = has_fixed_order(p.sum) ? static_cast<int>(std::min<std::int64_t>(4, each)) : 1};
   char* const workspace = static_cast<char*>(run.workspace);
   const Work<T> work{p.a,
                      p.b,
@@ -73,9 +74,10 @@ void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast
 
 // A rung's one choice; `allowed`: why these arguments are not for it, besides what holds for every such rung.
 inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments&)) {
-  Choice out = choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
-                                                        Run& run) { add_compiled(p, tuning, run, fast_roots); },
-                                  {}, launch_ranges(264, 512));
+  Choice out =
+      choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
+                                               Run& run) { add_compiled(p, tuning, run, fast_roots); },
+                         {}, launch_ranges(264, 512));
   out.workspace_bytes = [](const Arguments&, const Tuning& tuning) {
     // An f32's pairs are shorter. A block of a fixed order leaves one for each subtree of its threads'.
     return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);

@@ -300,7 +300,8 @@ std::string source_of(const formula::Program<T>& program, const Compiled& how) {
   out += near_roots;
   out += formula::kernel_source();
   out += formula::source_of(program, "integrand", how.fast_roots ? "near_root" : "formula::root");
-  out += formula::source_of(program, "quick_integrand", how.fast_roots ? "quick_near_root" : "quick_root", true);
+  out +=
+      formula::source_of(program, "quick_integrand", how.fast_roots ? "quick_near_root" : "quick_root", true);
   out += sums;
   out += strips;
   out += kernel;

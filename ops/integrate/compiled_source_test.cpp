@@ -19,14 +19,16 @@ std::string own_part(const std::string& text) { return text.substr(text.find("\n
 TEST(CompiledSource, SettlesWhatTheRunHasFixed) {
   const std::string text = own_part(
       text_of<double>("sqrt(1-x^2)", {.sum = Sum::kahan, .scale_terms = true, .threads = 64, .together = 2}));
-  for (const char* part : {"using R = double;", "constexpr int way = 2;", "constexpr bool scale_terms = 1;",
-                           "constexpr int threads = 64;", "constexpr int together = 2;",
-                           "extern \"C\" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips"})
+  for (const char* part :
+       {"using R = double;", "constexpr int way = 2;", "constexpr bool scale_terms = 1;",
+        "constexpr int threads = 64;", "constexpr int together = 2;",
+        "extern \"C\" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
 TEST(CompiledSource, TakesTheRootThatItIsTold) {
-  const std::string exact = text_of<float>("sqrt(x)", {}), near = text_of<float>("sqrt(x)", {.fast_roots = true});
+  const std::string exact = text_of<float>("sqrt(x)", {}),
+                    near = text_of<float>("sqrt(x)", {.fast_roots = true});
   for (const char* call : {"= formula::root(x0)", "= quick_root(x0, odd)"}) {
     EXPECT_NE(exact.find(call), std::string::npos) << call;
     EXPECT_EQ(near.find(call), std::string::npos) << call;
@@ -40,8 +42,8 @@ TEST(CompiledSource, TakesTheRootThatItIsTold) {
 TEST(CompiledSource, FloatsStayFloats) {
   const std::string text = own_part(text_of<float>("1-x*x/3", {}));
   EXPECT_NE(text.find("using R = float;"), std::string::npos);
-  const std::string integrand =
-      text.substr(text.find("float quick_integrand("), text.find("struct Pair") - text.find("float quick_integrand("));
+  const std::string integrand = text.substr(text.find("float quick_integrand("),
+                                            text.find("struct Pair") - text.find("float quick_integrand("));
   EXPECT_EQ(integrand.find("double"), std::string::npos);
   EXPECT_NE(integrand.find("f)"), std::string::npos) << integrand;
   EXPECT_EQ(text.substr(text.find("struct Pair")).find("double "), std::string::npos);

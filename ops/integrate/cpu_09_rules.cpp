@@ -3,8 +3,8 @@
 //
 // The trapezoid sum of the circle falls by h^1.5 alone, because its slope is infinite at 1. A change of
 // variable brings that end to infinity, and some seventy points give every digit that sixteen million
-// strips do not. What limits it: one integral is too little work for more than one core. Of several variables it
-// may be much more, which nobody knows before: beyond what a GPU's start costs, the GPU takes over.
+// strips do not. What limits it: one integral is too little work for more than one core. Of several variables
+// it may be much more, which nobody knows before: beyond what a GPU's start costs, the GPU takes over.
 #include <cmath>
 #include <string>
 #include "advice.hpp"
@@ -26,9 +26,11 @@ std::string of_device(const Asked& asked, const quadrature::Answer& answer, bool
   const double seconds = static_cast<double>(answer.evaluations) * (1 + steps) / core_per_second;
   if (seconds < launches_seconds) return "a GPU would be slower: its launches alone take longer";
   if (one)
-    return "what the points are depends on those before, which leaves a GPU idle: one integral is the processors'";
+    return "what the points are depends on those before, which leaves a GPU idle: one integral is the "
+           "processors'";
   return waiting ? "on the processors, which were done before a GPU would have started"
-                 : "on the processors: a GPU (--device cuda) gains most with five variables and more at tight tolerances";
+                 : "on the processors: a GPU (--device cuda) gains most with five variables and more at "
+                   "tight tolerances";
 }
 
 template <class T>
@@ -42,7 +44,8 @@ void integrate_by_rule(const Arguments& arguments, const Tuning&, Run& run) {
     const std::optional<std::int64_t> patience = patience_of(asked, run);
     answer = answer_to(asked, run.device->threads, {}, {}, patience);
     const bool short_of_it = asked.variables.size() == 1 && asked.rule != "vegas" && !answer.converged();
-    const std::string more = short_of_it ? advice(answer, scale) : of_device(asked, answer, patience.has_value());
+    const std::string more =
+        short_of_it ? advice(answer, scale) : of_device(asked, answer, patience.has_value());
     answer.why += (answer.why.empty() || more.empty() ? "" : "; ") + more;
   }
   *static_cast<T*>(arguments.array("integral").data) = rounded_value<T>(answer, scale);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's reduction over the heights of strips that are counted, not stored: what its yardsticks share.
+// CUB's reduction over the heights of strips that are counted, not stored: what its baselines share.
 #pragma once
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_output_iterator.h>
@@ -34,11 +34,12 @@ void add_with_cub(const Problem<T>& p, const Height& height, const Run& run) {
   const auto result = thrust::make_transform_output_iterator(p.result, Conclude<T>{p});
   const auto count = static_cast<Index>(p.strips);
   std::size_t bytes = 0;
-  cuda::check(cub::DeviceReduce::TransformReduce(nullptr, bytes, strips, result, count, Add<T>{}, height, T(0), stream));
+  cuda::check(cub::DeviceReduce::TransformReduce(nullptr, bytes, strips, result, count, Add<T>{}, height,
+                                                 T(0), stream));
   if (bytes > cub_spare_bytes)
     throw Error(Error::Kind::internal, "CUB needs " + std::to_string(bytes) + " bytes of spare memory");
-  cuda::check(
-      cub::DeviceReduce::TransformReduce(run.workspace, bytes, strips, result, count, Add<T>{}, height, T(0), stream));
+  cuda::check(cub::DeviceReduce::TransformReduce(run.workspace, bytes, strips, result, count, Add<T>{},
+                                                 height, T(0), stream));
 }
 
 inline Reason cub_refuses(const Arguments& arguments) {

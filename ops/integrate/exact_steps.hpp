@@ -8,8 +8,8 @@
 
 namespace tessera::integration {
 
-// Whether a + i·step needs no rounding up to i = strips: both are whole multiples of some unit, and few enough of
-// it to be told apart.
+// Whether a + i·step needs no rounding up to i = strips: both are whole multiples of some unit, and few
+// enough of it to be told apart.
 template <class T>
 bool steps_are_exact(T a, T step, std::int64_t strips) {
   if (!std::isfinite(a) || !std::isfinite(step)) return false;

@@ -16,7 +16,8 @@ using quadrature::Range;
 // The formula in long double, whose largest number is 1e4932.
 class Wide {
  public:
-  Wide(const formula::Tree& tree, const std::string& variable) : program_(formula::compile<double>(tree, {variable})) {}
+  Wide(const formula::Tree& tree, const std::string& variable)
+      : program_(formula::compile<double>(tree, {variable})) {}
   long double operator()(long double x) const { return bounded(program_, Bounded{x, 0}).value; }
   // x·f(x), of which a tail's integral over log(x) is made.
   long double height(long double x) const { return std::fabs(x * (*this)(x)); }
@@ -45,7 +46,8 @@ class Wide {
 HiddenTail tail_at(const Wide& wide, double x) {
   constexpr int doublings = 8;
   constexpr long double least_power = 1e-6L;
-  const long double before = wide.height(x / 2), there = wide.mean_height(x), beyond = wide.mean_height(x * 256.0L);
+  const long double before = wide.height(x / 2), there = wide.mean_height(x),
+                    beyond = wide.mean_height(x * 256.0L);
   HiddenTail out{x, 0};
   if (!(wide.height(x) > 0)) return out;  // log(x) at 1, say
   // What is 0 for being small is no overflow's.
@@ -123,7 +125,8 @@ std::vector<double> in_infinite_part(const quadrature::ManyValues& f, const quad
     for (std::uint32_t i = 0; i < count; ++i) {
       double slope = 0;
       const int column = static_cast<int>(axis % quadrature::most_sobol_dimensions);
-      map.map(quadrature::sobol(i, column, seed + axis / quadrature::most_sobol_dimensions), points[axis * count + i], slope);
+      map.map(quadrature::sobol(i, column, seed + axis / quadrature::most_sobol_dimensions),
+              points[axis * count + i], slope);
     }
   }
   f(points, count, y);

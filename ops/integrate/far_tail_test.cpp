@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tails that a formula computes as 0 because something in it overflows, and boxes in parts of which it is infinite: never
-// claimed away; and what only looks like it is claimed as before.
+// Tails that a formula computes as 0 because something in it overflows, and boxes in parts of which it is
+// infinite: never claimed away; and what only looks like it is claimed as before.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <numbers>
@@ -19,9 +19,10 @@ Told told(const std::string& formula, const std::string& limits, Arguments::Word
   more["FORMULA"] = formula;
   more["LIMITS"] = limits;
   Arguments arguments(find_operation("integrate")->signature, Element::f64, {}, std::move(more));
-  const Outcome outcome = run(*find_operation("integrate"), arguments, {.device = "cpu:threads=2", .cached = false});
-  return {load_as_double(Element::f64, arguments.array("integral").data), std::get<double>(outcome.values.at("error")),
-          std::get<std::string>(outcome.values.at("reason"))};
+  const Outcome outcome =
+      run(*find_operation("integrate"), arguments, {.device = "cpu:threads=2", .cached = false});
+  return {load_as_double(Element::f64, arguments.array("integral").data),
+          std::get<double>(outcome.values.at("error")), std::get<std::string>(outcome.values.at("reason"))};
 }
 
 TEST(HiddenTail, ThatDivergesIsNotClaimedAway) {
@@ -42,18 +43,21 @@ TEST(HiddenTail, ThatIsFiniteIsPartOfTheError) {
       const std::string formula = "x^" + std::to_string(p) + "/(1+x)^2";
       const Told answer = told(formula, "0 inf", {{"relative", relative}});
       const double exact = std::numbers::pi * p / std::sin(std::numbers::pi * p);
-      EXPECT_LE(std::fabs(answer.value - exact), answer.error) << formula << ": " << answer.value << " for " << exact;
+      EXPECT_LE(std::fabs(answer.value - exact), answer.error)
+          << formula << ": " << answer.value << " for " << exact;
     }
 }
 
 TEST(HiddenTail, OthersAreClaimedAsBefore) {
-  for (const char* formula : {"exp(-x)", "x^80*exp(-x)", "1/(1+x^4)", "x*sin(x)/(1+x^2)", "(x<1e5)*x", "exp(-x*x)*cosh(x)", "x^0.5/(1+x)^2",
-                              "(sin(x)/x)^2", "log(x)/(1+100*x^2)", "(sin(0.9*x)/x)^2", "(sin(1.3*x)/x)^2", "(sin(x)/(1+x))^2"})
+  for (const char* formula : {"exp(-x)", "x^80*exp(-x)", "1/(1+x^4)", "x*sin(x)/(1+x^2)", "(x<1e5)*x",
+                              "exp(-x*x)*cosh(x)", "x^0.5/(1+x)^2", "(sin(x)/x)^2", "log(x)/(1+100*x^2)",
+                              "(sin(0.9*x)/x)^2", "(sin(1.3*x)/x)^2", "(sin(x)/(1+x))^2"})
     EXPECT_EQ(told(formula, "0 inf").reason, "converged") << formula;
 }
 
 TEST(InfinitePart, OfABoxIsNotCountedAsZero) {
-  for (const char* formula : {"1/(x>0.5?0:1)*exp(y)", "1/floor(2*x)*y", "exp(1000*x)*y", "x^-500*y", "log(max(0,x-0.5))*y"}) {
+  for (const char* formula :
+       {"1/(x>0.5?0:1)*exp(y)", "1/floor(2*x)*y", "exp(1000*x)*y", "x^-500*y", "log(max(0,x-0.5))*y"}) {
     const Told answer = told(formula, "x=[0,1] y=[0,1]", {{"relative", "1e-3"}});
     EXPECT_NE(answer.reason, "converged") << formula << " " << answer.value;
   }

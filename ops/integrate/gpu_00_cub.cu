@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU yardstick: CUB's reduction over the heights of strips that are counted, not stored.
+// GPU baseline: CUB's reduction over the heights of strips that are counted, not stored.
 //
 // The library's own tuning and its own order: heights of one thread, then of its block, then of the blocks.
 // It runs the same program of the formula as the rungs that interpret it, so what is compared with those is
@@ -19,12 +19,14 @@ Variant cub_reduction() {
   Variant out;
   out.idea = "CUB's reduction over counted strips, with its own tuning and order; the formula is interpreted";
   out.where = Where::cuda;
-  out.yardstick = true;
+  out.baseline = true;
   Choice choice = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) {
     add_with_cub<std::int64_t>(p, Height<T>{p}, run);
   });
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
-  choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) { return cub_refuses(arguments); };
+  choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) {
+    return cub_refuses(arguments);
+  };
   out.choices.push_back(std::move(choice));
   return out;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU yardstick: CUB's reduction of one integrand, the quarter circle, compiled ahead as its users would.
+// GPU baseline: CUB's reduction of one integrand, the quarter circle, compiled ahead as its users would.
 //
 // A library of templates cannot be handed a formula while the program runs. Here it has what it is best at:
-// a functor of few instructions with fused operations, and indices of 32 bits where they suffice. It adds plainly
-// whatever --sum says, so only its time is compared.
+// a functor of few instructions with fused operations, and indices of 32 bits where they suffice. It adds
+// plainly whatever --sum says, so only its time is compared.
 #include <cstring>
 #include "cub_sum.cuh"
 #include "tessera/formula/tree.hpp"
@@ -39,10 +39,10 @@ Variant cub_of_circle() {
   Variant out;
   out.idea = "CUB's reduction of the quarter circle, the one integrand that it was compiled for";
   out.where = Where::cuda;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
-  Choice choice = choice_of<Problem>(
-      []<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
+  Choice choice =
+      choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     const Setting setting = setting_of(arguments);

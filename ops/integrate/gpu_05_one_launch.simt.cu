@@ -4,8 +4,9 @@
 // Each block counts itself in when its partial sums are written; who counts last knows that all are there,
 // and finishes the sum on the device in an order that depends on nothing but their places. So one launch is
 // all: no second kernel, no way to the host and back. Which block is the last differs from run to run; what
-// it computes does not. A block has at most 512 threads: of 1024 each would have 64 registers, of which one kernel
-// for all ways of adding spills in every strip. What limits it now is the interpreter's work for each strip.
+// it computes does not. A block has at most 512 threads: of 1024 each would have 64 registers, of which one
+// kernel for all ways of adding spills in every strip. What limits it now is the interpreter's work for each
+// strip.
 #include "strips_rung.hpp"
 #include "tessera/kernel.hpp"
 #include "warp_sums.hpp"

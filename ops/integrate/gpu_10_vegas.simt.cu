@@ -32,9 +32,9 @@ Variant variant() {
 const struct Enlisted {
   Enlisted() {
 #if defined(TESSERA_TRACED)
-    enlist_traced(variant());
+    register_traced(variant());
 #else
-    enlist(variant());
+    register_variant(variant());
 #endif
   }
 } rung;

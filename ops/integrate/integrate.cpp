@@ -142,7 +142,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool integrate_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool integrate_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::integration

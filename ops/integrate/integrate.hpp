@@ -19,7 +19,9 @@ struct Problem : Strips<T, Problem<T>> {
 
   SIMT T height(T x) const { return evaluate(integrand, x); }
 
-  static std::optional<std::string> cannot_hold(const Arguments& arguments) { return not_of_strips(arguments); }
+  static std::optional<std::string> cannot_hold(const Arguments& arguments) {
+    return not_of_strips(arguments);
+  }
 
   static Problem of(const Arguments& arguments) {
     const Setting setting = setting_of(arguments);

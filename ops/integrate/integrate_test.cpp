@@ -43,7 +43,7 @@ std::vector<Request> everybody() {
   std::vector<Request> out;
   for (const Variant* variant : ladder_of("integrate")) {
     Backend* const backend = find_backend(variant->where);
-    if (variant->yardstick || variant->name == "rules" || backend == nullptr || backend->devices().empty())
+    if (variant->baseline || variant->name == "rules" || backend == nullptr || backend->devices().empty())
       continue;
     const bool gpu = variant->where == Where::cuda;
     const std::string where(name_of(variant->where));
@@ -213,21 +213,23 @@ double processor_seconds(const Arguments::Words& words, const char* variant, std
   return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
 }
 
-// Heights of microseconds: neither one piece of the sum nor what is told of it afterwards takes much longer than
-// was allowed.
+// Heights of microseconds: neither one piece of the sum nor what is told of it afterwards takes much longer
+// than was allowed.
 TEST(Integrate, SlowStripsKeepToTheirTime) {
   std::string slow = "0", reason;
   for (int i = 1; i <= 70; ++i) slow += "+tgamma(x+" + std::to_string(i) + ")";
   for (const char* variant : {"naive", "simd"})
     for (const char* sum : {"plain", "pairwise", "double_float", "exact"}) {
       const double spent = processor_seconds(
-          {{"FORMULA", slow}, {"strips", "65536*64"}, {"sum", sum}, {"most-seconds", "0.1"}}, variant, reason);
+          {{"FORMULA", slow}, {"strips", "65536*64"}, {"sum", sum}, {"most-seconds", "0.1"}}, variant,
+          reason);
       EXPECT_LT(spent, 0.4) << variant << " " << sum;
       EXPECT_EQ(reason, "cap reached: time") << variant << " " << sum;
     }
   // A wave that no rule follows in so little time, nor sums of fewer strips.
   const double told = processor_seconds(
-      {{"FORMULA", "sin(1e6*x)*(" + slow + ")"}, {"strips", "8192"}, {"most-seconds", "0.5"}}, "simd", reason);
+      {{"FORMULA", "sin(1e6*x)*(" + slow + ")"}, {"strips", "8192"}, {"most-seconds", "0.5"}}, "simd",
+      reason);
   EXPECT_LT(told, 0.5);
 }
 

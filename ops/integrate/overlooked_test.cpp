@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrals that strangers found claimed wrongly, or lost, by the command: bells without limits, singular points, oblique
-// kinks, bumps on a background, short ranges. Exact values are closed forms.
+// Integrals that strangers found claimed wrongly, or lost, by the command: bells without limits, singular
+// points, oblique kinks, bumps on a background, short ranges. Exact values are closed forms.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <numbers>
@@ -21,30 +21,34 @@ Told told(const std::string& formula, const std::string& limits, Arguments::Word
   more["FORMULA"] = formula;
   more["LIMITS"] = limits;
   Arguments arguments(find_operation("integrate")->signature, Element::f64, {}, std::move(more));
-  const Outcome outcome = run(*find_operation("integrate"), arguments, {.device = "cpu:threads=2", .cached = false});
-  return {load_as_double(Element::f64, arguments.array("integral").data), std::get<double>(outcome.values.at("error")),
-          std::get<std::string>(outcome.values.at("reason"))};
+  const Outcome outcome =
+      run(*find_operation("integrate"), arguments, {.device = "cpu:threads=2", .cached = false});
+  return {load_as_double(Element::f64, arguments.array("integral").data),
+          std::get<double>(outcome.values.at("error")), std::get<std::string>(outcome.values.at("reason"))};
 }
 
 void expect_claimed(const Told& answer, double exact, const std::string& what) {
   EXPECT_EQ(answer.reason, "converged") << what << ": " << answer.value << " +- " << answer.error;
-  EXPECT_LE(std::fabs(answer.value - exact), answer.error + 4e-16 * std::fabs(exact)) << what << ": " << answer.value;
+  EXPECT_LE(std::fabs(answer.value - exact), answer.error + 4e-16 * std::fabs(exact))
+      << what << ": " << answer.value;
 }
 
-const std::string plane = "x=[-inf,inf] y=[-inf,inf]", space = plane + " z=[-inf,inf]", square = "x=[0,1] y=[0,1]",
-                  cube = square + " z=[0,1]";
+const std::string plane = "x=[-inf,inf] y=[-inf,inf]", space = plane + " z=[-inf,inf]",
+                  square = "x=[0,1] y=[0,1]", cube = square + " z=[0,1]";
 
 TEST(Overlooked, BellsWiderThanTheirCentreIsFar) {
   expect_claimed(told("exp(-((x-10)/80)^2-y^2)", plane), 80 * pi, "2");
   expect_claimed(told("exp(-((x-2.3)/8)^2-y^2)", plane), 8 * pi, "2");
-  expect_claimed(told("exp(-((x-10)/80)^2-y^2-z^2)", space, {{"relative", "1e-4"}}), 80 * std::pow(pi, 1.5), "3");
+  expect_claimed(told("exp(-((x-10)/80)^2-y^2-z^2)", space, {{"relative", "1e-4"}}), 80 * std::pow(pi, 1.5),
+                 "3");
 }
 
 // ∫ r^(2p)·exp(-a·r^(2q)) over space = 4π/(2q)·Γ(s)/a^s, s = (3 + 2p)/(2q).
 TEST(Overlooked, SingularPointsWithoutLimits) {
   const double p = -0.2221, q = 1.019, a = 0.1162, s = (3 + 2 * p) / (2 * q);
-  expect_claimed(told("(x^2+y^2+z^2)^(-0.2221)*exp(-0.1162*(x^2+y^2+z^2)^1.019)", space, {{"relative", "1e-4"}}),
-                 4 * pi / (2 * q) * std::tgamma(s) / std::pow(a, s), "3");
+  expect_claimed(
+      told("(x^2+y^2+z^2)^(-0.2221)*exp(-0.1162*(x^2+y^2+z^2)^1.019)", space, {{"relative", "1e-4"}}),
+      4 * pi / (2 * q) * std::tgamma(s) / std::pow(a, s), "3");
 }
 
 TEST(Overlooked, ANarrowBellBesideAWideOne) {
@@ -56,18 +60,23 @@ TEST(Overlooked, ANarrowBellBesideAWideOne) {
   EXPECT_LE(std::fabs(answer.value - exact), answer.error) << answer.value;
 }
 
-// None of a region's points know of what is long, thin and oblique; π^1.5, for its matrix has the determinant -1.
+// None of a region's points know of what is long, thin and oblique; π^1.5, for its matrix has the determinant
+// -1.
 TEST(Overlooked, AnObliqueBellByName) {
-  const Told answer = told("exp(-((2*x+y)^2+(y-3*z)^2+(x+z)^2))", space, {{"relative", "1e-4"}, {"rule", "genz_malik"}});
+  const Told answer =
+      told("exp(-((2*x+y)^2+(y-3*z)^2+(x+z)^2))", space, {{"relative", "1e-4"}, {"rule", "genz_malik"}});
   EXPECT_NE(answer.reason, "converged") << answer.value;
   EXPECT_LE(std::fabs(answer.value - std::pow(pi, 1.5)), answer.error);
 }
 
 TEST(Overlooked, KinksAlongObliqueLines) {
   for (const char* relative : {"1e-2", "1e-3", "1e-4"}) {
-    expect_claimed(told("max(0,0.978-x-y)", square, {{"relative", relative}}), std::pow(0.978, 3) / 6, relative);
-    expect_claimed(told("x*max(0,0.978-x-y)", square, {{"relative", relative}}), std::pow(0.978, 4) / 24, relative);
-    expect_claimed(told("max(0,0.24-x^2-y^2)", square, {{"relative", relative}}), pi / 8 * 0.24 * 0.24, relative);
+    expect_claimed(told("max(0,0.978-x-y)", square, {{"relative", relative}}), std::pow(0.978, 3) / 6,
+                   relative);
+    expect_claimed(told("x*max(0,0.978-x-y)", square, {{"relative", relative}}), std::pow(0.978, 4) / 24,
+                   relative);
+    expect_claimed(told("max(0,0.24-x^2-y^2)", square, {{"relative", relative}}), pi / 8 * 0.24 * 0.24,
+                   relative);
   }
 }
 
@@ -82,10 +91,14 @@ TEST(Overlooked, ManySmallTermsOfThreeVariables) {
 
 // √π/2·w·(erf((1-p)/w) + erf(p/w)) of each axis.
 TEST(Overlooked, BumpsThatAreWideOnOneAxis) {
-  const auto one = [](double at, double w) { return std::sqrt(pi) / 2 * w * (std::erf((1 - at) / w) + std::erf(at / w)); };
+  const auto one = [](double at, double w) {
+    return std::sqrt(pi) / 2 * w * (std::erf((1 - at) / w) + std::erf(at / w));
+  };
   const double bump = 2.101 * one(0.8301, 0.1306) * one(0.5219, 0.006853) * one(0.2669, 0.04886);
-  const std::string formula = "exp(x+y+z)+2.101*exp(-(((x-0.8301)/0.1306)^2+((y-0.5219)/0.006853)^2+((z-0.2669)/0.04886)^2))";
-  const Told once = told(formula, cube, {{"relative", "1e-5"}}), again = told(formula, cube, {{"relative", "1e-5"}});
+  const std::string formula =
+      "exp(x+y+z)+2.101*exp(-(((x-0.8301)/0.1306)^2+((y-0.5219)/0.006853)^2+((z-0.2669)/0.04886)^2))";
+  const Told once = told(formula, cube, {{"relative", "1e-5"}}),
+             again = told(formula, cube, {{"relative", "1e-5"}});
   expect_claimed(once, std::pow(std::numbers::e - 1, 3) + bump, formula);
   EXPECT_EQ(once.value, again.value) << "what the text shows is kept";
   EXPECT_EQ(once.error, again.error);

@@ -18,7 +18,8 @@ std::string partial_for(const Arguments& whole) { return has_samples(whole) ? of
 void check(const Arguments& arguments) {
   if (asks_for_rule(arguments))
     throw Error(
-        "a rule that decides by what it has seen is one piece: several devices, and pieces that fit --memory, are "
+        "a rule that decides by what it has seen is one piece: several devices, and pieces that fit "
+        "--memory, are "
         "for a sum of --strips");
   if (!has_fixed_order(sum_named(arguments.text("sum"))))
     throw Error("--sum " + arguments.text("sum") +
@@ -88,8 +89,8 @@ void combine(const Arguments& sums, const Arguments& whole, Values& values) {
   else conclude(double());
 }
 
-[[maybe_unused]] const bool reduction_enlisted =
-    (enlist_reduction("integrate", {partial, divide, combine, partial_for}), true);
+[[maybe_unused]] const bool reduction_registered =
+    (register_reduction("integrate", {partial, divide, combine, partial_for}), true);
 
 }  // namespace
 }  // namespace tessera::integration

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which integrals an automatic choice takes from the processors to a GPU, here a made-up one: those that are more work
-// than its start.
+// Which integrals an automatic choice takes from the processors to a GPU, here a made-up one: those that are
+// more work than its start.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <string>
@@ -34,7 +34,7 @@ class Relief : public testing::Test {
     Choice choice;
     choice.run[Element::f64] = integrate_there;
     variant.choices.push_back(std::move(choice));
-    enlist(std::move(variant), Here{"ops/integrate/gpu_99_made_up.cu", 1});
+    register_variant(std::move(variant), Here{"ops/integrate/gpu_99_made_up.cu", 1});
   }
   void SetUp() override { gpu = {}; }
 
@@ -43,7 +43,8 @@ class Relief : public testing::Test {
     double value;
     std::string why, reason;
   };
-  static Told told(Arguments::Words words, const Request& request = {.cached = false}, Element element = Element::f64) {
+  static Told told(Arguments::Words words, const Request& request = {.cached = false},
+                   Element element = Element::f64) {
     Arguments arguments(find_operation("integrate")->signature, element, {}, std::move(words));
     const Outcome outcome = run(*find_operation("integrate"), arguments, request);
     const auto text = [&](const char* name) {
@@ -100,8 +101,8 @@ TEST_F(Relief, SaysWhyTheProcessors) {
 TEST_F(Relief, NobodyTakesOverFromANamedDeviceOrVariant) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "2";
-  for (const Request& request :
-       {Request{.device = "cpu", .cached = false}, Request{.device = "auto", .variant = "rules", .cached = false}}) {
+  for (const Request& request : {Request{.device = "cpu", .cached = false},
+                                 Request{.device = "auto", .variant = "rules", .cached = false}}) {
     const Told answer = told(words, request);
     EXPECT_EQ(answer.where, Where::cpu);
     EXPECT_NE(answer.reason, "converged");

@@ -112,7 +112,8 @@ bool hold_against(Answer& out, const Answer& rule) {
   if (!(apart <= out.error() + rule.error())) {
     out.truncation = apart + (rule.converged() ? rule.error() : 0);
     say(out, "a rule that knows the formula's text has another value");
-  } else if (rule.converged() && rule.error() <= apart / 8) out.truncation = std::fmax(out.truncation, apart + rule.error());
+  } else if (rule.converged() && rule.error() <= apart / 8)
+    out.truncation = std::fmax(out.truncation, apart + rule.error());
   return rule.converged();
 }
 
@@ -175,7 +176,8 @@ Answer strips_answer(const Summed& s, const Height& height, const SumOf& sum_of,
     out.why = fmt::format("the error of the trapezoid sum falls as h^{:.3g}", out.exponent);
     // Sums of few strips vouch for many only where these come out as those promise.
     if (off <= 1.5L * expected + out.rounding)
-      out.truncation = static_cast<double>(1.1L * std::max(expected, off - out.rounding));  // the limit is extrapolated
+      out.truncation =
+          static_cast<double>(1.1L * std::max(expected, off - out.rounding));  // the limit is extrapolated
   }
   const bool falls = std::isfinite(out.truncation);
   if (!falls)

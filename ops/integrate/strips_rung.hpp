@@ -20,9 +20,9 @@ struct StripsRung {
     variant.where = kernels_run_on;
     (variant.choices.push_back(choice<configs>()), ...);
 #if defined(TESSERA_TRACED)
-    enlist_traced(std::move(variant), here);
+    register_traced(std::move(variant), here);
 #else
-    enlist(std::move(variant), here);
+    register_variant(std::move(variant), here);
 #endif
   }
 

@@ -24,8 +24,8 @@ struct Measured {
   std::vector<double> seconds;  // none: it was added elsewhere
 };
 
-// Of a lone thread of a GPU, which takes seconds for what a core does in a tenth of one: what is expected to take
-// longer than the first is added by the processors, and repetitions end after the second.
+// Of a lone thread of a GPU, which takes seconds for what a core does in a tenth of one: what is expected to
+// take longer than the first is added by the processors, and repetitions end after the second.
 struct Patience {
   double once = INFINITY, together = INFINITY;
 };
@@ -52,14 +52,15 @@ class Bench {
       const double seconds = add(request, element, words, out.value);
       out.seconds.push_back(seconds);
       spent += seconds;
-    } while (static_cast<int>(out.seconds.size()) < times && spent + out.seconds.back() <= patience_.together);
+    } while (static_cast<int>(out.seconds.size()) < times &&
+             spent + out.seconds.back() <= patience_.together);
     return out;
   }
 
   // Of a few strips, exactly: the size of what is added.
   double of_sizes() const {
-    Arguments::Words more{{"FORMULA", "abs(" + words_.at("FORMULA") + ")"},
-                          {"sum", "exact"}, {"strips", std::to_string(base)}};
+    Arguments::Words more{
+        {"FORMULA", "abs(" + words_.at("FORMULA") + ")"}, {"sum", "exact"}, {"strips", std::to_string(base)}};
     return std::fabs(by_processors(Element::f64, more).value);
   }
 
@@ -75,7 +76,8 @@ class Bench {
     request.device = "cpu";
     request.variant = "naive";
     const Arguments::Words words = joined(more);
-    (*told_)(fmt::format("{} strips, {}, {}, by the processors", words.at("strips"), name_of(element), words.at("sum")));
+    (*told_)(fmt::format("{} strips, {}, {}, by the processors", words.at("strips"), name_of(element),
+                         words.at("sum")));
     Measured out;
     (void)add(request, element, words, out.value);
     return out;
@@ -135,7 +137,8 @@ std::int64_t most_strips(const Arguments& given) {
 
 std::string words_on_patience(std::int64_t strips) {
   return fmt::format(
-      "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by the "
+      "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by "
+      "the "
       "processors' one accumulator, in the same order: no time is told. What is longer than {:g} s for five "
       "repetitions is repeated less often.",
       strips, of_a_device.once, of_a_device.together);
@@ -170,7 +173,8 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
       const Way& way = all[i];
       Arguments::Words words = way.words;
       words["strips"] = std::to_string(strips);
-      const Measured measured = bench.expecting(2 * seconds[i], way.element, words, way.digits ? repetitions : 1);
+      const Measured measured =
+          bench.expecting(2 * seconds[i], way.element, words, way.digits ? repetitions : 1);
       const bool here = !measured.seconds.empty();
       seconds[i] = here ? median(measured.seconds) : 2 * seconds[i];
       if (!here && elsewhere == 0) elsewhere = strips;
@@ -183,7 +187,8 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
     // In the order of ways().
     const double exact = values[5];
     drift.exact = exact;
-    drift.rows.push_back({strips, exact, drift.units(values[0]), drift.units(values[2]), drift.units(values[3])});
+    drift.rows.push_back(
+        {strips, exact, drift.units(values[0]), drift.units(values[2]), drift.units(values[3])});
   }
   out.remarks.push_back(falling ? theory_of(*falling, scale, setting) : words_without_fall(drift));
   std::ranges::copy(words_on_floats(setting, drift), std::back_inserter(out.remarks));
@@ -250,7 +255,8 @@ Error ignored(const std::string& option, const std::string& why) {
 void check(const Arguments& given, const Request& asked) {
   constexpr const char* both = "--study precision computes each sum in both types, and in several ways";
   if (given.element() == Element::f32) throw ignored("--element f32", both);
-  for (const char* name : {"sum", "scale-at", "roots", "relative", "absolute", "most-evaluations", "most-seconds"}) {
+  for (const char* name :
+       {"sum", "scale-at", "roots", "relative", "absolute", "most-evaluations", "most-seconds"}) {
     const std::string& word = given.text(name);
     if (word != given.signature().at(name).value) throw ignored(std::string("--") + name + " " + word, both);
   }
@@ -278,18 +284,19 @@ void make(const Operation& operation, const Arguments& words, const Request& ask
   if (!request.variant) request.variant = on_cpu ? "naive" : "strips_per_thread";
   const Plan plan = choose(operation, given, request);
   if (asked.variant && !takes_launches(plan) && *asked.variant != "naive")
-    throw ignored("--variant " + *asked.variant, "the tables are of one accumulator, and of launches by block and thread");
+    throw ignored("--variant " + *asked.variant,
+                  "the tables are of one accumulator, and of launches by block and thread");
   const Patience patience = on_cpu ? Patience{} : of_a_device;
   Drifts drift;
   made(table_of_sums(Bench(operation, given, sums, told, patience), given, setting, falling, drift));
   if (takes_launches(plan))
-    made(table_of_threads(Bench(operation, given, request, told, patience), given, plan, falling, setting.scale,
-                          drift));
+    made(table_of_threads(Bench(operation, given, request, told, patience), given, plan, falling,
+                          setting.scale, drift));
 }
 
-[[maybe_unused]] const bool study_precision_enlisted =
-    (enlist(Study{"integrate", "precision", "float against double, predicted and measured; gains by threads",
-                  make}),
+[[maybe_unused]] const bool study_precision_registered =
+    (register_study(Study{"integrate", "precision",
+                          "float against double, predicted and measured; gains by threads", make}),
      true);
 
 }  // namespace

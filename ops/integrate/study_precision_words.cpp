@@ -19,22 +19,24 @@ std::string words_on_growth(const Drifts& drift, bool of_sum) {
   const Drift &first = drift.rows.front(), &last = drift.rows.back();
   // A drift grows with the strips.
   const bool grows = drift.rows.size() == 1 || std::fabs(last.plain) > std::fabs(first.plain);
-  std::string out = fmt::format("One float accumulator {}: at {} strips it is {:.2g} units of its last place off",
-                                grows ? "drifts" : "is off, the less the more strips there are", last.strips,
-                                std::fabs(last.plain));
+  std::string out = fmt::format(
+      "One float accumulator {}: at {} strips it is {:.2g} units of its last place off",
+      grows ? "drifts" : "is off, the less the more strips there are", last.strips, std::fabs(last.plain));
   const double doublings = std::log2(static_cast<double>(last.strips) / static_cast<double>(first.strips)),
                growth = std::pow(std::fabs(last.plain / first.plain), 1 / doublings);
   const bool told = doublings >= 1 && std::isfinite(growth);
   if (told)
-    out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips, std::fabs(first.plain),
-                       growth);
+    out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips,
+                       std::fabs(first.plain), growth);
   out += ".";
   // Errors of chance grow by √2.
   constexpr double of_chance = 1.5;
   if (!of_sum || (told && growth <= of_chance)) return out;
   return out +
-         " Neighbouring heights are almost equal, so each is rounded the same way as the one before; these errors "
-         "add up one by one where errors of chance would cancel. And the height times h shrinks as 1/N, while the "
+         " Neighbouring heights are almost equal, so each is rounded the same way as the one before; these "
+         "errors "
+         "add up one by one where errors of chance would cancel. And the height times h shrinks as 1/N, "
+         "while the "
          "sum's last place stays.";
 }
 
@@ -45,7 +47,9 @@ std::string words_on_cures(const Drifts& drift, bool accumulated) {
       "{} pairwise sums of floats are at most {:.2g} units of the last place off, and Kahan's {:.2g}{}",
       cured ? "What cures it:" : "Beside it", pairwise, kahan, cured ? ", without a single double." : ".");
   if (accumulated && !cured)
-    out += " That is the abscissae's error: they were accumulated in float, and no way of adding heights mends it.";
+    out +=
+        " That is the abscissae's error: they were accumulated in float, and no way of adding heights mends "
+        "it.";
   return out;
 }
 
@@ -82,9 +86,10 @@ std::vector<std::string> words_on_floats(const Setting& setting, const Drifts& d
   const bool accumulated = setting.accumulated, drifts = largest(drift, &Drift::plain) >= notable;
   std::vector<std::string> out;
   if (drift.cancels())
-    out.push_back(fmt::format("Heights cancel: the integral is {:.3g}, that of |f| {:.3g}. Units are of a float's last "
-                              "place of the latter; beside the integral itself each is as much larger.",
-                              drift.exact, drift.magnitude));
+    out.push_back(
+        fmt::format("Heights cancel: the integral is {:.3g}, that of |f| {:.3g}. Units are of a float's last "
+                    "place of the latter; beside the integral itself each is as much larger.",
+                    drift.exact, drift.magnitude));
   // Of a sum whose cures keep the error the heights are off.
   const double cured = std::fmax(largest(drift, &Drift::pairwise), largest(drift, &Drift::kahan));
   if (drifts) out.push_back(words_on_growth(drift, !drift.cancels() && cured < notable));
@@ -97,8 +102,10 @@ std::vector<std::string> words_on_floats(const Setting& setting, const Drifts& d
       setting.formula == "sqrt(1-x^2)" && setting.a == 0 && setting.b == 1 && !accumulated;
   if (quarter_circle)
     out.emplace_back(
-        "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's share: heights "
-        "above 1/2 count as one unit, those below as none. The sum then counts strips up to where y = 1/2, and 4 times "
+        "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a height's "
+        "share: heights "
+        "above 1/2 count as one unit, those below as none. The sum then counts strips up to where y = 1/2, "
+        "and 4 times "
         "the area is 4·√3/2 = 2√3 = 3.4641016, not π.");
   if (drifts) out.push_back(words_on_cures(drift, accumulated));
   return out;
@@ -118,15 +125,19 @@ std::string words_without_fall(const Drifts& drift) {
 std::string words_on_partial_sums(const std::vector<Dealt>& dealt) {
   const Dealt &alone = dealt.front(), &together = dealt.back(),
               &best = *std::ranges::min_element(dealt, {}, &Dealt::off);
-  std::string out = fmt::format("One thread's sum is {:.2g} units of a float's last place off, that of the most threads "
-                                "{:.2g}",
-                                alone.off, together.off);
+  std::string out = fmt::format(
+      "One thread's sum is {:.2g} units of a float's last place off, that of the most threads "
+      "{:.2g}",
+      alone.off, together.off);
   if (!(alone.off >= notable)) return out + ".";
   if (!(together.off < alone.off / 2)) return out + ": it does not fall with the number of threads.";
   if (best.off >= together.off / 2)
-    return out + ": it falls with the length of a thread's partial sum, for a short sum's last place is small, and few "
-                 "are left to be added.";
-  return out + fmt::format(", and that of {} threads {:.2g}: it falls, but not from row to row.", best.threads, best.off);
+    return out +
+           ": it falls with the length of a thread's partial sum, for a short sum's last place is small, and "
+           "few "
+           "are left to be added.";
+  return out + fmt::format(", and that of {} threads {:.2g}: it falls, but not from row to row.",
+                           best.threads, best.off);
 }
 
 }  // namespace tessera::integration

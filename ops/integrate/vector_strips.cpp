@@ -196,7 +196,8 @@ T add_runs(const Problem<T>& given, int threads, const Clock& clock) {
   p.workspace = partials.data();
   const auto parts = static_cast<int>(std::min<std::int64_t>(threads, runs.count));
   parallel(parts, [&](int part) {
-    for (std::int64_t run = runs.count * part / parts; run < runs.count * (part + 1) / parts && !clock.over(); ++run)
+    for (std::int64_t run = runs.count * part / parts; run < runs.count * (part + 1) / parts && !clock.over();
+         ++run)
       add_run_to_partials(p, runs, run);
   });
   return total_of(p, partials.data() + counter_bytes / sizeof(std::int64_t), runs.count);
@@ -210,7 +211,8 @@ T add_pieces(const Problem<T>& p, int threads, formula::Roots roots, const Clock
   std::vector<Exact<T>> exact(p.sum == Sum::exact ? static_cast<std::size_t>(parts) : 0);
   parallel(parts, [&](int part) {
     Piece<T> piece(p, roots, &clock);
-    for (std::int64_t i = cut.count * part / parts; i < cut.count * (part + 1) / parts && !clock.over(); ++i) {
+    for (std::int64_t i = cut.count * part / parts; i < cut.count * (part + 1) / parts && !clock.over();
+         ++i) {
       const std::int64_t first = i * cut.each, last = std::min(first + cut.each, p.strips);
       if (p.sum == Sum::exact) piece.exactly(exact[static_cast<std::size_t>(part)], first, last);
       else sums[static_cast<std::size_t>(i)] = piece_of(p, piece, first, last);

@@ -20,10 +20,10 @@ struct Worst {
 
 struct Demand {
   double relative, absolute;
-  int most;       // evaluations
-  bool measured;  // behind the breaks, ends() tells how narrow and how wide things may be
-  bool doubted;   // cells were found to overlook something: none claims anything
-  double caution; // by what errors are multiplied: 1, or more where cells see less than they tell
+  int most;        // evaluations
+  bool measured;   // behind the breaks, ends() tells how narrow and how wide things may be
+  bool doubted;    // cells were found to overlook something: none claims anything
+  double caution;  // by what errors are multiplied: 1, or more where cells see less than they tell
 
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
@@ -112,10 +112,12 @@ struct Adaption {
     // Who gives it more memory may see it fade.
     const bool gone = !may_be_endless || why == memory || (faded(below) && faded(above));
     if (why == non_finite || !gone) return {infinite - infinite, infinite, spent, non_finite};
-    // Parts were never seen, or grow without a bound that anybody knows; and where zeros are all that was seen,
-    // how much lies between them nobody knows either.
-    if (why == singular || (starting && why != converged) || why == doubtful) return {sign * value.high, infinite, spent, why};
-    return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high + lost(), spent, why};
+    // Parts were never seen, or grow without a bound that anybody knows; and where zeros are all that was
+    // seen, how much lies between them nobody knows either.
+    if (why == singular || (starting && why != converged) || why == doubtful)
+      return {sign * value.high, infinite, spent, why};
+    return {sign * value.high, demand.caution * larger(error.high, 0) + last_bit * noise.high + lost(), spent,
+            why};
   }
 
  private:
@@ -133,8 +135,8 @@ struct Adaption {
     if (of.tail != 0) join(of.reach < 0 ? below : above, sums.reach);
   }
 
-  // Heights are whole multiples of the smallest number, and so is what each brings: where they are few multiples,
-  // that is no small share. Zeros alone are told otherwise.
+  // Heights are whole multiples of the smallest number, and so is what each brings: where they are few
+  // multiples, that is no small share. Zeros alone are told otherwise.
   BATCH_FN double lost() const {
     const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.height, above.height) : 2;
     const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;

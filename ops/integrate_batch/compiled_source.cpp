@@ -32,7 +32,8 @@ std::string callable(const std::string& type, const std::string& function, std::
     arguments += fmt::format(", p{}", i);
   }
   return fmt::format(
-      "struct {0} {{\n{1}  static constexpr bool crowded = false;\n  __device__ __forceinline__ {0}(const Work& work, long long index) {{\n    "
+      "struct {0} {{\n{1}  static constexpr bool crowded = false;\n  __device__ __forceinline__ {0}(const "
+      "Work& work, long long index) {{\n    "
       "(void)work, (void)index;\n{2}  }}\n"
       "  __device__ __forceinline__ double operator()(double first) const {{ return {3}(first{4}); }}\n}};\n",
       type, members, reads, function, arguments);
@@ -59,10 +60,12 @@ std::string source_of(const Setting& setting, const Compiled& how) {
     out += fmt::format("constexpr int places_searched = {};\n", setting.searched);
     out += formula::source_of(setting.signs, "signs_of_parts");
     out += callable("Signs", "signs_of_parts", setting.parameters.size());
-    out += "struct Ends : SearchedEnds<End, Signs> {\n"
-           "  __device__ __forceinline__ Ends(const Work& work, long long index)\n"
-           "      : SearchedEnds<End, Signs>{End(work, index), Signs(work, index), work.breaks - places_searched, places_searched, false, {}} {\n"
-           "    search();\n  }\n};\n";
+    out +=
+        "struct Ends : SearchedEnds<End, Signs> {\n"
+        "  __device__ __forceinline__ Ends(const Work& work, long long index)\n"
+        "      : SearchedEnds<End, Signs>{End(work, index), Signs(work, index), work.breaks - "
+        "places_searched, places_searched, false, {}} {\n"
+        "    search();\n  }\n};\n";
   }
   const auto constant = [&out](const char* name, std::size_t value) {
     out += fmt::format("constexpr int {} = {};\n", name, value);

@@ -56,7 +56,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_enlisted = (enlist_division("integrate_batch", divide), true);
+[[maybe_unused]] const bool division_registered = (register_division("integrate_batch", divide), true);
 
 }  // namespace
 }  // namespace tessera::integrate_batch

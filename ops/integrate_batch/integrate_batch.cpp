@@ -155,7 +155,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool integrate_batch_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool integrate_batch_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::integrate_batch

@@ -41,7 +41,7 @@ struct Problem {
   Work work{};
   formula::Program<double> integrand, signs, end;
   int searched = 0;  // breaks that `signs` is asked for
-  int cells = 0;  // that an integral may come to have
+  int cells = 0;     // that an integral may come to have
   void* workspace = nullptr;
 
   SIMT Formula formula_of(const formula::Program<double>& program, std::int64_t index) const {

@@ -114,8 +114,8 @@ TEST(Batch, HiddenJumpsAreNeverMissed) {
 TEST(Batch, HiddenKinksAreNeverMissed) {
   constexpr int n = 1000;
   for (const double relative : {1e-3, 1e-5, 1e-8}) {
-    const Batch batch =
-        ran(arguments_of("abs(x+exp(x)-k-exp(k))", "0 1", "k=0.001:0.999", n, {{"relative", number(relative)}}));
+    const Batch batch = ran(
+        arguments_of("abs(x+exp(x)-k-exp(k))", "0 1", "k=0.001:0.999", n, {{"relative", number(relative)}}));
     for (std::size_t i = 0; i < n; ++i) {
       const double k = 0.001 + 0.998 * static_cast<double>(i) / (n - 1);
       EXPECT_EQ(batch.why[i], converged);
@@ -186,35 +186,37 @@ TEST(Batch, EachReasonIsItsOwn) {
 }
 
 // Jumps and kinks by the dozen, most of them between the outermost points of two cells: what is told of an
-// integral that is not claimed is as far as it is off, too. Of two teeth in a cell all differences may be small
-// by chance: one in hundreds is off by half more.
+// integral that is not claimed is as far as it is off, too. Of two teeth in a cell all differences may be
+// small by chance: one in hundreds is off by half more.
 TEST(Batch, ErrorsHoldWhereNothingIsClaimed) {
   const double to = 2.3, pi = std::numbers::pi;
-  const auto parts = [&](double a, double of) { return std::pair(std::floor(a * to / of), std::fmod(a * to, of)); };
-  const std::vector<Family> families = {
-      {"fmod(a*x,1)", "0 2.3", "a=3:60",
-       [&](double a) {
-         const auto [n, rest] = parts(a, 1);
-         return (n / 2 + rest * rest / 2) / a;
-       },
-       3, 60},
-      {"sign(sin(a*x))", "0 2.3", "a=3:60",
-       [&](double a) {
-         const auto [n, rest] = parts(a, pi);
-         return (std::fmod(n, 2) == 0 ? rest : pi - rest) / a;
-       },
-       3, 60},
-      {"abs(sin(a*x))", "0 2.3", "a=3:60",
-       [&](double a) {
-         const auto [n, rest] = parts(a, pi);
-         return (2 * n + 1 - std::cos(rest)) / a;
-       },
-       3, 60},
-      {"floor(a*x)", "0 2.3", "a=3:60", [&](double a) {
-         const auto [n, rest] = parts(a, 1);
-         return n * (n - 1) / (2 * a) + n * rest / a;
-       },
-       3, 60}};
+  const auto parts = [&](double a, double of) {
+    return std::pair(std::floor(a * to / of), std::fmod(a * to, of));
+  };
+  const std::vector<Family> families = {{"fmod(a*x,1)", "0 2.3", "a=3:60",
+                                         [&](double a) {
+                                           const auto [n, rest] = parts(a, 1);
+                                           return (n / 2 + rest * rest / 2) / a;
+                                         },
+                                         3, 60},
+                                        {"sign(sin(a*x))", "0 2.3", "a=3:60",
+                                         [&](double a) {
+                                           const auto [n, rest] = parts(a, pi);
+                                           return (std::fmod(n, 2) == 0 ? rest : pi - rest) / a;
+                                         },
+                                         3, 60},
+                                        {"abs(sin(a*x))", "0 2.3", "a=3:60",
+                                         [&](double a) {
+                                           const auto [n, rest] = parts(a, pi);
+                                           return (2 * n + 1 - std::cos(rest)) / a;
+                                         },
+                                         3, 60},
+                                        {"floor(a*x)", "0 2.3", "a=3:60",
+                                         [&](double a) {
+                                           const auto [n, rest] = parts(a, 1);
+                                           return n * (n - 1) / (2 * a) + n * rest / a;
+                                         },
+                                         3, 60}};
   constexpr int n = 200;
   for (const Family& family : families) {
     const Batch batch = ran(arguments_of(family.formula, family.limits, family.parameters, n));
@@ -222,7 +224,8 @@ TEST(Batch, ErrorsHoldWhereNothingIsClaimed) {
     for (std::size_t i = 0; i < n; ++i) {
       const double a = family.from + (family.to - family.from) * static_cast<double>(i) / (n - 1);
       const double off = std::fabs(batch.value[i] - family.exact(a));
-      EXPECT_LE(off, 2 * batch.error[i] + 1e-13) << family.formula << " a = " << a << " reason " << batch.why[i];
+      EXPECT_LE(off, 2 * batch.error[i] + 1e-13)
+          << family.formula << " a = " << a << " reason " << batch.why[i];
       further_off += !(off <= batch.error[i] + 1e-13);
       unclaimed += batch.why[i] != converged;
     }
@@ -266,7 +269,7 @@ TEST(Batch, EveryRungGivesTheSameBits) {
     int others = 0;
     for (const Variant* variant : ladder_of("integrate_batch")) {
       Backend* const backend = find_backend(variant->where);
-      if (variant->yardstick || backend == nullptr || backend->devices().empty()) continue;
+      if (variant->baseline || backend == nullptr || backend->devices().empty()) continue;
       std::vector<std::optional<Tuning>> shapes{std::nullopt};
       for (const int blocks : {1, 3})
         if (!variant->choices[0].ranges.empty()) shapes.push_back(Tuning{{"block", blocks}});
@@ -360,8 +363,8 @@ TEST(Batch, TheCheckOfSlowTailsIsRight) {
   }
 }
 
-// Windows that only few of the integrals' first points meet, and no change of a sign shows: at both edges of one it
-// changes between two places that are tried.
+// Windows that only few of the integrals' first points meet, and no change of a sign shows: at both edges of
+// one it changes between two places that are tried.
 TEST(Batch, WhatNobodyKnowsIsNotCheckedAndHasNoError) {
   constexpr int n = 300;
   const Arguments arguments = arguments_of("((x*x*x+x)^2-2*a*(x*x*x+x)+a*a<1e-10)", "0 1", "a=0.1:1.9", n);

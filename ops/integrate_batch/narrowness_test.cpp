@@ -107,8 +107,8 @@ TEST(Batch, EqualLimitsNeedAHeight) {
   EXPECT_EQ(whys("x+k", "inf inf"), (std::vector<int>(3, non_finite)));
 }
 
-// Where parts touch 0 and do not change their sign no cut lies: what the rule for one integral finds there, and the
-// cells do not, is claimed of none.
+// Where parts touch 0 and do not change their sign no cut lies: what the rule for one integral finds there,
+// and the cells do not, is claimed of none.
 TEST(Batch, WhatAnotherRuleContradictsIsNotClaimed) {
   // 1 over the slope there.
   const auto root = [](double a) { return 1 / (3 * std::pow(where_cubic_is(a), 2) + 1); };

@@ -80,8 +80,9 @@ Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
   return out;
 }
 
-// Steps are halved until nothing moves; the last move is the error. Points lie as a mirror's images do: of what jumps
-// at many places pairs of them may miss every place where a sum of two is another, so few steps prove nothing there.
+// Steps are halved until nothing moves; the last move is the error. Points lie as a mirror's images do: of
+// what jumps at many places pairs of them may miss every place where a sum of two is another, so few steps
+// prove nothing there.
 Integral between(const formula::Program<double>& f, Real a, Real b, int fewest_steps) {
   Sum sum;
   int steps = 8;

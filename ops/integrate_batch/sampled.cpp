@@ -37,7 +37,8 @@ Sample sample_of(const Setting& setting, const std::vector<Column>& columns, int
 
 Ended by_batch(const Setting& setting, Sample& sample, std::vector<double>& memory, int cells) {
   OwnCells list = OwnCells::of(memory.data(), cells, 1, 0);
-  const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false, setting.caution};
+  const Demand demand{setting.relative, setting.absolute, setting.most, setting.measured, false,
+                      setting.caution};
   Ends ends{sample.ends, sample.signs, setting.breaks() - setting.searched, setting.searched, false, {}};
   ends.search();
   return integrate_alone(list, kronrod_nodes(), demand, sample.f, ends, setting.breaks());
@@ -106,8 +107,9 @@ Verdict look(const Setting& setting, const std::vector<Column>& columns) {
   parallel(std::min(count, host_threads()), [&](int) {
     std::vector<double> memory(static_cast<std::size_t>(list_bytes(cells)) / sizeof(double) + 1);
     for (int i = 0; !contradicts && (i = next.fetch_add(1)) < count;) {
-      const Verdict verdict = until.passed() ? Verdict::late
-                                             : judge(setting, sample_of(setting, columns, i, count), memory, cells);
+      const Verdict verdict = until.passed()
+                                  ? Verdict::late
+                                  : judge(setting, sample_of(setting, columns, i, count), memory, cells);
       if (verdict == Verdict::contradicts) contradicts = true;
       if (verdict == Verdict::late) late = true;
     }
@@ -127,9 +129,11 @@ bool contradicted(const Setting& setting, const std::string& words) {
   // Another program may know better, or worse.
   const std::string key = build_id().empty() ? "" : build_id() + "\n" + words;
   if (!key.empty())
-    if (const auto kept = find_kept(verdicts, key); kept && (*kept == "0" || *kept == "1")) return *kept == "1";
+    if (const auto kept = find_kept(verdicts, key); kept && (*kept == "0" || *kept == "1"))
+      return *kept == "1";
   const Verdict verdict = look(setting, columns);
-  if (!key.empty() && verdict != Verdict::late) keep(verdicts, key, verdict == Verdict::contradicts ? "1" : "0");
+  if (!key.empty() && verdict != Verdict::late)
+    keep(verdicts, key, verdict == Verdict::contradicts ? "1" : "0");
   return verdict == Verdict::contradicts;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros that no text is solved for are searched for; tails whose factors overflow; heights near the smallest number.
+// Zeros that no text is solved for are searched for; tails whose factors overflow; heights near the smallest
+// number.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
@@ -38,8 +39,9 @@ TEST(SearchedZeros, NeedlesAreMet) {
 // Several parts change their signs between two places that are tried.
 TEST(SearchedZeros, NeighboursAreTakenApart) {
   constexpr int n = 200;
-  const Batch batch = ran(arguments_of("1+(3*x^2+1)*(exp(-abs(x^3+x-10)/1e-5)+2*exp(-abs(x^3+x-a)/1e-6)-max(0,1-abs(x^3+x-a-1e-3)/1e-5))",
-                                       "0 3", "a=9.9:10.1", n, {{"relative", "1e-7"}}));
+  const Batch batch = ran(arguments_of(
+      "1+(3*x^2+1)*(exp(-abs(x^3+x-10)/1e-5)+2*exp(-abs(x^3+x-a)/1e-6)-max(0,1-abs(x^3+x-a-1e-3)/1e-5))",
+      "0 3", "a=9.9:10.1", n, {{"relative", "1e-7"}}));
   int met = 0;
   for (std::size_t i = 0; i < n; ++i) {
     expect_honest(batch, i, 3 + 2e-5 + 4e-6 - 1e-5, 1e-7, fmt::format("{}", i));
@@ -59,11 +61,13 @@ TEST(SearchedZeros, TooManyAreNotClaimed) {
 // Comparisons tell of each edge twice, and a part may be 0 at several neighbouring numbers: still one place.
 TEST(SearchedZeros, PlacesAreCountedOnce) {
   const std::string u = "(x*x*x+x*sqrt(1+x*x))";
-  const Batch batch = ran(arguments_of("(3*x*x+sqrt(1+x*x)+x*x/sqrt(1+x*x))*(62.53*max(0,1-abs(" + u + "+14.5191)/10.6)-16.28*max(0,1-abs(" + u +
+  const Batch batch = ran(arguments_of("(3*x*x+sqrt(1+x*x)+x*x/sqrt(1+x*x))*(62.53*max(0,1-abs(" + u +
+                                           "+14.5191)/10.6)-16.28*max(0,1-abs(" + u +
                                            "-24.3381)/0.517)-0.05838*exp(-((" + u + "-p)/0.077)^2))",
                                        "-inf inf", "p=-90:70", 200, {{"relative", "1e-3"}}));
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    expect_honest(batch, i, 62.53 * 10.6 - 16.28 * 0.517 - 0.05838 * 0.077 * std::sqrt(std::numbers::pi), 1e-3, fmt::format("{}", i));
+    expect_honest(batch, i, 62.53 * 10.6 - 16.28 * 0.517 - 0.05838 * 0.077 * std::sqrt(std::numbers::pi),
+                  1e-3, fmt::format("{}", i));
     EXPECT_EQ(batch.why[i], converged) << i;
   }
 }
@@ -89,7 +93,8 @@ TEST(SearchedZeros, ParametersFromAnArray) {
 // Of more places than a few none is cut at, and what is told is what it was.
 TEST(SearchedZeros, SwingsAreNone) {
   const double to = 3;
-  const Batch batch = ran(arguments_of("abs(sin(a*(x+exp(x))))*(1+exp(x))", "0 3", "a=1:20", 40, {{"relative", "1e-5"}}));
+  const Batch batch =
+      ran(arguments_of("abs(sin(a*(x+exp(x))))*(1+exp(x))", "0 3", "a=1:20", 40, {{"relative", "1e-5"}}));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const double a = 1 + 19.0 * static_cast<double>(i) / 39;
     const auto area = [&](double u) {
@@ -105,7 +110,8 @@ TEST(Tails, FactorsMayOverflowWhereNothingIsLeft) {
   const std::vector<Family> families = {
       {"x^a*exp(-x)", "0 inf", "a=-0.9:3", [](double a) { return std::tgamma(a + 1); }, -0.9, 3},
       {"x^a*exp(-x)", "0 inf", "a=30:100", [](double a) { return std::tgamma(a + 1); }, 30, 100},
-      {"abs(x)^a*exp(-x*x)", "-inf inf", "a=2:150", [](double a) { return std::tgamma((a + 1) / 2); }, 2, 150},
+      {"abs(x)^a*exp(-x*x)", "-inf inf", "a=2:150", [](double a) { return std::tgamma((a + 1) / 2); }, 2,
+       150},
       {"exp(-x*x)*cosh(a*x)", "-inf inf", "a=0:9",
        [](double a) { return std::sqrt(std::numbers::pi) * std::exp(a * a / 4); }, 0, 9}};
   constexpr int n = 60;
@@ -122,8 +128,9 @@ TEST(Tails, FactorsMayOverflowWhereNothingIsLeft) {
 
 // Where nothing had faded before, no number is none.
 TEST(Tails, WhatIsNoNumberIsNotTakenForNothing) {
-  for (const char* formula : {"a*exp(x)*exp(-x)", "a+sqrt(50-x)", "exp(-x)+a*x^90*exp(-0.1*x)/x^90*exp(-0.01*x)",
-                              "exp(-x)+sqrt(-x-a)", "exp(-x)+a*exp(x*x)*exp(-x*x)/(1+x*x)"}) {
+  for (const char* formula :
+       {"a*exp(x)*exp(-x)", "a+sqrt(50-x)", "exp(-x)+a*x^90*exp(-0.1*x)/x^90*exp(-0.01*x)",
+        "exp(-x)+sqrt(-x-a)", "exp(-x)+a*exp(x*x)*exp(-x*x)/(1+x*x)"}) {
     const Batch batch = ran(arguments_of(formula, "0 inf", "a=1:2", 3, {{"relative", "1e-4"}}));
     for (std::size_t i = 0; i < batch.size(); ++i) EXPECT_EQ(batch.why[i], non_finite) << formula;
   }
@@ -141,17 +148,19 @@ TEST(Tails, FewMultiplesOfTheSmallestNumberAreCharged) {
   for (const char* height : {"600", "700", "738", "742"})
     for (const auto& range : ranges)
       for (const double relative : {1e-1, 1e-2, 1e-4}) {
-        const Batch batch = ran(arguments_of(fmt::format("exp(-{}-a*x)", height), range.limits, range.parameters, n,
-                                             {{"relative", number(relative)}}));
+        const Batch batch = ran(arguments_of(fmt::format("exp(-{}-a*x)", height), range.limits,
+                                             range.parameters, n, {{"relative", number(relative)}}));
         for (std::size_t i = 0; i < n; ++i) {
           const double a = range.from + (range.to - range.from) * static_cast<double>(i) / (n - 1);
           const bool open = std::string(range.limits) == "0 inf";
-          const long double exact = std::exp(-std::stold(height)) * (open ? 1 : -std::expm1(static_cast<long double>(-a))) / a;
+          const long double exact =
+              std::exp(-std::stold(height)) * (open ? 1 : -std::expm1(static_cast<long double>(-a))) / a;
           if (batch.why[i] != converged) continue;
           ++claimed;
           const double off = static_cast<double>(std::fabs(batch.value[i] - exact));
           EXPECT_LE(off, batch.error[i]) << height << " " << range.limits << " a = " << a;
-          EXPECT_LE(off, relative * static_cast<double>(exact) + least) << height << " " << range.limits << " a = " << a;
+          EXPECT_LE(off, relative * static_cast<double>(exact) + least)
+              << height << " " << range.limits << " a = " << a;
         }
       }
   EXPECT_GE(claimed, 700);

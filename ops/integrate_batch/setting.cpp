@@ -14,8 +14,8 @@ namespace {
 using integration::number_of;
 using integration::parts_of;
 
-// Among thousands of random staircases, saws and rectified waves the errors of cells were up to four times too
-// small.
+// Among thousands of random staircases, saws and rectified waves the errors of cells were up to four times
+// too small.
 constexpr double caution_of_steps = 12;
 
 // "k=0.5:20:log" → {"k", "0.5", "20", "log"}.
@@ -189,7 +189,8 @@ void search_the_rest(Setting& setting, const std::vector<std::string>& inputs) {
   try {
     formula::Tree all = formula::parse("0");
     for (const formula::Tree& part : parts)
-      all = formula::substitute(formula::substitute(formula::parse("3*these_+sign(this_)"), "these_", all), "this_", part);
+      all = formula::substitute(formula::substitute(formula::parse("3*these_+sign(this_)"), "these_", all),
+                                "this_", part);
     setting.signs = formula::compile<double>(all, inputs);
     setting.searched = room;
   } catch (const Error&) {
@@ -219,7 +220,8 @@ void set_place(const Arguments& arguments, Setting& setting) {
 // What the look at a few integrals depends on: how many there are is not of it.
 std::string question_of(const Arguments& arguments) {
   std::string out;
-  for (const char* const name : {"FORMULA", "LIMITS", "parameters", "points", "relative", "absolute", "most-evaluations"})
+  for (const char* const name :
+       {"FORMULA", "LIMITS", "parameters", "points", "relative", "absolute", "most-evaluations"})
     out += fmt::format("{}={}\n", name, arguments.words().contains(name) ? arguments.words().at(name) : "");
   return out;
 }

@@ -22,11 +22,12 @@ struct Setting {
   formula::Tree formula;               // of the variable and the parameters
   std::vector<formula::Tree> ends;     // of the parameters: both limits, and known breaks behind them
   formula::Program<double> integrand;  // of the variable, then the parameters
-  formula::Program<double> signs;      // as the integrand: of the parts whose zeros are searched for, in one number
-  int searched = 0;                    // breaks that are found so
-  formula::Program<double> end;        // of an index of `ends`, then the parameters
-  bool endless = false;                // a limit may be infinite
-  bool measured = false;               // behind the ends `end` has how narrow the formula may be
+  formula::Program<double>
+      signs;                     // as the integrand: of the parts whose zeros are searched for, in one number
+  int searched = 0;              // breaks that are found so
+  formula::Program<double> end;  // of an index of `ends`, then the parameters
+  bool endless = false;          // a limit may be infinite
+  bool measured = false;         // behind the ends `end` has how narrow the formula may be
   double relative = 1e-10, absolute = 0;
   int most = 20'000;
   double caution = 1;              // by what the errors of cells are multiplied
@@ -44,14 +45,15 @@ const Setting& setting_of(const Arguments& arguments);
 // min and max, are equal: formulas of the rest. There a formula is not smooth, or a narrow peak stands.
 std::vector<formula::Tree> linear_zeros(const formula::Tree& tree, const std::string& variable);
 
-// The same of parts that are not linear, but can be solved for the variable: exp(x)-k inside abs, a comparison, or
-// something steep.
+// The same of parts that are not linear, but can be solved for the variable: exp(x)-k inside abs, a
+// comparison, or something steep.
 std::vector<formula::Tree> solved_zeros(const formula::Tree& tree, const std::string& variable);
 
 // Parts whose zeros would be, if they could be solved for: x*x*x+x-k inside abs.
 std::vector<formula::Tree> unsolved_parts(const formula::Tree& tree, const std::string& variable);
 
-// Whether the formula may jump, or have kinks, at places that are no cuts; `all_cut`: the zeros of its linear parts are.
+// Whether the formula may jump, or have kinks, at places that are no cuts; `all_cut`: the zeros of its linear
+// parts are.
 bool has_steps(const formula::Tree& tree, const std::string& variable, bool all_cut);
 
 // Whether one of a few integrals, spread over the parameters' ranges, claims another value than the rule for

@@ -58,9 +58,9 @@ std::string bracketed(const std::string& a, const char* sign, const std::string&
 // What of a formula is looked at.
 enum class Watch { nothing, squares, all };
 
-// Of the parts below a node, if it is watched so itself. A zero matters where a function bends sharply there, or has
-// no value, and where the square of a part that is 0 there is what exp() and the like are taken of; a polynomial's
-// zeros are no special places.
+// Of the parts below a node, if it is watched so itself. A zero matters where a function bends sharply there,
+// or has no value, and where the square of a part that is 0 there is what exp() and the like are taken of; a
+// polynomial's zeros are no special places.
 Watch below(const Node& node, Watch here, bool divides, bool even) {
   switch (node.op) {
     case Op::add:
@@ -91,7 +91,11 @@ Watch below(const Node& node, Watch here, bool divides, bool even) {
 class Finder {
  public:
   Finder(const Tree& tree, const std::string& variable)
-      : tree_(tree), parts_(tree, variable), solver_(tree, variable), watched_(tree.nodes().size(), Watch::nothing), inside_(tree.nodes().size(), false) {}
+      : tree_(tree),
+        parts_(tree, variable),
+        solver_(tree, variable),
+        watched_(tree.nodes().size(), Watch::nothing),
+        inside_(tree.nodes().size(), false) {}
 
   void run() {
     for (std::size_t i = tree_.nodes().size(); i-- > 0;) {
@@ -115,7 +119,8 @@ class Finder {
     known = std::max(known, as);
   }
 
-  // Whether the node is a square of its child, or another whole power: of odd ones, too, for those are no sharper.
+  // Whether the node is a square of its child, or another whole power: of odd ones, too, for those are no
+  // sharper.
   bool is_even(const Node& node, int child) const {
     if (node.op == Op::mul) return parts_.text(node.child[0]) == parts_.text(node.child[1]);
     if (node.op != Op::pow || child != 0) return false;
@@ -139,7 +144,8 @@ class Finder {
     take(places);
     const bool linear = !parts_.branches(node.child[0]).empty() && !parts_.branches(node.child[1]).empty();
     const bool fixed = parts_.degree(node.child[0]) == 0 && parts_.degree(node.child[1]) == 0;
-    if (places.empty() && !linear && !fixed) search(parts_.text(node.child[0]) + "-" + parts_.text(node.child[1]));
+    if (places.empty() && !linear && !fixed)
+      search(parts_.text(node.child[0]) + "-" + parts_.text(node.child[1]));
   }
 
   void search(const std::string& text) {
@@ -170,7 +176,8 @@ std::vector<std::string> Solver::solve_product(const Node& node, const std::stri
   if (node.op == Op::div && !varies(a)) return solve(b, bracketed(parts_.text(a), "/", target), signs);
   if (node.op == Op::mul && !varies(b)) return solve(a, bracketed(target, "/", parts_.text(b)), signs);
   if (node.op == Op::mul && !varies(a)) return solve(b, bracketed(target, "/", parts_.text(a)), signs);
-  if (node.op == Op::mul && parts_.text(a) == parts_.text(b)) return both_signs(a, "sqrt(" + target + ")", signs);
+  if (node.op == Op::mul && parts_.text(a) == parts_.text(b))
+    return both_signs(a, "sqrt(" + target + ")", signs);
   return {};
 }
 

@@ -43,9 +43,9 @@ TEST(SolvedZeros, AreWherePartsAreZeroThatFunctionsBendAt) {
 
 // A polynomial's zeros are no special places, nor does what has none show any; others cost cells for nothing.
 TEST(SolvedZeros, AreNotThoseOfSmoothFormulas) {
-  for (const char* const formula :
-       {"x*x-k", "exp(-x*x)", "1/(1+k^2*x^2)", "exp(x^2-k)", "cos(x*x-k)*exp(x)", "(x*x-k)^3+exp(x)-k", "sqrt(1+x*x)",
-        "exp(-k*x)*cos(x)", "sqrt(x)*cos(k*x)*exp(-x*x)", "x*exp(x)", "abs(cos(x)-k)", "abs(x-k)"})
+  for (const char* const formula : {"x*x-k", "exp(-x*x)", "1/(1+k^2*x^2)", "exp(x^2-k)", "cos(x*x-k)*exp(x)",
+                                    "(x*x-k)^3+exp(x)-k", "sqrt(1+x*x)", "exp(-k*x)*cos(x)",
+                                    "sqrt(x)*cos(k*x)*exp(-x*x)", "x*exp(x)", "abs(cos(x)-k)", "abs(x-k)"})
     EXPECT_EQ(texts_of(formula), std::vector<std::string>{}) << formula;
 }
 
@@ -77,15 +77,17 @@ TEST(SolvedZeros, WhatStandsThereIsSeen) {
   constexpr int n = 60;
   for (const Inner& in : inner)
     for (const Shape& shape : shapes) {
-      const double low = std::min(in.at(in.from), in.at(in.to)), high = std::max(in.at(in.from), in.at(in.to));
+      const double low = std::min(in.at(in.from), in.at(in.to)),
+                   high = std::max(in.at(in.from), in.at(in.to));
       const double from = low + 0.06 * (high - low), to = low + 0.94 * (high - low), unit = 1 / shape.area;
       const std::string formula =
           fmt::format("{}*{}*", number(unit), in.slope) + fmt::format(fmt::runtime(shape.text), in.text);
-      const Batch batch = ran(arguments_of(formula, number(in.from) + " " + number(in.to),
-                                           fmt::format("k={}:{}", number(from), number(to)), n,
-                                           {{"relative", "1e-6"}}));
+      const Batch batch =
+          ran(arguments_of(formula, number(in.from) + " " + number(in.to),
+                           fmt::format("k={}:{}", number(from), number(to)), n, {{"relative", "1e-6"}}));
       // What rounding the inner part moves a jump by on either side no cell sees.
-      const double own = shape.jumps ? 2 * 4 * 0x1p-53 * std::max(std::fabs(low), std::fabs(high)) / shape.area : 0;
+      const double own =
+          shape.jumps ? 2 * 4 * 0x1p-53 * std::max(std::fabs(low), std::fabs(high)) / shape.area : 0;
       int met = 0;
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const double off = std::fabs(batch.value[i] - 1);
@@ -94,7 +96,8 @@ TEST(SolvedZeros, WhatStandsThereIsSeen) {
         }
         met += batch.why[i] == converged;
       }
-      EXPECT_GE(met, shape.least_share * n) << formula << ": " << std::get<std::string>(batch.told.at("reason"));
+      EXPECT_GE(met, shape.least_share * n)
+          << formula << ": " << std::get<std::string>(batch.told.at("reason"));
     }
 }
 

@@ -23,19 +23,21 @@ BATCH_FN double parameter_of(const Column& column, long long index, long long co
   return column.from * power(column.to / column.from, share);
 }
 
-// Where parts of the formula change their sign that no text is solved for: searched for, integral by integral. Of more
-// changes than this none is cut at.
+// Where parts of the formula change their sign that no text is solved for: searched for, integral by
+// integral. Of more changes than this none is cut at.
 constexpr int most_searched = 8, search_steps = 64;
 
 // From one limit to the other, densely towards both, and far out where one is infinite.
 BATCH_FN double searched_place(double a, double b, int step) {
   const bool low = is_finite(a), high = is_finite(b), second = 2 * step > search_steps;
   if (low && high) {
-    const double share = 2.0 * (second ? search_steps - step : step) / search_steps, away = (0.5 * b - 0.5 * a) * (share * share);
+    const double share = 2.0 * (second ? search_steps - step : step) / search_steps,
+                 away = (0.5 * b - 0.5 * a) * (share * share);
     return second ? b - away : a + away;
   }
   const double count = low || !high ? step : search_steps - step;
-  const double from = low || high ? count : size_of(2 * count - search_steps), ratio = from / (search_steps - from);
+  const double from = low || high ? count : size_of(2 * count - search_steps),
+               ratio = from / (search_steps - from);
   const double away = (ratio * ratio) * (ratio * ratio);
   if (low) return a + away;
   if (high) return b - away;
@@ -56,7 +58,8 @@ BATCH_FN double searched_zero(Signs& signs, double from, double to, double there
   return to;
 }
 
-// ends(which), with what was searched for behind the known breaks; `searched`: how many places there are for it.
+// ends(which), with what was searched for behind the known breaks; `searched`: how many places there are for
+// it.
 template <class End, class Signs>
 struct SearchedEnds {
   End end;
@@ -114,8 +117,11 @@ struct Work {
 };
 
 BATCH_FN Demand demand_of(const Work& work, long long index) {
-  return {work.relative != nullptr ? work.relative[index] : work.demand.relative, work.demand.absolute,
-          work.demand.most, work.demand.measured, work.demand.doubted,
+  return {work.relative != nullptr ? work.relative[index] : work.demand.relative,
+          work.demand.absolute,
+          work.demand.most,
+          work.demand.measured,
+          work.demand.doubted,
           work.demand.caution};
 }
 

@@ -31,8 +31,8 @@ void check_alignment(const char* name, const void* data, Element element) {
 }
 
 // `step`: from one entry to the next; 0: one serves all, and the array has one dimension.
-ArrayView vector_of(const char* name, const void* data, Element element, std::int64_t count, std::int64_t step,
-                    const std::int64_t* batch) {
+ArrayView vector_of(const char* name, const void* data, Element element, std::int64_t count,
+                    std::int64_t step, const std::int64_t* batch) {
   check_alignment(name, data, element);
   if (step < 0) throw Error(std::string(name) + " has the negative step " + std::to_string(step));
   auto* const there = const_cast<void*>(data);
@@ -47,8 +47,8 @@ void check_reach(const char* name, std::int64_t count, std::int64_t step, Elemen
   const auto bytes = static_cast<std::int64_t>(size_of(element));
   std::int64_t reach = 0;
   if (__builtin_mul_overflow(count, step, &reach) || __builtin_mul_overflow(reach, bytes, &reach))
-    throw Error(std::string(name) + " reaches beyond any memory: " + std::to_string(count) + " times " + std::to_string(step) +
-                " elements");
+    throw Error(std::string(name) + " reaches beyond any memory: " + std::to_string(count) + " times " +
+                std::to_string(step) + " elements");
 }
 
 const Operation& the_product() {
@@ -113,8 +113,8 @@ Arguments::Words words_of(Element a, Element b, Element c, const Options& option
   return words;
 }
 
-void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& options, std::int64_t m, std::int64_t n,
-                 const std::int64_t* batch) {
+void add_vectors(std::map<std::string, ArrayView>& inputs, const Options& options, std::int64_t m,
+                 std::int64_t n, const std::int64_t* batch) {
   const auto add_scale = [&](const char* name, const Scale& scale, std::int64_t count) {
     if (scale.data == nullptr) return;
     inputs[name] = vector_of(name, scale.data, Element::f32, scale.of_each ? count : 1, scale.step, batch);

@@ -19,8 +19,8 @@ std::vector<Case> cases_of_few_bits() {
   using enum Distribution;
   const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
       floats{Element::f32, Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, i8{Element::i8},
-      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2},
-      own{Element::f64, Element::i32}, reals{Element::f32, Element::f64};  // sums of their own
+      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, own{Element::f64, Element::i32},
+      reals{Element::f32, Element::f64};  // sums of their own
   const auto of = [](const std::vector<Element>& elements, Case base, Arguments::Words words,
                      std::vector<std::string> given = {}) {
     base.elements = elements;
@@ -35,8 +35,8 @@ std::vector<Case> cases_of_few_bits() {
       of({Element::f16}, sized(40, 24, 300), {{"output-element", "bf16"}, {"op-a", "transpose"}}),
       of(halves, sized(33, 47, 60), {{"output-element", "f16"}, {"alpha", "-2"}, {"beta", "0.5"}},
          {"C0", "bias", "scale-a"}),
-      of({Element::f16}, sized(33, 47, 60, exact), {{"output-element", "bf16"}, {"beta", "2"}, {"activation", "relu"}},
-         {"C0", "bias"}),
+      of({Element::f16}, sized(33, 47, 60, exact),
+         {{"output-element", "bf16"}, {"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
       of(bytes, sized(33, 47, 260), {{"element-b", "e5m2"}, {"output-element", "f32"}}),
       of(bytes, sized(33, 47, 260, exact), {{"element-b", "e4m3"}}),
       of(bytes, sized(24, 40, 500), {{"accumulate", "fast"}}),
@@ -54,7 +54,8 @@ std::vector<Case> cases_of_few_bits() {
       of(floats, sized(16, 40, 32), {{"activation", "gelu-tanh"}}, {"bias"}),
       of(floats, sized(16, 40, 32), {{"activation", "silu"}}),
       of(floats, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias", "scale-a"}),
-      of(own, sized(33, 37, 41, exact), {{"alpha", "2"}, {"beta", "-3"}, {"bias-along", "rows"}}, {"C0", "bias"}),
+      of(own, sized(33, 37, 41, exact), {{"alpha", "2"}, {"beta", "-3"}, {"bias-along", "rows"}},
+         {"C0", "bias"}),
       of(own, sized(35, 29, 40), {{"op-a", "transpose"}, {"activation", "relu"}}, {"bias"}),
       of(own, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
       of(reals, sized(19, 21, 30, special), {{"activation", "relu"}}, {"bias"}),

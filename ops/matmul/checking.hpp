@@ -23,8 +23,8 @@ void low_reference(const Arguments& arguments, std::span<const std::int64_t> row
 std::vector<std::int64_t> low_suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed);
 // No randomised check sees through what bends or clips the sum: rows at equal distances are looked at.
 bool sampled_only(const Arguments& arguments);
-void low_fill(const Arguments& arguments, const std::string& input, Distribution distribution, std::uint64_t seed,
-              const ArrayView& to);
+void low_fill(const Arguments& arguments, const std::string& input, Distribution distribution,
+              std::uint64_t seed, const ArrayView& to);
 
 // Whether S0's relative L2 norm can be asked for.
 bool norm_demanded(const Arguments& arguments);

@@ -178,7 +178,7 @@ TEST(Checking, AnOverflowNamesWhatElseWouldBeRight) {
 TEST(Checking, EveryRungOverflowsAsItMay) {
   for (const Variant* v : ladder_of("matmul")) {
     Backend* backend = find_backend(v->where);
-    if (v->where == Where::cuda || backend == nullptr || v->yardstick) continue;
+    if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     for (const std::int64_t k : {1, 3, 40}) {
       Inputs inputs(product(), Element::f32, sized(6, 7, k, {{"alpha", "-0.5"}}), 5);
       const auto a = inputs.arguments().view<float, 2>("A");

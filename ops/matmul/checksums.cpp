@@ -33,7 +33,8 @@ double rounding_of_sums(const Arguments& arguments, double k) {
     return 0x1p-13 * (fast ? cuts / 2 + std::sqrt(11 * cuts) : 5);
   }
   if (element != Element::f32) return half_ulp_f32 * (std::sqrt(k + 16) + 2 * std::ceil(k / 16));
-  if (arguments.text("compute") != "tf32" || arguments.element() != Element::f32) return half_ulp_f32 * std::sqrt(k + 16);
+  if (arguments.text("compute") != "tf32" || arguments.element() != Element::f32)
+    return half_ulp_f32 * std::sqrt(k + 16);
   return half_ulp_f32 * (std::sqrt(k + 16) + 2 * std::ceil(k / 8)) + 0x1p-10;
 }
 
@@ -84,7 +85,8 @@ Exponents exponents_of(const Operand& x, std::int64_t rows, const Interval& cols
   Exponents out;
   dispatch(x.element, [&](auto type) {
     using T = typename decltype(type)::type;
-    for (std::int64_t j = cols.first; j < cols.last; ++j) out.push_back(exponent_of<T>(x, j * x.col, x.row, rows));
+    for (std::int64_t j = cols.first; j < cols.last; ++j)
+      out.push_back(exponent_of<T>(x, j * x.col, x.row, rows));
   });
   return out;
 }
@@ -102,12 +104,13 @@ std::optional<int> exponent_of(const Operand& x, std::int64_t rows, std::int64_t
   return out;
 }
 
-// What makes β·C0 look like an addend of the other factor: where that is x, the product adds about |α|·√k·|factor|·x.
+// What makes β·C0 look like an addend of the other factor: where that is x, the product adds about
+// |α|·√k·|factor|·x.
 int exponent_beside(const Operand& factor, std::int64_t rows, const Checked& whole) {
   const auto own = exponent_of(factor, rows, whole.k);
   if (!own) return 0;  // the product is nothing, or unknown
-  const double shift =
-      std::log2(std::fabs(whole.alpha)) + 0.5 * std::log2(static_cast<double>(whole.k)) - std::log2(std::fabs(whole.beta)) - *own;
+  const double shift = std::log2(std::fabs(whole.alpha)) + 0.5 * std::log2(static_cast<double>(whole.k)) -
+                       std::log2(std::fabs(whole.beta)) - *own;
   return is_number(shift) ? static_cast<int>(std::clamp(shift, -4000.0, 4000.0)) : 0;
 }
 
@@ -150,8 +153,9 @@ class ProductChecksums final : public Checksums {
     // A sum that goes on where its output lies has lost what it began with.
     out.decided = p.beta == 0 || p.c0.data != p.c.data;
     if (!out.decided || p.m == 0 || p.n == 0) return out;
-    out.rows = look_at({p.a, p.b, p.c, p.c0, p.m, p.n, tile.rows, tile.cols, whole_.b, whole_.c0, whole_.m, a_beside_, 1},
-                       cols_, part, p, run, out);
+    out.rows = look_at(
+        {p.a, p.b, p.c, p.c0, p.m, p.n, tile.rows, tile.cols, whole_.b, whole_.c0, whole_.m, a_beside_, 1},
+        cols_, part, p, run, out);
     if (out.rows.empty()) return out;
     out.cols = look_at({turned(p.b), turned(p.a), turned(p.c), turned(p.c0), p.n, p.m, tile.cols, tile.rows,
                         turned(whole_.a), turned(whole_.c0), whole_.n, b_beside_, 2},
@@ -190,13 +194,14 @@ class ProductChecksums final : public Checksums {
     return tally.beyond == 0 ? std::vector<std::int64_t>() : beyond(lines, tolerance, run, out.mark);
   }
 
-  // Weights make columns of what is summed about equally large, lest small ones hide behind large ones: the larger
-  // decides of what the product adds to a column, which goes with the other factor's, and of what C0 adds. A column that
-  // tells neither has the last one's.
+  // Weights make columns of what is summed about equally large, lest small ones hide behind large ones: the
+  // larger decides of what the product adds to a column, which goes with the other factor's, and of what C0
+  // adds. A column that tells neither has the last one's.
   static std::vector<int> exponents_for(const Side& side, std::int64_t depth) {
     const Exponents factor = exponents_of(side.whole, depth, side.cols);
-    const Exponents added = side.whole_added.data == nullptr ? Exponents(factor.size())
-                                                             : exponents_of(side.whole_added, side.whole_count, side.cols);
+    const Exponents added = side.whole_added.data == nullptr
+                                ? Exponents(factor.size())
+                                : exponents_of(side.whole_added, side.whole_count, side.cols);
     constexpr int most = 900;
     std::vector<int> out;
     int last = 0;
@@ -229,15 +234,19 @@ class ProductChecksums final : public Checksums {
     return kept.folds.emplace(key, std::move(out)).first->second;
   }
 
-  // The part's product with its fold, and the passes that make it where it is not there yet: at one reading of the factor
-  // with those other folds that further parts of these lines will want.
-  Product& product_of(const Side& side, Kept& kept, std::int64_t depth, std::vector<Pass>& passes, std::vector<Product*>& making) {
+  // The part's product with its fold, and the passes that make it where it is not there yet: at one reading
+  // of the factor with those other folds that further parts of these lines will want.
+  Product& product_of(const Side& side, Kept& kept, std::int64_t depth, std::vector<Pass>& passes,
+                      std::vector<Product*>& making) {
     const Kept::Place lines{side.lines.first, side.lines.last}, own{side.cols.first, side.cols.last};
-    if (const auto known = kept.products.find({lines, own}); known != kept.products.end() && known->second.made) return known->second;
+    if (const auto known = kept.products.find({lines, own});
+        known != kept.products.end() && known->second.made)
+      return known->second;
     std::vector<std::pair<Kept::Place, const Fold*>> wanted{{own, &kept.folds.at(own)}};
     for (const auto& [place, fold] : kept.folds) {
       const auto known = kept.products.find({lines, place});
-      if (wanted.size() < summing_->at_once() && place != own && fold.made && (known == kept.products.end() || !known->second.made))
+      if (wanted.size() < summing_->at_once() && place != own && fold.made &&
+          (known == kept.products.end() || !known->second.made))
         wanted.emplace_back(place, &fold);
     }
     const std::int64_t step = 2 * even(side.count);
@@ -246,7 +255,8 @@ class ProductChecksums final : public Checksums {
       double* const sums = room->as<double>() + static_cast<std::int64_t>(i) * step;
       const auto& [place, fold] = wanted[i];
       Product& product = kept.products[{lines, place}] = {room, sums, sums + step / 2, false};
-      passes.push_back({side.factor, side.count, depth, fold->sums, fold->norms, product.sums, product.norms});
+      passes.push_back(
+          {side.factor, side.count, depth, fold->sums, fold->norms, product.sums, product.norms});
       making.push_back(&product);
     }
     return *making.front();
@@ -258,7 +268,8 @@ class ProductChecksums final : public Checksums {
   }
 
   // The passes that make the others, in the scratch memory.
-  Lines lines_of(const Side& side, const Checked& p, const Fold& fold, const Product& product, std::vector<Pass>& passes) {
+  Lines lines_of(const Side& side, const Checked& p, const Fold& fold, const Product& product,
+                 std::vector<Pass>& passes) {
     double* const to = scratch_.as<double>();
     const std::int64_t n = side.count;
     Lines out{n, to, to + n, product.sums, product.norms, nullptr, nullptr};
@@ -275,8 +286,8 @@ class ProductChecksums final : public Checksums {
     const std::int64_t n = lines.count;
     Lines there = lines;
     std::vector<std::vector<double>> here;
-    for (const double* Lines::*const member :
-         {&Lines::got, &Lines::got_norm, &Lines::product, &Lines::product_norm, &Lines::added, &Lines::added_norm}) {
+    for (const double* Lines::*const member : {&Lines::got, &Lines::got_norm, &Lines::product,
+                                               &Lines::product_norm, &Lines::added, &Lines::added_norm}) {
       if (lines.*member == nullptr) continue;
       std::vector<double>& values = here.emplace_back(static_cast<std::size_t>(n));
       backend_->copy(run, values.data(), lines.*member, values.size() * sizeof(double));
@@ -324,7 +335,8 @@ Checked Checked::of(const Arguments& arguments) {
   return out;
 }
 
-Tolerance tolerance_of(const Arguments& arguments, const Checked& p, double least_weight, double most_weight) {
+Tolerance tolerance_of(const Arguments& arguments, const Checked& p, double least_weight,
+                       double most_weight) {
   const auto k = static_cast<double>(p.k);
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
   const Result result = result_of(p.c.element);
@@ -337,8 +349,9 @@ Tolerance tolerance_of(const Arguments& arguments, const Checked& p, double leas
   out.own = half_ulp_f64 * std::sqrt((k + m + n) / 8 + 64);
   const double least_sum = std::min(result.least, 0x1p-149);  // sums of few bits are floats
   // Weights below 1 make the checksums' own sums underflow before those of C do.
-  out.tiny = std::max(1.0, most_weight) * (4 * std::max(m, n) * ((k + 3) * (std::fabs(p.alpha) + 1) * least_sum) +
-                            2 * Tolerance::deviations * std::sqrt(std::max(m, n)) * result.least);
+  out.tiny =
+      std::max(1.0, most_weight) * (4 * std::max(m, n) * ((k + 3) * (std::fabs(p.alpha) + 1) * least_sum) +
+                                    2 * Tolerance::deviations * std::sqrt(std::max(m, n)) * result.least);
   out.limit = result.most / 4 * std::min(1.0, least_weight);
   out.root_k = std::sqrt(k);
   return out;

@@ -79,8 +79,9 @@ SIMT double residual_ratio(const Tolerance& t, const Line& line) {
   return residual == 0 ? 0 : residual / (Tolerance::deviations * deviation + t.tiny);
 }
 
-// Row sums of a matrix, with weights: sums[i] = Σ_j x[i][j]·weights[j], and norms[i] = √Σ_j (x[i][j]·sizes[j])²,
-// also where a square is no double. Column sums are those of the matrix with its strides exchanged.
+// Row sums of a matrix, with weights: sums[i] = Σ_j x[i][j]·weights[j], and norms[i] = √Σ_j
+// (x[i][j]·sizes[j])², also where a square is no double. Column sums are those of the matrix with its strides
+// exchanged.
 struct Pass {
   Operand matrix;
   std::int64_t rows = 0, cols = 0;

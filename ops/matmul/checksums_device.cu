@@ -78,7 +78,8 @@ class GpuSumming final : public Summing {
          {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
       launch(all, element, stream);
     launch_folded(all, stream);
-    const dim3 grid(static_cast<unsigned>(parts_of(most_rows, checksum::finish_rows)), static_cast<unsigned>(all.count));
+    const dim3 grid(static_cast<unsigned>(parts_of(most_rows, checksum::finish_rows)),
+                    static_cast<unsigned>(all.count));
     checksum::finish<<<grid, dim3(checksum::finish_rows, checksum::finish_threads), 0, stream>>>(all);
     cuda::check(cudaGetLastError());
   }
@@ -123,7 +124,8 @@ class GpuSumming final : public Summing {
       FoldJobs some{};
       for (int j = i; j < all.count && some.count < checksum::most_folds; ++j) {
         const Job& job = all.job[j];
-        if (!job.folded || done[static_cast<std::size_t>(j)] || !same_matrix(job.pass, all.job[i].pass)) continue;
+        if (!job.folded || done[static_cast<std::size_t>(j)] || !same_matrix(job.pass, all.job[i].pass))
+          continue;
         some.job[some.count++] = job;
         done[static_cast<std::size_t>(j)] = true;
       }
@@ -169,7 +171,7 @@ std::unique_ptr<Checksums> on_gpu(const Arguments& whole, const Device& device) 
   return make_checksums(whole, device, std::make_unique<GpuSumming>());
 }
 
-[[maybe_unused]] const bool enlisted = (enlist_checksums("matmul", Where::cuda, on_gpu), true);
+[[maybe_unused]] const bool registered = (register_checksums("matmul", Where::cuda, on_gpu), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row sums of one matrix with several sets of weights at a time: it is read from memory once for all of them. What
-// limits this is arithmetic, three operations on doubles for each element and set; alone each set would wait for memory.
+// Row sums of one matrix with several sets of weights at a time: it is read from memory once for all of them.
+// What limits this is arithmetic, three operations on doubles for each element and set; alone each set would
+// wait for memory.
 //
-// A block takes 64 rows and a segment of their elements, which pass through shared memory as doubles, so that they are
-// widened once. Each warp takes some of a chunk's elements, each thread four rows and four sets.
+// A block takes 64 rows and a segment of their elements, which pass through shared memory as doubles, so that
+// they are widened once. Each warp takes some of a chunk's elements, each thread four rows and four sets.
 #pragma once
 #include "checksums_kernels.cuh"
 
@@ -36,13 +37,17 @@ struct FoldChunk {
   double2 weights[Shape::weights_of_a_thread];  // and the size
 
   // Beyond the segment there is nothing, of sets that are none, too.
-  // `from`: the block's first row, at the segment's beginning; `rows` of it there are, and `length` elements of a row.
-  __device__ void load(const FoldJobs& jobs, const T* from, int rows, std::int64_t first, int at, int length) {
+  // `from`: the block's first row, at the segment's beginning; `rows` of it there are, and `length` elements
+  // of a row.
+  __device__ void load(const FoldJobs& jobs, const T* from, int rows, std::int64_t first, int at,
+                       int length) {
 #pragma unroll
     for (int i = 0; i < Shape::words_of_a_thread; ++i) {
       const int word = static_cast<int>(threadIdx.x) + i * threads;
-      const int row = min(word / Shape::words_of_a_row, rows - 1), col = at + word % Shape::words_of_a_row * Shape::words;
-      words[i] = col < length ? checksum::load<T, Shape::words>(from + row * jobs.job[0].stride + col) : Words<T, Shape::words>{};
+      const int row = min(word / Shape::words_of_a_row, rows - 1),
+                col = at + word % Shape::words_of_a_row * Shape::words;
+      words[i] = col < length ? checksum::load<T, Shape::words>(from + row * jobs.job[0].stride + col)
+                              : Words<T, Shape::words>{};
     }
 #pragma unroll
     for (int i = 0; i < Shape::weights_of_a_thread; ++i) {
@@ -50,7 +55,8 @@ struct FoldChunk {
       const int col = at + pair % Shape::chunk;
       weights[i] = {0, 0};
       if (fold < jobs.count && col < length)
-        weights[i] = {__ldg(jobs.job[fold].pass.weights + first + col), __ldg(jobs.job[fold].pass.sizes + first + col)};
+        weights[i] = {__ldg(jobs.job[fold].pass.weights + first + col),
+                      __ldg(jobs.job[fold].pass.sizes + first + col)};
     }
   }
 
@@ -61,7 +67,8 @@ struct FoldChunk {
       const int word = static_cast<int>(threadIdx.x) + i * threads;
       const int row = word / Shape::words_of_a_row, col = word % Shape::words_of_a_row * Shape::words;
 #pragma unroll
-      for (int e = 0; e < Shape::words; ++e) elements[(col + e) * Shape::pitch + row] = number(words[i].values[e]);
+      for (int e = 0; e < Shape::words; ++e)
+        elements[(col + e) * Shape::pitch + row] = number(words[i].values[e]);
     }
 #pragma unroll
     for (int i = 0; i < Shape::weights_of_a_thread; ++i) {
@@ -74,7 +81,8 @@ struct FoldChunk {
 constexpr int rows_of_a_thread = 4, folds_of_a_thread = 4;
 using FoldSums = Partial[rows_of_a_thread][folds_of_a_thread];
 
-// The thread's rows are two neighbours in each half of the block's: neighbouring lanes read neighbouring words.
+// The thread's rows are two neighbours in each half of the block's: neighbouring lanes read neighbouring
+// words.
 __device__ inline int row_of_lane(int lane, int r) { return lane % 16 * 2 + r % 2 + r / 2 * (fold_rows / 2); }
 
 template <class T>
@@ -99,7 +107,8 @@ __device__ void add_chunk(const double* elements, const double2* sets, FoldSums&
 
 // Adds up what the warps have found of each row and set, in their order: the sums, or the squares.
 template <bool squares>
-__device__ void leave_folds(const FoldJobs& jobs, std::int64_t first_row, int part, const FoldSums& found, double* shared) {
+__device__ void leave_folds(const FoldJobs& jobs, std::int64_t first_row, int part, const FoldSums& found,
+                            double* shared) {
   constexpr int numbers = fold_rows * most_folds;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   __syncthreads();
@@ -127,9 +136,11 @@ __global__ void __launch_bounds__(threads, 2) sum_folds(const __grid_constant__ 
   constexpr int elements_room = Shape::chunk * Shape::pitch, reduce_room = warps * fold_rows * most_folds;
   __shared__ __align__(16) double room[elements_room > reduce_room ? elements_room : reduce_room];
   __shared__ double2 sets[Shape::chunk * most_folds];
-  const int piece = static_cast<int>(blockIdx.x) / jobs.job[0].parts, part = static_cast<int>(blockIdx.x) % jobs.job[0].parts;
+  const int piece = static_cast<int>(blockIdx.x) / jobs.job[0].parts,
+            part = static_cast<int>(blockIdx.x) % jobs.job[0].parts;
   const Pass& p = jobs.job[0].pass;
-  const std::int64_t first_row = static_cast<std::int64_t>(piece) * fold_rows, first = static_cast<std::int64_t>(part) * fold_segment;
+  const std::int64_t first_row = static_cast<std::int64_t>(piece) * fold_rows,
+                     first = static_cast<std::int64_t>(part) * fold_segment;
   const int rows = static_cast<int>(min(static_cast<std::int64_t>(fold_rows), p.rows - first_row)),
             length = static_cast<int>(min(static_cast<std::int64_t>(fold_segment), p.cols - first));
   const T* const from = static_cast<const T*>(p.matrix.data) + first_row * jobs.job[0].stride + first;

@@ -33,7 +33,9 @@ template <class T>
 double norm_of(const Pass& pass, std::int64_t i, double squares) {
   if (squares_hold(squares)) return std::sqrt(squares);
   const T* const data = static_cast<const T*>(pass.matrix.data) + i * pass.matrix.row;
-  const auto addend = [&](std::int64_t j) { return term_of(widened(data[j * pass.matrix.col]), pass.sizes[j]); };
+  const auto addend = [&](std::int64_t j) {
+    return term_of(widened(data[j * pass.matrix.col]), pass.sizes[j]);
+  };
   int largest = Term::nothing;
   for (std::int64_t j = 0; j < pass.cols; ++j) largest = std::max(largest, addend(j).exponent);
   double scaled = 0;
@@ -89,8 +91,7 @@ void sum_across(const Pass& pass, std::int64_t first, std::int64_t last) {
         pass.norms[begin + i] += squares[static_cast<std::size_t>(i)];
       }
     }
-    for (std::int64_t i = begin; i < begin + length; ++i)
-      pass.norms[i] = norm_of<T>(pass, i, pass.norms[i]);
+    for (std::int64_t i = begin; i < begin + length; ++i) pass.norms[i] = norm_of<T>(pass, i, pass.norms[i]);
   }
 }
 
@@ -133,8 +134,9 @@ std::unique_ptr<Checksums> on_host(const Arguments& whole, const Device& device)
   return make_checksums(whole, device, std::make_unique<HostSumming>(device.threads));
 }
 
-[[maybe_unused]] const bool checksums_host_enlisted =
-    (enlist_checksums("matmul", Where::cpu, on_host), enlist_checksums("matmul", Where::simt, on_host), true);
+[[maybe_unused]] const bool checksums_host_registered =
+    (register_checksums("matmul", Where::cpu, on_host), register_checksums("matmul", Where::simt, on_host),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

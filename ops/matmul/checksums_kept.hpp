@@ -11,8 +11,8 @@ namespace tessera::matmul {
 // Each vector begins where 16 bytes can be read at once.
 inline std::int64_t even(std::int64_t count) { return (count + 1) / 2 * 2; }
 
-// Of a factor's columns (of B) or rows (of A), for the parts that share them: the weights, and the factor's own
-// checksums with their norms.
+// Of a factor's columns (of B) or rows (of A), for the parts that share them: the weights, and the factor's
+// own checksums with their norms.
 struct Fold {
   Fold(std::int64_t count, std::int64_t depth, Memory& memory)
       : vectors(Element::f64, {even(count) + 2 * even(depth)}, memory) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms √Σ(x·size)² of doubles of any size: one row may be so small, or so large, that its squares are no doubles.
-// Sums of squares serve nearly all rows; who has made one asks whether it holds, and only then takes this slower way.
+// Norms √Σ(x·size)² of doubles of any size: one row may be so small, or so large, that its squares are no
+// doubles. Sums of squares serve nearly all rows; who has made one asks whether it holds, and only then takes
+// this slower way.
 #pragma once
 #include <cmath>
 #include <limits>

@@ -80,9 +80,9 @@ class OnDeviceWithChecksums : public testing::TestWithParam<const char*> {
   Device device_;
 };
 
-#define CHECKSUMS_ON_DEVICES(fixture)                                                               \
-  INSTANTIATE_TEST_SUITE_P(Devices, fixture, testing::Values("cpu:threads=2", "cuda"), [](const auto& about) { \
-    return std::string(about.param).substr(0, about.param[1] == 'p' ? 3 : 4);                         \
-  })
+#define CHECKSUMS_ON_DEVICES(fixture)                             \
+  INSTANTIATE_TEST_SUITE_P(                                       \
+      Devices, fixture, testing::Values("cpu:threads=2", "cuda"), \
+      [](const auto& about) { return std::string(about.param).substr(0, about.param[1] == 'p' ? 3 : 4); })
 
 }  // namespace tessera::matmul

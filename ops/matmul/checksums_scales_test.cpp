@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums fit honest products whatever the scale of all, of a row, of a column, or of what is added; and see errors
-// beside them.
+// Checksums fit honest products whatever the scale of all, of a row, of a column, or of what is added; and
+// see errors beside them.
 #include <cmath>
 #include "checksums_on_device.hpp"
 #include "tessera/core/random.hpp"
@@ -68,7 +68,8 @@ TEST_P(ChecksumsAtScales, SeeErrorsOfSmallColumnsBesideLargeOnes) {
 template <class T>
 void ChecksumsAtScales::expect_errors_are_seen_beside_large_addends(T large, T small, T error) const {
   Product p = made(element_of<T>, sized(120, 100, 700, {{"alpha", "1.5"}, {"beta", "1"}}), 20);
-  const auto b = p.arguments().view<T, 2>("B"), c0 = p.arguments().view<T, 2>("C0"), c = p.arguments().view<T, 2>("C");
+  const auto b = p.arguments().view<T, 2>("B"), c0 = p.arguments().view<T, 2>("C0"),
+             c = p.arguments().view<T, 2>("C");
   for (std::int64_t i = 0; i < c0.rows(); ++i) c0(i, 17) *= large;
   for (std::int64_t l = 0; l < b.rows(); ++l) b(l, 33) *= small;
   p.remake();
@@ -106,13 +107,17 @@ TEST_P(ChecksumsAtScales, SeeErrorsBesideLargeColumnsWhereNothingElseIsAdded) {
 // Scales of rows and columns from 2^-spread to 2^spread, of all three inputs.
 template <class T>
 void scale_at_random(const Matrix<T>& matrix, int spread, Random random) {
-  const auto power = [&] { return std::ldexp(1.0, static_cast<int>(random.next() % (2 * static_cast<unsigned>(spread) + 1)) - spread); };
+  const auto power = [&] {
+    return std::ldexp(1.0,
+                      static_cast<int>(random.next() % (2 * static_cast<unsigned>(spread) + 1)) - spread);
+  };
   std::vector<double> rows, cols;
   for (std::int64_t i = 0; i < matrix.rows(); ++i) rows.push_back(power());
   for (std::int64_t j = 0; j < matrix.cols(); ++j) cols.push_back(power());
   for (std::int64_t i = 0; i < matrix.rows(); ++i)
     for (std::int64_t j = 0; j < matrix.cols(); ++j) {
-      const double scaled = static_cast<double>(widened(matrix(i, j))) * rows[static_cast<std::size_t>(i)] * cols[static_cast<std::size_t>(j)];
+      const double scaled = static_cast<double>(widened(matrix(i, j))) * rows[static_cast<std::size_t>(i)] *
+                            cols[static_cast<std::size_t>(j)];
       if constexpr (std::is_same_v<T, bf16>) matrix(i, j) = bf16::from(static_cast<float>(scaled));
       else matrix(i, j) = static_cast<T>(scaled);
     }
@@ -122,13 +127,18 @@ template <class T>
 void ChecksumsAtScales::expect_fits_at_random_scales(int spread) const {
   constexpr const char* factors[] = {"1", "-0.001", "3e5"};
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    Product p = made(element_of<T>, sized(40 + 7 * static_cast<std::int64_t>(seed), 75, 20 + 13 * static_cast<std::int64_t>(seed),
-                                          {{"alpha", factors[seed % 3]}, {"beta", factors[seed / 3 % 3]}}), seed);
+    Product p =
+        made(element_of<T>,
+             sized(40 + 7 * static_cast<std::int64_t>(seed), 75, 20 + 13 * static_cast<std::int64_t>(seed),
+                   {{"alpha", factors[seed % 3]}, {"beta", factors[seed / 3 % 3]}}),
+             seed);
     for (const char* name : {"A", "B", "C0"})
-      scale_at_random(p.arguments().view<T, 2>(name), spread, Random(seed, static_cast<std::uint64_t>(name[0])));
+      scale_at_random(p.arguments().view<T, 2>(name), spread,
+                      Random(seed, static_cast<std::uint64_t>(name[0])));
     p.remake();
     const ChecksumVerdict found = p.look();
-    EXPECT_TRUE(found.fits()) << seed << ": " << found.rows.size() << " rows, " << found.cols.size() << " columns";
+    EXPECT_TRUE(found.fits()) << seed << ": " << found.rows.size() << " rows, " << found.cols.size()
+                              << " columns";
   }
 }
 
@@ -138,8 +148,8 @@ TEST_P(ChecksumsAtScales, FitWhereRowsAndColumnsOfAllInputsDifferInScale) {
   expect_fits_at_random_scales<bf16>(9);
 }
 
-// One row so small, or so large, that its squares are no doubles: it fits, it hides nothing in others, and what is wrong
-// in it shows, too.
+// One row so small, or so large, that its squares are no doubles: it fits, it hides nothing in others, and
+// what is wrong in it shows, too.
 TEST_P(ChecksumsAtScales, FitAndLocateErrorsBesideOneRowOrColumnOfAnySize) {
   constexpr std::int64_t odd = 50, other = 20;
   for (const bool column : {false, true})
@@ -148,7 +158,8 @@ TEST_P(ChecksumsAtScales, FitAndLocateErrorsBesideOneRowOrColumnOfAnySize) {
         Product p = made(Element::f64, sized(90, 110, 200, {{column ? "op-b" : "op-a", op}}), 22);
         const auto c = p.arguments().view<double, 2>("C");
         const Matrix<double> factors = p.arguments().view<double, 2>(column ? "B" : "A");
-        for (std::int64_t l = 0; l < 200; ++l) (column ? factors(l, odd) : factors(odd, l)) *= factor;  // of op(A), op(B)
+        for (std::int64_t l = 0; l < 200; ++l)
+          (column ? factors(l, odd) : factors(odd, l)) *= factor;  // of op(A), op(B)
         p.remake();
         EXPECT_TRUE(p.look().fits()) << column << op << factor;
         constexpr double least_weighed = 1e-260;  // smaller lines are no more made as large as others
@@ -168,8 +179,13 @@ TEST_P(ChecksumsAtScales, FitAndLocateErrorsBesideOneRowOrColumnOfAnySize) {
 
 // Results at the end of the doubles, and factors far from 1 whose product is not.
 TEST_P(ChecksumsAtScales, FitWhereResultsUnderflowAndWhereScalesOfFactorsCancel) {
-  for (const auto& [of_a, of_b] : std::vector<std::pair<double, double>>{
-           {1e-155, 1e-155}, {1e-160, 1e-160}, {1e-162, 1e-162}, {1e-200, 1e-200}, {1e-310, 1e150}, {1e-160, 1e160}, {1e250, 1e-250}}) {
+  for (const auto& [of_a, of_b] : std::vector<std::pair<double, double>>{{1e-155, 1e-155},
+                                                                         {1e-160, 1e-160},
+                                                                         {1e-162, 1e-162},
+                                                                         {1e-200, 1e-200},
+                                                                         {1e-310, 1e150},
+                                                                         {1e-160, 1e160},
+                                                                         {1e250, 1e-250}}) {
     Product p = made(Element::f64, sized(90, 110, 200), 23);
     scale(p.arguments().view<double, 2>("A"), of_a);
     scale(p.arguments().view<double, 2>("B"), of_b);
@@ -178,8 +194,10 @@ TEST_P(ChecksumsAtScales, FitWhereResultsUnderflowAndWhereScalesOfFactorsCancel)
     p.arguments().view<double, 2>("C")(5, 6) += 1e-100;
     const bool seen = of_a * of_b < 1e-110;
     const ChecksumVerdict found = p.look();
-    EXPECT_EQ(found.rows, seen ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>()) << of_a << " " << of_b;
-    EXPECT_EQ(found.cols, seen ? std::vector<std::int64_t>{6} : std::vector<std::int64_t>()) << of_a << " " << of_b;
+    EXPECT_EQ(found.rows, seen ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>())
+        << of_a << " " << of_b;
+    EXPECT_EQ(found.cols, seen ? std::vector<std::int64_t>{6} : std::vector<std::int64_t>())
+        << of_a << " " << of_b;
   }
 }
 

@@ -148,11 +148,12 @@ TEST_P(ChecksumsOn, OfPartsShareWhatIsKeptAndForgetIt) {
   EXPECT_FALSE(p.look(first).fits());
 }
 
-// The first rows' parts make what is kept of B's columns, those of the second want it of all columns: at one reading of A,
-// where a device does that.
+// The first rows' parts make what is kept of B's columns, those of the second want it of all columns: at one
+// reading of A, where a device does that.
 TEST_P(ChecksumsOn, OfManyPartsShareTheReadingOfTheirRows) {
   constexpr std::int64_t m = 90, n = 10 * 16, k = 2048 + 48, wrong_row = 80, wrong_col = 7 * 16 + 5;
-  for (const Element element : {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
+  for (const Element element :
+       {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2})
     for (const char* op : {"none", "transpose"}) {
       Arguments::Words words{{"op-a", op}};
       if (size_of(element) < 4) words["output-element"] = "f32";
@@ -167,8 +168,11 @@ TEST_P(ChecksumsOn, OfManyPartsShareTheReadingOfTheirRows) {
           const ChecksumVerdict found = p.look({rows, {col, col + 16}, {0, k}});
           const bool wrong = rows.last == m && col == 7 * 16;
           EXPECT_TRUE(found.decided);
-          EXPECT_EQ(found.rows, wrong ? std::vector<std::int64_t>{wrong_row - 67} : std::vector<std::int64_t>()) << name_of(element) << " " << op << " " << col;
-          EXPECT_EQ(found.cols, wrong ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>()) << name_of(element) << " " << op << " " << col;
+          EXPECT_EQ(found.rows,
+                    wrong ? std::vector<std::int64_t>{wrong_row - 67} : std::vector<std::int64_t>())
+              << name_of(element) << " " << op << " " << col;
+          EXPECT_EQ(found.cols, wrong ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>())
+              << name_of(element) << " " << op << " " << col;
         }
     }
 }

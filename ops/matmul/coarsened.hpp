@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of rungs 6, 7 and 8: tiles in shared memory with three things to turn. Each rung enlists
+// The kernel of rungs 6, 7 and 8: tiles in shared memory with three things to turn. Each rung registers
 // a part of the space; with one output, no unrolling and no prefetch it is rung 5.
 //
 // Every rung of the ladder written against Thread adds an element's products in the order of k into

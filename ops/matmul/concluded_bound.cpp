@@ -24,7 +24,8 @@ Reach reach_of(double value, std::uint8_t beyond) {
 
 double strays_of(double before, double bound, double bias, double z) {
   if (bias == 0) return bound;
-  const bool whole = bound == 0 && is_whole(before) && is_whole(bias) && std::fabs(before) + std::fabs(bias) <= 0x1p53;
+  const bool whole =
+      bound == 0 && is_whole(before) && is_whole(bias) && std::fabs(before) + std::fabs(bias) <= 0x1p53;
   return whole ? 0 : bound + 1.01 * (2 * u * std::fabs(z) + u * bound);  // z is rounded here, too
 }
 
@@ -55,7 +56,8 @@ void conclude(Activation activation, double bias, Expected& expected) {
   expected.beyond.pop_back();
   const bool whole = reach.number && !reach.nought && !(relu && z < strays);
   if (!whole) {
-    const double from = relu ? std::max(z - strays, 0.0) : right - strays, to = relu ? std::max(z + strays, 0.0) : right + strays;
+    const double from = relu ? std::max(z - strays, 0.0) : right - strays,
+                 to = relu ? std::max(z + strays, 0.0) : right + strays;
     return reach.append(from, to, most, expected);
   }
   // About the value itself, which the middle of its interval might not be to the last bit.

@@ -42,7 +42,8 @@ std::map<std::pair<Where, bool>, ConclusionKernels>& kernels() {
 }
 
 template <class T>
-void conclude_as(const Arguments& arguments, void* sums, Run& run, void (*ConclusionKernels::*kernel)(const Conclusion<T>&, Run&)) {
+void conclude_as(const Arguments& arguments, void* sums, Run& run,
+                 void (*ConclusionKernels::*kernel)(const Conclusion<T>&, Run&)) {
   const auto p = Conclusion<T>::of(arguments, sums);
   if (p.batch == 0 || p.m == 0 || p.n == 0) return;
   if (run.device->where == Where::cpu) return conclude_on_processors(p, run.device->threads);
@@ -141,12 +142,14 @@ std::size_t conclusion_bytes(const Arguments& arguments) {
 }
 
 void conclude(const Arguments& arguments, void* sums, Run& run) {
-  if (arguments.element() == Element::f32) return conclude_as<float>(arguments, sums, run, &ConclusionKernels::f32);
-  if (arguments.element() == Element::f64) return conclude_as<double>(arguments, sums, run, &ConclusionKernels::f64);
+  if (arguments.element() == Element::f32)
+    return conclude_as<float>(arguments, sums, run, &ConclusionKernels::f32);
+  if (arguments.element() == Element::f64)
+    return conclude_as<double>(arguments, sums, run, &ConclusionKernels::f64);
   conclude_as<std::int32_t>(arguments, sums, run, &ConclusionKernels::i32);
 }
 
-void enlist_conclusion(Where where, bool traced, const ConclusionKernels& own) {
+void register_conclusion(Where where, bool traced, const ConclusionKernels& own) {
   kernels()[{where, traced}] = own;
 }
 
@@ -154,9 +157,12 @@ Completion completion(const char* operation) {
   Completion out;
   out.operation = operation;
   out.told =
-      "Bias, activation and scales of f32, bias and activation of f64, bias and ReLU of i32: a pass over C after the "
-      "rung.\nWithout one: matmul's simd, but for scales, strip by strip in the cache; naive of f32. Other elements, "
-      "and TF32\non tensor cores: in the rung's own last step. Yardsticks: as their library does, or refused.\n";
+      "Bias, activation and scales of f32, bias and activation of f64, bias and ReLU of i32: a pass over C "
+      "after the "
+      "rung.\nWithout one: matmul's simd, but for scales, strip by strip in the cache; naive of f32. Other "
+      "elements, "
+      "and TF32\non tensor cores: in the rung's own last step. Baselines: as their library does, or "
+      "refused.\n";
   out.serves = concludes;
   out.spare_bytes = conclusion_bytes;
   out.before = before_conclusion;
@@ -165,7 +171,7 @@ Completion completion(const char* operation) {
 }
 
 namespace {
-[[maybe_unused]] const bool conclusion_enlisted = (enlist_completion(completion("matmul")), true);
+[[maybe_unused]] const bool conclusion_registered = (register_completion(completion("matmul")), true);
 }  // namespace
 
 }  // namespace tessera::matmul

@@ -50,7 +50,8 @@ struct Conclusion {
 bool concludes(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 
-// What remains for a rung that knows α and β alone: bare sums where there are scales. Into C, or where `sums` is.
+// What remains for a rung that knows α and β alone: bare sums where there are scales. Into C, or where `sums`
+// is.
 Arguments before_conclusion(const Arguments& arguments, void* sums);
 // For sums of their own: with scales, β·C0 comes after them, and C0 may lie where C does.
 std::size_t conclusion_bytes(const Arguments& arguments);
@@ -68,7 +69,7 @@ struct ConclusionKernels {
   void (*f64)(const Conclusion<double>&, Run&);
   void (*i32)(const Conclusion<std::int32_t>&, Run&);
 };
-void enlist_conclusion(Where where, bool traced, const ConclusionKernels& kernels);
+void register_conclusion(Where where, bool traced, const ConclusionKernels& kernels);
 
 inline namespace TESSERA_UNIT {
 

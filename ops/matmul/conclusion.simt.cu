@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conclusion as a kernel: C is read and written once, neighbours by neighbouring lanes. A pass of its own, so
-// that the registers of the products before it are theirs alone.
+// The conclusion as a kernel: C is read and written once, neighbours by neighbouring lanes. A pass of its
+// own, so that the registers of the products before it are theirs alone.
 #include "conclusion.hpp"
 #include "tessera/kernel.hpp"
 
@@ -57,9 +57,9 @@ constexpr bool is_traced = true;
 constexpr bool is_traced = false;
 #endif
 
-[[maybe_unused]] const bool enlisted =
-    (enlist_conclusion(kernels_run_on, is_traced,
-                       {run_kernel<float>, run_kernel<double>, run_kernel<std::int32_t>}),
+[[maybe_unused]] const bool registered =
+    (register_conclusion(kernels_run_on, is_traced,
+                         {run_kernel<float>, run_kernel<double>, run_kernel<std::int32_t>}),
      true);
 
 }  // namespace

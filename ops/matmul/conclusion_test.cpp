@@ -33,13 +33,15 @@ struct Tried {
     static constexpr const char* words[] = {"none", "relu", "gelu", "gelu-tanh", "silu"};
     Random random(5);
     const auto draw = [&] { return static_cast<T>(6 * random.normal()); };
-    const std::int64_t step = 1 + way.gap, line = (way.by_columns ? m : n) * step + 3, entry = line * (way.by_columns ? n : m) + 5;
+    const std::int64_t step = 1 + way.gap, line = (way.by_columns ? m : n) * step + 3,
+                       entry = line * (way.by_columns ? n : m) + 5;
     c.resize(static_cast<std::size_t>(batch * entry));
     for (std::vector<T>* to : {&bias, &c, &sums}) std::ranges::generate(*to, draw);
     const std::int64_t along = way.bias_along_rows ? m : n;
-    std::map<std::string, ArrayView> inputs{{"A", {a.data(), element_of<T>, {batch, m, 0}, {0, 0, 1}}},
-                                            {"B", {b.data(), element_of<T>, {batch, 0, n}, {0, n, 1}}},
-                                            {"bias", {bias.data(), element_of<T>, {batch, along}, {along, 1}}}};
+    std::map<std::string, ArrayView> inputs{
+        {"A", {a.data(), element_of<T>, {batch, m, 0}, {0, 0, 1}}},
+        {"B", {b.data(), element_of<T>, {batch, 0, n}, {0, n, 1}}},
+        {"bias", {bias.data(), element_of<T>, {batch, along}, {along, 1}}}};
     arguments.emplace(find_operation("matmul_batch")->signature, element_of<T>, std::move(inputs),
                       Arguments::Words{{"bias-along", way.bias_along_rows ? "rows" : "columns"},
                                        {"activation", words[static_cast<int>(activation)]}});
@@ -70,7 +72,8 @@ void expect_concluded(const Device& device, const Way& way, Activation activatio
         const T sum = way.apart ? tried.sums[static_cast<std::size_t>((e * m + i) * n + j)] : before[at];
         const T z = plus(sum, p.bias[place(p.of_bias, e, i, j)]);
         const double right = activated_exactly(activation, static_cast<double>(z));
-        ASSERT_TRUE(std::fabs(static_cast<double>(tried.c[at]) - right) <= allowed<T>(activation, static_cast<double>(z)))
+        ASSERT_TRUE(std::fabs(static_cast<double>(tried.c[at]) - right) <=
+                    allowed<T>(activation, static_cast<double>(z)))
             << e << ", " << i << ", " << j << ": " << tried.c[at] << " instead of " << right;
         before[at] = tried.c[at];
       }
@@ -91,14 +94,15 @@ TEST(Conclusion, EveryLayoutAndEachBias) {
       for (const bool apart : {false, true})
         for (const bool rows : {false, true})
           for (const std::int64_t gap : {0, 1}) {
-            SCOPED_TRACE(std::string(name_of(device.where)) + (by_columns ? " by columns" : "") + (apart ? " apart" : "") +
-                         (rows ? " bias of rows" : "") + (gap != 0 ? " gaps" : ""));
+            SCOPED_TRACE(std::string(name_of(device.where)) + (by_columns ? " by columns" : "") +
+                         (apart ? " apart" : "") + (rows ? " bias of rows" : "") + (gap != 0 ? " gaps" : ""));
             const Way way{by_columns, apart, rows, gap};
             for (const Activation activation : {none, relu, gelu, gelu_tanh, silu}) {
               expect_concluded<float>(device, way, activation);
               expect_concluded<double>(device, way, activation);
             }
-            for (const Activation activation : {none, relu}) expect_concluded<std::int32_t>(device, way, activation);
+            for (const Activation activation : {none, relu})
+              expect_concluded<std::int32_t>(device, way, activation);
           }
 }
 
@@ -106,12 +110,20 @@ TEST(Conclusion, EveryLayoutAndEachBias) {
 template <class T>
 void expect_functions_right() {
   using limits = std::numeric_limits<T>;
-  std::vector<T> x{0, -T{0}, limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(), limits::lowest(),
-                   limits::min(), limits::denorm_min()};
+  std::vector<T> x{0,
+                   -T{0},
+                   limits::infinity(),
+                   -limits::infinity(),
+                   limits::quiet_NaN(),
+                   limits::max(),
+                   limits::lowest(),
+                   limits::min(),
+                   limits::denorm_min()};
   Random random(9);
   for (int i = 0; i < 40000; ++i)
     x.push_back(static_cast<T>(std::ldexp(random.normal(), static_cast<int>(random.below(30)) - 18)));
-  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
+  for (const Activation activation :
+       {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
     std::vector<T> y(x.size());
     Conclusion<T> p;
     p.batch = p.m = 1, p.n = std::ssize(x);
@@ -124,7 +136,9 @@ void expect_functions_right() {
       const auto got = static_cast<double>(y[i]);
       if (std::isnan(right)) ASSERT_TRUE(std::isnan(got)) << z;
       else if (std::isinf(right)) ASSERT_EQ(got, right) << z;
-      else ASSERT_TRUE(std::fabs(got - right) <= allowed<T>(activation, z) + 2 * limits::denorm_min()) << z << ": " << got;
+      else
+        ASSERT_TRUE(std::fabs(got - right) <= allowed<T>(activation, z) + 2 * limits::denorm_min())
+            << z << ": " << got;
     }
   }
 }
@@ -137,8 +151,10 @@ TEST(Conclusion, FunctionsInVectorsAreRightEverywhere) {
 // With scales β·C0 comes after them, and C0 lies where the product is to be: the sums lie apart.
 TEST(Conclusion, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
   for (const Variant* variant : ladder_of("matmul")) {
-    if (variant->where == Where::cuda || variant->yardstick || !variant->choices[0].run.contains(Element::f32)) continue;
-    Case tried{.dims = {{"m", 33}, {"n", 21}, {"k", 40}}, .words = {{"alpha", "-2"}, {"beta", "0.5"}, {"activation", "relu"}}};
+    if (variant->where == Where::cuda || variant->baseline || !variant->choices[0].run.contains(Element::f32))
+      continue;
+    Case tried{.dims = {{"m", 33}, {"n", 21}, {"k", 40}},
+               .words = {{"alpha", "-2"}, {"beta", "0.5"}, {"activation", "relu"}}};
     tried.optional_inputs = {"C0", "bias", "scale-a", "scale-b"};
     Inputs apart(product(), Element::f32, tried, 3), in_place(product(), Element::f32, tried, 3);
     const Device device = find_backend(variant->where)->devices().at(0);
@@ -147,7 +163,8 @@ TEST(Conclusion, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
     arguments.set_array("C", arguments.array("C0"));
     for (Arguments* one : {&apart.arguments(), &arguments}) {
       ASSERT_FALSE(variant->refuses(choice, *one, choice.defaults(), device)) << variant->name;
-      std::vector<std::uint64_t> workspace((choice.workspace_bytes ? choice.workspace_bytes(*one, choice.defaults()) : 0) / 8 + 1);
+      std::vector<std::uint64_t> workspace(
+          (choice.workspace_bytes ? choice.workspace_bytes(*one, choice.defaults()) : 0) / 8 + 1);
       tessera::Run here{&device, nullptr, workspace.data(), workspace.size() * 8};
       choice.run.at(Element::f32)(*one, choice.defaults(), here);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: oneDNN, which compiles its kernels for the CPU at hand when they are first called.
+// CPU baseline: oneDNN, which compiles its kernels for the CPU at hand when they are first called.
 // It has a product of float, none of double.
 #include "library_gemm.hpp"
 
@@ -43,7 +43,7 @@ Variant variant() {
     if (Problem<float>::of(arguments).k() == 0) return "dnnl_sgemm leaves C as it is where nothing is summed";
     return gemm_refuses(arguments);
   };
-  v.yardstick = true;
+  v.baseline = true;
   v.needs = [](const Device&) { return library_missing(library); };
   return v;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: OpenBLAS, the distribution's free BLAS.
+// CPU baseline: OpenBLAS, the distribution's free BLAS.
 //
 // It picks its kernels by recognising the CPU, once, when it is loaded, and takes a CPU newer than
 // itself for a much older one. So it is run both as installed (core=0) and told to use its kernels for
@@ -40,7 +40,7 @@ Variant variant() {
   v.idea = "OpenBLAS: as installed (core=0), and told to use AVX-512 (core=1)";
   v.where = Where::cpu;
   v.choices = {choice(false), choice(true)};
-  v.yardstick = true;
+  v.baseline = true;
   v.needs = [](const Device&) { return library_missing(openblas_library); };
   return v;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product shared by ranks: panels of k are added to a block of C as the rungs of one process add them, so
-// that the bits are theirs. What `simd` computes follows it: the panels are its blocks along k. The others, which
-// one process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and on all
-// threads.
+// that the bits are theirs. What `simd` computes follows it: the panels are its blocks along k. The others,
+// which one process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and
+// on all threads.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -173,7 +173,7 @@ Contraction contraction() {
   return out;
 }
 
-[[maybe_unused]] const bool distributed_enlisted = (enlist(contraction()), true);
+[[maybe_unused]] const bool distributed_registered = (register_contraction(contraction()), true);
 
 }  // namespace
 }  // namespace tessera::matmul

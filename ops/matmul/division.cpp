@@ -76,7 +76,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_enlisted = (enlist_division("matmul", divide), true);
+[[maybe_unused]] const bool division_registered = (register_division("matmul", divide), true);
 
 }  // namespace
 }  // namespace tessera::matmul

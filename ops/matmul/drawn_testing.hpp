@@ -16,7 +16,8 @@ std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
   std::vector<T> out(static_cast<std::size_t>(count));
   Random random(seed);
   constexpr bool whole = std::is_integral_v<T>;
-  for (T& x : out) store_from_double(element_of<T>, &x, whole ? std::round(20 * random.normal()) : random.normal());
+  for (T& x : out)
+    store_from_double(element_of<T>, &x, whole ? std::round(20 * random.normal()) : random.normal());
   return out;
 }
 

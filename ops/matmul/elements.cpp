@@ -77,7 +77,8 @@ Element element_of_bias(Element a, const Arguments::Words& words) {
 std::string element_text(const Arguments& arguments) {
   const Element a = arguments.element(), b = element_of_b(a, arguments.words()),
                 c = element_of_c(a, arguments.words());
-  std::string out = a == Element::f32 && arguments.text("compute") == "tf32" ? "tf32" : std::string(name_of(a));
+  std::string out =
+      a == Element::f32 && arguments.text("compute") == "tf32" ? "tf32" : std::string(name_of(a));
   if (b != a) out += "*" + std::string(name_of(b));
   if (c != outputs_for(a)[0]) out += ">" + std::string(name_of(c));
   if (is_fp8(a) && arguments.text("accumulate") == "fast") out += " fast";

@@ -12,14 +12,14 @@ namespace {
 // Counters come first in these variants' workspaces; each run leaves zeros in them.
 [[maybe_unused]] const bool fronts = [] {
   constexpr std::size_t counter = sizeof(std::uint32_t);
-  enlist_zeroed_front("matmul", "warp_tiles", std::size_t{most_warp_counters} * counter);
-  enlist_zeroed_front("matmul", "tensor_cores", std::size_t{most_mma_counters} * counter);
-  enlist_zeroed_front("matmul", "cluster", std::size_t{most_split_tiles} * counter);
+  register_zeroed_front("matmul", "warp_tiles", std::size_t{most_warp_counters} * counter);
+  register_zeroed_front("matmul", "tensor_cores", std::size_t{most_mma_counters} * counter);
+  register_zeroed_front("matmul", "cluster", std::size_t{most_split_tiles} * counter);
   return true;
 }();
 
-Arguments arguments_in_place(const detail::AnyMatrix& a, const detail::AnyMatrix& b, const detail::AnyMatrix& c,
-                             const Options& options) {
+Arguments arguments_in_place(const detail::AnyMatrix& a, const detail::AnyMatrix& b,
+                             const detail::AnyMatrix& c, const Options& options) {
   if (options.check) throw Error("what is enqueued cannot be checked: nobody waits for it");
   const ArrayView out = view_of("C", c);
   ArrayView added = out;
@@ -31,7 +31,8 @@ Arguments arguments_in_place(const detail::AnyMatrix& a, const detail::AnyMatrix
 
 namespace detail {
 
-std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, const Options& options) {
+std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,
+                            const Options& options) {
   const Arguments there = arguments_in_place(a, b, c, options);
   if (there.array("C").count() == 0) return 0;
   return tessera::workspace_bytes(choose_in_place(the_product(), there, options.request), there);

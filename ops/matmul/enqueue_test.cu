@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products put into a stream: the bits of the call on host memory, within graphs, from several threads, with a
-// workspace of exactly the size asked for; nothing waits and nothing is allocated again.
+// Products put into a stream: the bits of the call on host memory, within graphs, from several threads, with
+// a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
 #include "enqueue.hpp"
 #include "call.hpp"
 #include "enqueue_testing.cuh"
@@ -76,17 +76,20 @@ struct Trial {
   }
 
   Plan put(cudaStream_t stream, const Options& there, const Workspace& workspace = {}) const {
-    return enqueue(stream, a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()), there,
-                   workspace);
+    return enqueue(stream, a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
+                   there, workspace);
   }
   std::size_t room(const Options& there) const {
-    return workspace_bytes(a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()), there);
+    return workspace_bytes(a_at(a_there.read(), there), b_at(b_there.read(), there), c_at(c_there.get()),
+                           there);
   }
   // Within the bound of every element, against the reference.
   void expect_right(std::vector<Out> got, const Options& host, const std::string& what) const {
     std::vector<Out> before = c;
-    const ArrayView out = view_of("C", detail::any(c_at(got.data()))), added = view_of("C0", detail::any(c_at(before.data())));
-    const ArrayView a_view = view_of("A", detail::any(a_at(a.data(), host))), b_view = view_of("B", detail::any(b_at(b.data(), host)));
+    const ArrayView out = view_of("C", detail::any(c_at(got.data()))),
+                    added = view_of("C0", detail::any(c_at(before.data())));
+    const ArrayView a_view = view_of("A", detail::any(a_at(a.data(), host))),
+                    b_view = view_of("B", detail::any(b_at(b.data(), host)));
     const Arguments arguments = arguments_of(a_view, b_view, out, host, host.beta != 0 ? &added : nullptr);
     const Verdict verdict = verify(the_product(), arguments);
     EXPECT_TRUE(verdict.passed) << what << ": " << describe(verdict);
@@ -136,7 +139,8 @@ TEST_F(EnqueueOnGpu, IsRightAndGivesTheBitsOfTheCallOnHostMemory) {
   expect_host_bits<float>(stream(), all, true, true);
   expect_host_bits<float>(stream(), all, false, true);
   expect_host_bits<double>(stream(), all, false, true);
-  expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2, .activation = Activation::relu}, false, true);
+  expect_host_bits<std::int32_t>(stream(), {.alpha = 3, .beta = 2, .activation = Activation::relu}, false,
+                                 true);
   if (find_device("cuda").compute_capability != 90) GTEST_SKIP() << "no tensor cores of Hopper";
   expect_host_bits<bf16>(stream(), active, true, true);
   expect_host_bits<float>(stream(), {.compute = Compute::tf32});
@@ -271,7 +275,8 @@ TEST_F(EnqueueOnGpu, AnyAlignmentAndLeadingDimensionIsRight) {
       const float error = std::fabs(c[1 + i * ld + j] - exact[i * n + j]);
       ASSERT_TRUE(error <= 1e-3f) << i << ", " << j;
     }
-    for (std::int64_t j = n; j < ld; ++j) ASSERT_TRUE(std::isnan(c[1 + i * ld + j])) << "written between rows";
+    for (std::int64_t j = n; j < ld; ++j)
+      ASSERT_TRUE(std::isnan(c[1 + i * ld + j])) << "written between rows";
   }
 }
 
@@ -281,14 +286,15 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   const ConstMatrixView<bf16> a{t.a_there.read(), m, k}, b{t.b_there.read(), k, n};
   const MatrixView<bf16> c{t.c_there.get(), m, n};
   std::vector<bf16> host(m * k);
-  const auto says = [&](ConstMatrixView<bf16> x, ConstMatrixView<bf16> y, MatrixView<bf16> z, const Options& o = {},
-                        const Workspace& w = {}) {
+  const auto says = [&](ConstMatrixView<bf16> x, ConstMatrixView<bf16> y, MatrixView<bf16> z,
+                        const Options& o = {}, const Workspace& w = {}) {
     return on_gpu::complaint_of([&] { enqueue<bf16>(stream(), x, y, z, o, w); });
   };
   EXPECT_EQ(says(a, b, c), "none");
   EXPECT_EQ(says({host.data(), m, k}, b, c), "A lies in host memory, but the work is for cuda:0");
   EXPECT_EQ(says(a, {nullptr, k, n}, c), "B has no data");
-  EXPECT_EQ(says(a, {a.data, k, m}, {t.a_there.get(), m, m}), "C overlaps A in memory; an output must lie apart");
+  EXPECT_EQ(says(a, {a.data, k, m}, {t.a_there.get(), m, m}),
+            "C overlaps A in memory; an output must lie apart");
   EXPECT_EQ(says(a, b, c, {.scale_a = {reinterpret_cast<const float*>(host.data())}}),
             "scale-a lies in host memory, but the work is for cuda:0");
   auto* const odd = reinterpret_cast<bf16*>(reinterpret_cast<char*>(c.data) + 1);
@@ -296,7 +302,7 @@ TEST_F(EnqueueOnGpu, SaysWhatIsWrong) {
   EXPECT_EQ(says(a, b, {c.data, m, n - 1, n}), "C is 256 × 383 of bf16, but must be 256 × 384 of bf16");
   Options cublas;
   cublas.request.variant = "cublas";
-  EXPECT_NE(says(a, b, c, cublas), "none") << "a yardstick, which waits";
+  EXPECT_NE(says(a, b, c, cublas), "none") << "a baseline, which waits";
   const std::size_t bytes = t.room({});
   if (bytes != 0) {
     EXPECT_EQ(says(a, b, c, {}, {host.data(), bytes}).substr(0, 13), "the workspace");

@@ -48,7 +48,8 @@ std::vector<T> drawn(std::int64_t count, std::uint64_t seed) {
   std::vector<T> out(static_cast<std::size_t>(count));
   Random random(seed);
   for (T& x : out)
-    store_from_double(element_of<T>, &x, std::is_integral_v<T> ? std::round(20 * random.normal()) : random.normal());
+    store_from_double(element_of<T>, &x,
+                      std::is_integral_v<T> ? std::round(20 * random.normal()) : random.normal());
   return out;
 }
 
@@ -80,7 +81,9 @@ class GuardedMemory {
 template <class T>
 class There {
  public:
-  explicit There(const std::vector<T>& host) : memory_(host.size() * sizeof(T)), count_(host.size()) { set(host); }
+  explicit There(const std::vector<T>& host) : memory_(host.size() * sizeof(T)), count_(host.size()) {
+    set(host);
+  }
 
   T* get() const { return static_cast<T*>(memory_.get()); }
   const T* read() const { return get(); }

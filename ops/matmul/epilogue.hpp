@@ -15,9 +15,9 @@ inline namespace TESSERA_UNIT {
 
 // Of float or double. A NaN stays one, which fmax would lose.
 template <class T>
-  requires std::is_floating_point_v<T>
-SIMT T activated(Activation activation, T x) {
-  constexpr T half_root = T(0.70710678118654752440), tanh_scale = T(0.79788456080286535588), one = T(1), half = T(0.5);
+requires std::is_floating_point_v<T> SIMT T activated(Activation activation, T x) {
+  constexpr T half_root = T(0.70710678118654752440), tanh_scale = T(0.79788456080286535588), one = T(1),
+              half = T(0.5);
   switch (activation) {
     case Activation::relu:
       return x < 0 ? T(0) : x;
@@ -36,11 +36,12 @@ SIMT T activated(Activation activation, T x) {
 
 // Among f32's normal numbers.
 SIMT bool is_ordinary(float x) {
-  return std::fabs(x) >= std::numeric_limits<float>::min() && std::fabs(x) <= std::numeric_limits<float>::max();
+  return std::fabs(x) >= std::numeric_limits<float>::min() &&
+         std::fabs(x) <= std::numeric_limits<float>::max();
 }
 
-// α·s_a·s_b·sum in f32, in this order. Where α·s_a·s_b leaves f32's normal numbers on the way, the whole may still be
-// one: f64 has room for all four.
+// α·s_a·s_b·sum in f32, in this order. Where α·s_a·s_b leaves f32's normal numbers on the way, the whole may
+// still be one: f64 has room for all four.
 SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
   const float first = alpha * scale_a, factor = first * scale_b;
   if (is_ordinary(first) && is_ordinary(factor)) return factor * sum;

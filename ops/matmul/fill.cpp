@@ -111,15 +111,15 @@ void strew_specials(const Matrix<T>& matrix, std::uint64_t seed) {
 
 void fill(const Arguments& arguments, const std::string& input, Distribution distribution, std::uint64_t seed,
           const ArrayView& to) {
-  if (is_low(arguments))
-    return low_fill(arguments, input, distribution, seed, to);
+  if (is_low(arguments)) return low_fill(arguments, input, distribution, seed, to);
   Arguments target = arguments;
   target.set_array(input, to);
   dispatch(to.element, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
       if (distribution == Distribution::exact) return fill_exact<T>(target, input, seed);
       fill_normal(seed, to);
-      if (distribution == Distribution::special && to.extents.size() == 2) strew_specials(target.view<T, 2>(input), seed);
+      if (distribution == Distribution::special && to.extents.size() == 2)
+        strew_specials(target.view<T, 2>(input), seed);
     } else {
       fill_normal(seed, to);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yardstick: cuBLASLt. Its first guess is not always its best, so every algorithm that it
-// proposes for a shape is tried once, and the fastest is kept: on the product as it lies, which the L2 may hold, or,
-// as rotated=1, on copies that exceed it.
+// The baseline: cuBLASLt. Its first guess is not always its best, so every algorithm that it
+// proposes for a shape is tried once, and the fastest is kept: on the product as it lies, which the L2 may
+// hold, or, as rotated=1, on copies that exceed it.
 #include "lt_plan.cuh"
 #include "tessera/cuda/device.hpp"
 #include "tessera/rung.hpp"
@@ -45,7 +45,8 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   if (given.m() == 0 || given.n() == 0) return;
   const cuda::OnDevice on_device(run.device->index);
   const Product p = given.with_columns();
-  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })
+      ->enqueue(p, run);
 }
 
 template <Tries tries>
@@ -67,7 +68,7 @@ Variant cublas() {
   Variant out;
   out.idea = "cuBLASLt, the fastest of its heuristics for this shape";
   out.where = Where::cuda;
-  out.yardstick = true;
+  out.baseline = true;
   out.needs = lt::needs_library;
   out.choices = {choice_by<Tries::in_place>({}), choice_by<Tries::in_turn>({{"rotated", 1}})};
   return out;

@@ -21,7 +21,8 @@ struct PerElement {
   using Shared = NoShared;
 
   static std::vector<Range> ranges() {
-    return {{.name = "x", .first = 1, .last = 1024, .value = 16}, {.name = "y", .first = 1, .last = 1024, .value = 16}};
+    return {{.name = "x", .first = 1, .last = 1024, .value = 16},
+            {.name = "y", .first = 1, .last = 1024, .value = 16}};
   }
 
   static Launch launch(const Problem<T>& p, const Tuning& t) {

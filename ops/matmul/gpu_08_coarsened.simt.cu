@@ -12,7 +12,7 @@ namespace {
 
 using Config = Coarsening;
 
-const KernelRung<Problem, Config, Coarsened,                                         //
+const KernelRung<Problem, Config, Coarsened,                                                          //
                  Config{16, 4, 1, 1}, Config{16, 4, 1, 0}, Config{16, 4, 0, 1}, Config{16, 4, 0, 0},  //
                  Config{16, 2, 1, 1}, Config{16, 2, 1, 0}, Config{16, 2, 0, 1}, Config{16, 2, 0, 0},  //
                  Config{16, 1, 1, 1}, Config{16, 1, 1, 0}, Config{16, 1, 0, 1}, Config{16, 1, 0, 0},  //

@@ -35,8 +35,8 @@ struct RegisterTiles {
     return {.block = {int(j / block), int(i / block), 0}, .thread = {int(j % side), int(i % side), 0}};
   }
 
-  SIMT static void fill(Shared& shared, const Problem<T>& p, std::int64_t row0, std::int64_t col0, std::int64_t k0,
-                        int rank) {
+  SIMT static void fill(Shared& shared, const Problem<T>& p, std::int64_t row0, std::int64_t col0,
+                        std::int64_t k0, int rank) {
     SIMT_UNROLL
     for (int e = rank; e < block * depth; e += threads) {
       const int i = e / depth, l = e % depth;

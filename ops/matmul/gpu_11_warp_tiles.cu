@@ -197,7 +197,8 @@ template <int tile>
 Choice choice() {
   Choice out;
   if constexpr (tile != 0) out.tuning = warp_tiles[tile - 1].config.tuning();
-  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0}, {.name = "copies", .first = 0, .last = 2, .value = 0}};
+  out.ranges = {{.name = "splits", .first = 0, .last = 32, .value = 0},
+                {.name = "copies", .first = 0, .last = 2, .value = 0}};
   out.run[Element::f32] = run_f32<tile>;
   if (tile == 0) {
     out.run[Element::f64] = run_plain<double>;
@@ -226,7 +227,7 @@ const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
     Where::cuda, choices()};
-[[maybe_unused]] const bool told = (enlist_intake(across_k), true);
+[[maybe_unused]] const bool told = (register_intake(across_k), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -135,7 +135,7 @@ Variant variant() {
 
 const Rung rung(variant());
 // A warp's loads turn 16-bit elements; doubles are taken one by one.
-[[maybe_unused]] const bool told = (enlist_intake([](Element element, const InputOrder& order) {
+[[maybe_unused]] const bool told = (register_intake([](Element element, const InputOrder& order) {
                                       const bool turned = element != Element::f64 && !lies_along_k(order);
                                       return turned ? Intake::turned_in_loading : Intake::as_it_lies;
                                     }),

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 14: warps with roles.
 //
-// One warpgroup only asks for copies, as far ahead as there are stages; two others only multiply, and give stages
-// back by barriers that count. Registers move from the one to the others, so that a tile is twice as large. What
-// limits it: at a tile's begin nothing has arrived, at its end nobody multiplies, and each tile is a new block.
+// One warpgroup only asks for copies, as far ahead as there are stages; two others only multiply, and give
+// stages back by barriers that count. Registers move from the one to the others, so that a tile is twice as
+// large. What limits it: at a tile's begin nothing has arrived, at its end nobody multiplies, and each tile
+// is a new block.
 #include "intakes.hpp"
 #include "tensor_rung.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-const Rung rung(step_variant<Step::warps_with_roles>(
-    "one warpgroup copies, two multiply; barriers hand stages over"));
+const Rung rung(
+    step_variant<Step::warps_with_roles>("one warpgroup copies, two multiply; barriers hand stages over"));
 [[maybe_unused]] const bool told =
-    (enlist_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
+    (register_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
 
 }  // namespace
 }  // namespace tessera::matmul

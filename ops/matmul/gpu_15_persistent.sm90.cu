@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 15: blocks that stay.
 //
-// As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while the last
-// one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the L2 cache then has.
-// What limits it: every block reads all of its A and B from there.
+// As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
+// the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
+// L2 cache then has. What limits it: every block reads all of its A and B from there.
 #include "intakes.hpp"
 #include "tensor_rung.cuh"
 
@@ -13,7 +13,7 @@ namespace {
 const Rung rung(step_variant<Step::blocks_that_stay>(
     "blocks stay and take tile after tile, in an order that the L2 cache likes"));
 [[maybe_unused]] const bool told =
-    (enlist_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
+    (register_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
 
 }  // namespace
 }  // namespace tessera::matmul

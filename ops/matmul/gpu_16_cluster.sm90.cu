@@ -2,10 +2,10 @@
 // GPU rung 16: Hopper's tensor cores, fed by its copy engine, blocks in clusters.
 //
 // The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
-// after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and the two of a
-// cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
-// operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor cores
-// cut short, are promoted every 128 products. What limits it now: power.
+// after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and the two of
+// a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
+// operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
+// cores cut short, are promoted every 128 products. What limits it now: power.
 #include "intakes.hpp"
 #include "sections.hpp"
 #include "tensor_rung.cuh"
@@ -52,19 +52,24 @@ bool is_promoted(const LowProblem& p) {
   return (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
 }
 
-TileShapes shapes_of(const LowProblem& p) { return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes); }
+TileShapes shapes_of(const LowProblem& p) {
+  return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
+}
 
 void run_section(const LowProblem& p, const Tuning& tuning, Run& here) {
-  TensorJob job = job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
+  TensorJob job =
+      job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
-  run_parts(job, shapes_of(p), turns(p.a.element), here, [&](TensorPart& part) { launch_part(p, part, here); });
+  run_parts(job, shapes_of(p), turns(p.a.element), here,
+            [&](TensorPart& part) { launch_part(p, part, here); });
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
   const LowProblem whole = with_rows(LowProblem::of(arguments));
   if (whole.m == 0 || whole.n == 0) return;
-  void* const sums =
-      section_bytes(whole) == 0 ? nullptr : static_cast<char*>(here.workspace) + tensor_workspace(arguments, tuning);
+  void* const sums = section_bytes(whole) == 0
+                         ? nullptr
+                         : static_cast<char*>(here.workspace) + tensor_workspace(arguments, tuning);
   for (const SectionStep& step : sections_of(whole, sums))
     if (step.sums == nullptr) run_section(step.p, tuning, here);
     else conclude_on_gpu(step, here.stream);
@@ -81,7 +86,8 @@ Reason refuses_wish(const LowProblem& p, int tile) {
     const auto there = readable(factor, turns(p.a.element));
     return there && there->turned;
   };
-  return refuses_tile(tile, shapes_of(p), is_turned(left_of(p)) || is_turned(right_of(p)) ? turning_tiles : all_tiles);
+  return refuses_tile(tile, shapes_of(p),
+                      is_turned(left_of(p)) || is_turned(right_of(p)) ? turning_tiles : all_tiles);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -89,8 +95,10 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
   if (const Reason reason = refuses_wish(with_rows(p), tuning.find("tile").value_or(0))) return reason;
   if (std::max({p.m, p.n, p.k}) <= most_counted) return tensor_refuses(arguments, tuning, device);
   // Other rungs do not cut: of the reasons that they have, size is none here.
-  if (p.a.element == Element::f32 && !p.tf32) return "its f32 factors lose 13 bits: --compute tf32 allows that";
-  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1) return "C's rows, or its columns, are not contiguous";
+  if (p.a.element == Element::f32 && !p.tf32)
+    return "its f32 factors lose 13 bits: --compute tf32 allows that";
+  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
+    return "C's rows, or its columns, are not contiguous";
   return cannot_cut(p);
 }
 
@@ -101,7 +109,8 @@ Choice with(const Tuning& fixed) {
                 {.name = "group", .first = 0, .last = 64, .value = 0},
                 {.name = "strips", .first = 0, .last = 2, .value = 0}};
   if (!fixed.find("cuts")) out.ranges.push_back({.name = "cuts", .first = 0, .last = 2, .value = 0});
-  for (const Element element : {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
+  for (const Element element :
+       {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.run[element] = run;
   out.refuses = refuses;
   out.workspace_bytes = workspace;
@@ -110,10 +119,13 @@ Choice with(const Tuning& fixed) {
 
 Variant variant() {
   Variant out;
-  out.idea = "tensor cores fed by the copy engine, blocks that stay, clusters that share; tile and splits by a model";
+  out.idea =
+      "tensor cores fed by the copy engine, blocks that stay, clusters that share; tile and splits by a "
+      "model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
-  // The model's choice first; then each tile, for those who look for themselves; then cuts that the model would not make.
+  // The model's choice first; then each tile, for those who look for themselves; then cuts that the model
+  // would not make.
   out.choices.push_back(with({}));
   for (int tile = 1; tile <= tile_count; ++tile) out.choices.push_back(with({{"tile", tile}}));
   out.choices.push_back(with({{"cuts", static_cast<int>(Cuts::wherever)}}));
@@ -121,7 +133,7 @@ Variant variant() {
 }
 
 const Rung rung(variant());
-[[maybe_unused]] const bool told = (enlist_intake([](Element element, const InputOrder& order) {
+[[maybe_unused]] const bool told = (register_intake([](Element element, const InputOrder& order) {
                                       return by_copy_engine(order, turns(element));
                                     }),
                                     true);

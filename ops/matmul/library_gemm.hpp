@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BLAS-like library as a yardstick, run in a child process: it is loaded there with an environment
+// A BLAS-like library as a baseline, run in a child process: it is loaded there with an environment
 // of its own, and its threads, which keep spinning after a call, have gone to sleep before the child
 // answers, so that they do not slow the candidate measured next.
 #pragma once
@@ -62,7 +62,7 @@ inline Reason library_missing(const std::string& library) {
   try {
     child.call('?');
   } catch (const Error&) {
-    at->second = library + " is not installed: make yardsticks";
+    at->second = library + " is not installed: make baselines";
   }
   return at->second;
 }

@@ -121,7 +121,8 @@ LowBound::After LowBound::after(std::int64_t i, std::int64_t j) const {
   return out;
 }
 
-// Sums of i8 are exact. Only elements with f32's range have products beyond it, and only there is each looked at.
+// Sums of i8 are exact. Only elements with f32's range have products beyond it, and only there is each looked
+// at.
 Terms LowBound::terms_of(std::int64_t i, std::int64_t j, double sum, double magnitude) const {
   if (p_.a.element == Element::i8 || (std::isfinite(sum) && magnitude < largest / 4)) {
     const double size = p_.a.element == Element::i8 ? std::fabs(sum) : magnitude;
@@ -140,12 +141,12 @@ Terms LowBound::terms_of(std::int64_t i, std::int64_t j, double sum, double magn
   return out;
 }
 
-// f32's fused multiply-add brings a product back from beyond, but no further than twice the largest number. A tensor
-// core may hold the products of a step in a wider range.
+// f32's fused multiply-add brings a product back from beyond, but no further than twice the largest number. A
+// tensor core may hold the products of a step in a wider range.
 constexpr double brought_back = 2 * largest * (1 + 4 * u);
 
-// What α·s_a·s_b·sum + β·c0 + bias may come to: each partial sum, and each sum of scaled terms, is an f32. `strays`: of
-// the sum.
+// What α·s_a·s_b·sum + β·c0 + bias may come to: each partial sum, and each sum of scaled terms, is an f32.
+// `strays`: of the sum.
 Reach LowBound::reach_of(const Terms& terms, const After& after, double sum, double strays) const {
   const double margin = 1 + always_ + 8 * u, factor = after.factor;
   const bool strict = p_.a.element == Element::f32 && !p_.tf32;
@@ -161,7 +162,8 @@ Reach LowBound::reach_of(const Terms& terms, const After& after, double sum, dou
   const double risen = up + std::max(added, 0.0) + std::max(bias, 0.0),
                fallen = down - std::min(added, 0.0) - std::min(bias, 0.0);
   out = out.overflowing(risen * margin > largest, fallen * margin > largest);
-  out.number &= std::fabs(factor) * (std::fabs(sum) - strays) <= brought_back && std::fabs(added) <= brought_back;
+  out.number &=
+      std::fabs(factor) * (std::fabs(sum) - strays) <= brought_back && std::fabs(added) <= brought_back;
   return out.with(after.added).with(after.bias);
 }
 
@@ -174,13 +176,15 @@ bool LowBound::is_exact(double magnitude, bool whole) const {
 double LowBound::stray_of_sum(double sum, double magnitude, const Terms* found) const {
   double strays = growth_ * magnitude;
   // A rung that has a number had no partial sum beyond f32, so each of its roundings is small.
-  if (found != nullptr && found->largest <= brought_back) strays = std::min(strays, always_ * 2 * brought_back);
+  if (found != nullptr && found->largest <= brought_back)
+    strays = std::min(strays, always_ * 2 * brought_back);
   if (p_.tf32) strays += 0x1.02p-10 * std::fabs(sum);
   return strays;
 }
 
 // Of everything before the activation.
-double LowBound::stray(const After& after, double sum, double magnitude, bool whole, const Terms* found) const {
+double LowBound::stray(const After& after, double sum, double magnitude, bool whole,
+                       const Terms* found) const {
   const double factor = std::fabs(after.factor), terms = std::fabs(after.added) + std::fabs(after.bias);
   // Quarters of whole numbers that stay within the significand round nowhere, in whatever order.
   const auto quarters = [](double x) { return is_whole(4 * x); };
@@ -218,7 +222,8 @@ void LowBound::append(std::int64_t i, std::int64_t j, double sum, double magnitu
   const double terms =
       magnitude * std::max(1.0, std::fabs(after.factor)) + std::fabs(after.added) + std::fabs(after.bias);
   // Far from f32's largest number nothing overflows, in whatever order.
-  if (terms < largest / 4) return append_reached({}, before, stray(after, sum, magnitude, whole, nullptr), expected);
+  if (terms < largest / 4)
+    return append_reached({}, before, stray(after, sum, magnitude, whole, nullptr), expected);
   const Terms found = terms_of(i, j, sum, magnitude);
   double of_sum = 0;
   if (!is_exact(magnitude, whole))

@@ -44,7 +44,7 @@ class LowBound {
 
   LowProblem p_;
   double growth_, always_, own_;  // growth for this data, and for any
-  double exact_within_;  // sums of whole numbers up to here are exact
+  double exact_within_;           // sums of whole numbers up to here are exact
 };
 
 }  // namespace tessera::matmul

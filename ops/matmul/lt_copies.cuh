@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a product's matrices that together exceed the L2, for whoever compares algorithms on inputs that it does
-// not hold.
+// Copies of a product's matrices that together exceed the L2, for whoever compares algorithms on inputs that
+// it does not hold.
 #pragma once
 #include "lt_product.cuh"
 #include "tessera/core/device.hpp"
@@ -11,13 +11,15 @@ namespace tessera::matmul::lt {
 
 class CopiesInTurn {
  public:
-  // 2.5 times the L2 together, one where the product alone is as large; filled in the order of the run's stream.
+  // 2.5 times the L2 together, one where the product alone is as large; filled in the order of the run's
+  // stream.
   CopiesInTurn(const Product& p, const Run& run)
       : product_(p),
         a_(span_bytes(p.a, p.batch, p.a_step)),
         b_(span_bytes(p.b, p.batch, p.b_step)),
         set_(a_ + b_ + span_bytes(p.c, p.batch, p.c_step)) {
-    const std::size_t wanted = static_cast<std::size_t>(std::max<std::int64_t>(run.device->cache_bytes, 0)) / 2 * 5;
+    const std::size_t wanted =
+        static_cast<std::size_t>(std::max<std::int64_t>(run.device->cache_bytes, 0)) / 2 * 5;
     count_ = std::max<std::size_t>(1, (wanted + set_ - 1) / set_);
     memory_ = cuda::DeviceBuffer(count_ * set_);
     const auto stream = static_cast<cudaStream_t>(run.stream);

@@ -110,8 +110,8 @@ struct Algorithm {
   cublasLtMatmulAlgo_t algo;
 };
 
-// How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which the L2
-// may hold; on copies that take turns, which it does not hold.
+// How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which
+// the L2 may hold; on copies that take turns, which it does not hold.
 enum class Tries { none, in_place, in_turn };
 
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
@@ -178,8 +178,7 @@ class Plan {
       if (enqueue(p, run, candidate.algo, desc_.get()) != CUBLAS_STATUS_SUCCESS) continue;
       double seconds = seconds_of(candidate.algo);
       const bool near = best == nullptr || seconds < 1.2 * best_seconds;
-      for (int again = 0; near && again < 3; ++again)
-        seconds = std::min(seconds, seconds_of(candidate.algo));
+      for (int again = 0; near && again < 3; ++again) seconds = std::min(seconds, seconds_of(candidate.algo));
       if (best != nullptr && !(seconds < best_seconds)) continue;
       best = &candidate.algo;
       best_seconds = seconds;

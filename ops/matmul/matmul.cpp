@@ -108,7 +108,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool matmul_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool matmul_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::matmul

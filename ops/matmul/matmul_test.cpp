@@ -52,7 +52,7 @@ double as_f32(double value) { return static_cast<float>(value); }
 void for_each_rung(Element element, const std::function<void(const Plan&)>& each) {
   for (const Variant* v : ladder_of("matmul")) {
     Backend* backend = find_backend(v->where);
-    if (v->where == Where::cuda || backend == nullptr || v->yardstick) continue;
+    if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     const Device device = backend->devices().at(0);
     if (v->choices[0].run.contains(element)) each({v, &v->choices[0], v->choices[0].defaults(), device});
   }
@@ -303,7 +303,8 @@ TEST(Multiply, AddsToWhatCHolds) {
   EXPECT_EQ(outcome.plan.variant->name, "simd");
 }
 
-// Where the plan decides by the sizes, as `is_worth_a_copy` and `takes_lines` do, `list` does not promise one way.
+// Where the plan decides by the sizes, as `is_worth_a_copy` and `takes_lines` do, `list` does not promise one
+// way.
 TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
   const auto told = [](Element element, const char* input, bool transposed, bool odd) {
     return text_of(across_k(element, {input, transposed, odd}));
@@ -312,7 +313,8 @@ TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
     EXPECT_EQ(told(Element::f32, "A", false, odd), "turned in loading");
     EXPECT_EQ(told(Element::f32, "B", true, odd), "turned; large: packed; few rows: as it lies");
     EXPECT_EQ(told(Element::f64, "B", true, odd), "turned in loading");
-    for (const bool transposed : {false, true}) EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed before if large");
+    for (const bool transposed : {false, true})
+      EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed before if large");
     for (const char* input : {"A", "B"})  // across k
       EXPECT_EQ(told(Element::f32, input, *input == 'A', odd), odd ? "packed before if large" : "as it lies");
   }
@@ -323,7 +325,7 @@ TEST(Matmul, RungsThatTellNoIntakeMakeNoPassBefore) {
   int asked = 0;
   for (const char* name : {"matmul", "matmul_batch"})
     for (const Variant* variant : ladder_of(name)) {
-      if (variant->yardstick || intake_of(variant->file) != nullptr) continue;
+      if (variant->baseline || intake_of(variant->file) != nullptr) continue;
       for (const char* op : {"op-a", "op-b"})
         for (const Choice& choice : variant->choices) {
           Case turned = sized(70, 90, 110);

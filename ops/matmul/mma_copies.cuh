@@ -42,7 +42,9 @@ class MmaCopier {
 
  public:
   // `thread` of those that copy this panel.
-  __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line, std::int64_t first_k) : x_(x) {
+  __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line,
+                       std::int64_t first_k)
+      : x_(x) {
     // Of 16-bit elements, too, a piece is one thread's, whole or not.
     const auto own = Share::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
     row_ = own.row;

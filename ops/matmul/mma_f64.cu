@@ -8,7 +8,8 @@ namespace tessera::matmul {
 int mma_code(const Device& device) {
   return cuda::ask_device(device.index, 0, [] {
     cudaFuncAttributes attributes{};
-    cuda::check(cudaFuncGetAttributes(&attributes, multiply_blocks<MmaTile<MmaF64, mma_f64_tiles[0], Along::k, Along::k>>));
+    cuda::check(cudaFuncGetAttributes(
+        &attributes, multiply_blocks<MmaTile<MmaF64, mma_f64_tiles[0], Along::k, Along::k>>));
     return attributes.ptxVersion;
   });
 }

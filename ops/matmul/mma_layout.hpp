@@ -15,7 +15,7 @@ struct MmaConfig {
   int warp_rows = 64, warp_cols = 64;  // of C per warp
   int stages = 3;                      // of 128 bytes along k
   int blocks = 2;                      // per multiprocessor
-  int slices = 1;                      // of the sum in a block, each with warps and a ring of stages of its own
+  int slices = 1;  // of the sum in a block, each with warps and a ring of stages of its own
 
   constexpr int warps_across() const { return cols / warp_cols; }
   constexpr int slice_threads() const { return rows / warp_rows * warps_across() * 32; }

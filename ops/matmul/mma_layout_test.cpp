@@ -155,7 +155,8 @@ void expect_product(int unit) {
   std::mt19937 random(1);
   const auto a = random_numbers<T>(config.rows * A::depth, random),
              b = random_numbers<T>(config.cols * B::depth, random);
-  const auto panel_a = copied<A, config.slice_threads()>(a, unit), panel_b = copied<B, config.slice_threads()>(b, unit);
+  const auto panel_a = copied<A, config.slice_threads()>(a, unit),
+             panel_b = copied<B, config.slice_threads()>(b, unit);
   std::vector<int> met(static_cast<std::size_t>(config.rows * config.cols));
   int wrong = 0;
   for (int warp = 0; warp < config.slice_threads() / 32; ++warp) {

@@ -7,9 +7,10 @@ namespace tessera::matmul {
 namespace {
 
 // Fitted as the costs of tiles are. Only their proportions matter.
-constexpr double memory_rate = 17;                // bytes a cycle, of a multiprocessor
-constexpr double seen = 0.08;                     // of ends, where other blocks multiply meanwhile
-constexpr double meeting = 2300, part_rate = 21;  // cycles, and bytes a cycle, of sums that parts leave and add
+constexpr double memory_rate = 17;  // bytes a cycle, of a multiprocessor
+constexpr double seen = 0.08;       // of ends, where other blocks multiply meanwhile
+constexpr double meeting = 2300,
+                 part_rate = 21;  // cycles, and bytes a cycle, of sums that parts leave and add
 constexpr std::int64_t least_stages = 8, most_splits = 16, widest = 128;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
@@ -25,10 +26,12 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_
   const MmaConfig& tile = element.tiles[at];
   const MmaCost& cost = element.costs[at];
   const auto each = static_cast<double>(parts(plan.order.count(), processors));  // units of a multiprocessor
-  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) * (each == 1 ? cost.alone : cost.stage);
+  const double sums = each * static_cast<double>(parts(plan.split_depth, tile.slices)) *
+                      (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
-  const double joined = plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
+  const double joined =
+      plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
   return together(sums, operand_bytes / (memory_rate * processors)) + ends + joined;
 }
 
@@ -75,7 +78,8 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
   for (int tile = 0; tile < static_cast<int>(element.tiles.size()); ++tile) {
     if (element.tiles[static_cast<std::size_t>(tile)].shared_bytes() > machine.shared_bytes) continue;
     if (wish.tile != 0 && wish.tile != tile + 1) continue;
-    const bool sliced = element.tiles[static_cast<std::size_t>(tile)].slices > 1;  // their sums are not cut twice
+    const bool sliced =
+        element.tiles[static_cast<std::size_t>(tile)].slices > 1;  // their sums are not cut twice
     if (sliced && wish.splits > 1 && wish.tile == 0) continue;
     for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
       if (wish.splits != 0 ? splits != wish.splits : splits > 1 && stages / splits < least_stages) continue;

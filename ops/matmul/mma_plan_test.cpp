@@ -77,9 +77,10 @@ TEST(MmaPlan, KnownShapes) {
   EXPECT_EQ(f64(512, 512, 512).tile, 5);
   for (const std::int64_t size : {64, 128, 256}) EXPECT_EQ(f64(size, size, size).tile, 6);
   EXPECT_EQ(f64(512, 512, 512).order.splits, 1);
-  EXPECT_EQ(f64(1024, 1024, 1024).tile, 2);  // 256 tiles of 64 × 64, two blocks on each of 132 multiprocessors
+  EXPECT_EQ(f64(1024, 1024, 1024).tile,
+            2);  // 256 tiles of 64 × 64, two blocks on each of 132 multiprocessors
   EXPECT_EQ(f64(64, 7168, 2112).order.splits, 2);
-  EXPECT_EQ(f64(16, 8192, 8192).tile, 4);    // as many rows as A
+  EXPECT_EQ(f64(16, 8192, 8192).tile, 4);  // as many rows as A
   EXPECT_GT(f64(128, 4096, 7168).order.splits, 1);
   EXPECT_EQ(f64(1, 1, 0).depth, 0);
   EXPECT_EQ(plan_mma(mma_half, 8192, 8192, 8192, h200).tile, 0);
@@ -104,7 +105,8 @@ TEST(MmaPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_NE(plan_mma(mma_f64, 4096, 4096, 4096, {84, 99 * 1024}, {.tile = 1}).tile,
             0);  // there is no room for it
   EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.splits = 4}).order.splits, 4);
-  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits, 1);  // its sums are sliced
+  EXPECT_EQ(plan_mma(mma_f64, 256, 256, 4096, h200, {.tile = 6, .splits = 4}).order.splits,
+            1);  // its sums are sliced
   EXPECT_EQ(plan_mma(mma_f64, 16384, 16384, 4096, h200, {.splits = 8}).order.splits, 1);  // no room
   EXPECT_EQ(plan_mma(mma_f64, 4096, 4096, 4096, h200, {.group = 5}).order.group, 5);
 }

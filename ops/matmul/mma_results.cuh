@@ -114,22 +114,25 @@ __device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lan
         }
 }
 
-// Rows `first` … below `height` of column `c` of what begins at (row, col) of the operands' product. sum(r, c): the sum there.
+// Rows `first` … below `height` of column `c` of what begins at (row, col) of the operands' product. sum(r,
+// c): the sum there.
 template <int together, class Kind, class SumAt>
-__device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col, int first, int height, int c,
-                                         const SumAt& sum) {
+__device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
+                                         int first, int height, int c, const SumAt& sum) {
   // All are read before the first is written, which the compiler could not know to be elsewhere.
   typename Kind::Sum value[together] = {};
 #pragma unroll
   for (int e = 0; e < together; ++e) {
     const int r = first + e;
     if (r < height)
-      value[e] = Kind::concluded(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, sum(r, c));
+      value[e] = Kind::concluded(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c,
+                                 sum(r, c));
   }
 #pragma unroll
   for (int e = 0; e < together; ++e) {
     const int r = first + e;
-    if (r < height) Kind::put(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, value[e]);
+    if (r < height)
+      Kind::put(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, value[e]);
   }
 }
 
@@ -151,10 +154,11 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
     for (int r = 0; r < height; r += together) put_rows<together>(args, row, col, r, height, c, sum);
 }
 
-// The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of this slice.
+// The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
+// this slice.
 template <MmaConfig config, class Kind, class Sums>
-__device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice, Sums& sums,
-                                             std::int64_t row, std::int64_t col, int lane) {
+__device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
+                                             Sums& sums, std::int64_t row, std::int64_t col, int lane) {
   using Sum = typename Kind::Sum;
   constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), together = 32 / bytes;
   constexpr int apart = config.slice_bytes(), beside = config.threads() / cols;

@@ -11,7 +11,8 @@ template <class Kind_, MmaConfig config_, Along along_a, Along along_b>
 struct MmaTile {
   using Kind = Kind_;
   static constexpr MmaConfig config = config_;
-  static constexpr int threads = config.threads(), slice_threads = config.slice_threads(), stages = config.stages;
+  static constexpr int threads = config.threads(), slice_threads = config.slice_threads(),
+                       stages = config.stages;
   static constexpr int row_blocks = config.warp_rows / 16, col_blocks = config.warp_cols / 16;
   using PanelA = MmaPanel<Kind::bytes, config.rows, along_a>;
   using PanelB = MmaPanel<Kind::bytes, config.cols, along_b>;
@@ -31,8 +32,8 @@ struct MmaTile {
   const int thread = static_cast<int>(threadIdx.x) % slice_threads;
   const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
   unsigned char* const memory = block_memory + slice * config.slice_bytes();
-  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);  // known to be the warp's alone
-  const int row = warp / config.warps_across() * config.warp_rows;      // of the warp's tile in the block's
+  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // known to be the warp's alone
+  const int row = warp / config.warps_across() * config.warp_rows;  // of the warp's tile in the block's
   const int col = warp % config.warps_across() * config.warp_cols;
   const typename Kind::template Loads<PanelA> loads_a{row, lane};
   const typename Kind::template Loads<PanelB> loads_b{col, lane};
@@ -88,9 +89,9 @@ struct MmaTile {
     sync();  // the ring is free for the results
   }
 
-  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the next stage begins
-  // with, of B in registers of its own, since a load waits for the product that still reads what it replaces. Copies begin
-  // between products, which they take no time from.
+  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
+  // next stage begins with, of B in registers of its own, since a load waits for the product that still reads
+  // what it replaces. Copies begin between products, which they take no time from.
   __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
                                                  typename Kind::Block (&b)[col_blocks], CopierA& from_a,
                                                  CopierB& from_b, bool inside, Progress& at) const {

@@ -11,8 +11,8 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
   ArrayView added;
   if (options.beta != 0)
     added = options.c0.data == nullptr ? set_aside(out, kept) : addend_of(options, c.element, c.rows, c.cols);
-  Arguments arguments = arguments_of(view_of("A", a), view_of("B", b), out, options,
-                                     options.beta != 0 ? &added : nullptr);
+  Arguments arguments =
+      arguments_of(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
   return run(the_product(), arguments, options.request, options.check);
 }
 

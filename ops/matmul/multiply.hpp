@@ -99,15 +99,17 @@ Outcome multiply(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c, con
 // (parts of one matrix may lie side by side). The
 // Outcome says what ran where, how long it took and, with `check`, whether the result is right.
 //
-// T, Out and TB, the types of A, C and B: float, double, std::int32_t (which wraps modulo 2^32, and wants whole
-// α and β) to their own; bf16 and f16 to either of both or float; e4m3 and e5m2, in any mix, to bf16, f16 or float;
-// std::int8_t to std::int32_t, std::int8_t or float. double takes no scales, std::int32_t none and of activations relu.
+// T, Out and TB, the types of A, C and B: float, double, std::int32_t (which wraps modulo 2^32, and wants
+// whole α and β) to their own; bf16 and f16 to either of both or float; e4m3 and e5m2, in any mix, to bf16,
+// f16 or float; std::int8_t to std::int32_t, std::int8_t or float. double takes no scales, std::int32_t none
+// and of activations relu.
 //
 // Throws Error of kind user where shapes do not fit ("B has k = 33, but A has 65"), a leading dimension
-// is smaller than the row, elements do not go together, C overlaps A or B, data is not aligned to its elements, a
-// variant is unknown or refuses; no_device where the device cannot be used.
+// is smaller than the row, elements do not go together, C overlaps A or B, data is not aligned to its
+// elements, a variant is unknown or refuses; no_device where the device cannot be used.
 template <class T, class Out = T, class TB = T>
-Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c, const Options& options = {}) {
+Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
+                 const Options& options = {}) {
   return detail::multiply(detail::any(a), detail::any(b), detail::any(c), options);
 }
 

@@ -23,7 +23,9 @@ struct Padded {
   Padded(std::int64_t rows, std::int64_t cols, Order order, std::uint64_t seed)
       : memory(drawn<T>((rows + 3) * (cols + 3), seed)),
         view{memory.data(), rows, cols, order == Order::rows ? cols + 3 : rows + 3, order} {}
-  ConstMatrixView<T> read() const { return {view.data, view.rows, view.cols, view.leading_dimension, view.order}; }
+  ConstMatrixView<T> read() const {
+    return {view.data, view.rows, view.cols, view.leading_dimension, view.order};
+  }
 };
 
 constexpr std::int64_t m = 37, n = 29, k = 53;
@@ -64,15 +66,19 @@ void expect_right_with_all(const char* device = "cpu") {
   expect_right<T, Out, TB>({.beta = 3, .bias = bias_of_rows(bias.data())}, device);
   if (whole) return;
   if constexpr (std::is_same_v<T, double>) {
-    expect_right<T, Out, TB>({.beta = 0.5, .bias = bias_of_rows(bias.data()), .activation = Activation::gelu}, device);
+    expect_right<T, Out, TB>({.beta = 0.5, .bias = bias_of_rows(bias.data()), .activation = Activation::gelu},
+                             device);
   } else {
     expect_right<T, Out, TB>({.scale_a = {scale_a.data()}, .scale_b = {scale_b.data(), true}}, device);
-    expect_right<T, Out, TB>({.beta = 0.5, .scale_a = {scale_a.data(), true}, .activation = Activation::gelu}, device);
+    expect_right<T, Out, TB>({.beta = 0.5, .scale_a = {scale_a.data(), true}, .activation = Activation::gelu},
+                             device);
   }
   constexpr bool bytes = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
   expect_right<T, Out, TB>(
-      {.activation = Activation::silu, .accumulate = bytes ? Accumulate::fast : Accumulate::promoted}, device);
-  expect_right<T, Out, TB>({.bias = bias_of_columns(bias.data()), .activation = Activation::gelu_tanh}, device);
+      {.activation = Activation::silu, .accumulate = bytes ? Accumulate::fast : Accumulate::promoted},
+      device);
+  expect_right<T, Out, TB>({.bias = bias_of_columns(bias.data()), .activation = Activation::gelu_tanh},
+                           device);
 }
 
 TEST(Multiply, EveryElementWithAllThatFollowsTheSum) {
@@ -118,7 +124,8 @@ TEST(Multiply, WhatIsAddedMayLieElsewhere) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j)
       in_place[static_cast<std::size_t>(i * n + j)] = c0.view.data[i + j * c0.view.leading_dimension];
-  multiply(a.read(), b.read(), MatrixView<float>{in_place.data(), m, n}, {.beta = 2, .request = {.device = "cpu"}});
+  multiply(a.read(), b.read(), MatrixView<float>{in_place.data(), m, n},
+           {.beta = 2, .request = {.device = "cpu"}});
   EXPECT_EQ(c, in_place);
 }
 
@@ -128,7 +135,7 @@ void expect_same_in_place(const Case& chosen) {
   int tried = 0;
   for (const Variant* v : ladder_of("matmul")) {
     Backend* const backend = find_backend(v->where);
-    if (backend == nullptr || backend->devices().empty() || v->where == Where::cuda || v->yardstick) continue;
+    if (backend == nullptr || backend->devices().empty() || v->where == Where::cuda || v->baseline) continue;
     for (const Choice& choice : v->choices) {
       const Plan plan{v, &choice, choice.defaults(), backend->devices().at(0)};
       Inputs inputs(the_product(), element_of<T>, chosen, 7);
@@ -161,8 +168,8 @@ TEST(Enqueue, EveryRungHereAddsInPlace) {
 }
 
 template <class T, class Out = T, class TB = T>
-std::string complaint(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c, const Options& options = {},
-                      void* stream = nullptr) {
+std::string complaint(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
+                      const Options& options = {}, void* stream = nullptr) {
   std::string first = "none";
   try {
     multiply(a, b, c, options);
@@ -186,7 +193,8 @@ TEST(Multiply, SaysWhatIsWrong) {
   const bf16* const few = y.data();
   using F = ConstMatrixView<float>;
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 4, 2}, {out, 2, 2}), "B has k = 4, but A has 3");
-  EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 3}), "C is 2 × 3 of f32, but must be 2 × 2 of f32");
+  EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {out, 2, 3}),
+            "C is 2 × 3 of f32, but must be 2 × 2 of f32");
   EXPECT_EQ(complaint<float>({nullptr, 2, 3}, {in, 3, 2}, {out, 2, 2}), "A has no data");
   EXPECT_EQ(complaint<float>({in, 2, 3}, {in, 3, 2}, {nullptr, 2, 2}), "C has no data");
   EXPECT_EQ(complaint<float>({in, 2, 3, 2}, {in, 3, 2}, {out, 2, 2}),

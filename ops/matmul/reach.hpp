@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an honest computation may reach where a sum overflows or an input is no finite number: which kinds of values,
-// carried from the sum through all that follows it.
+// What an honest computation may reach where a sum overflows or an input is no finite number: which kinds of
+// values, carried from the sum through all that follows it.
 #pragma once
 #include <cstdint>
 #include "low_precision.hpp"
@@ -21,7 +21,8 @@ struct Reach {
 
   static Reach nothing_but_nan() { return {false, false, false, true}; }
 
-  // `rises`: in some order a partial sum of finite terms is beyond the largest number; `falls`: … below the least.
+  // `rises`: in some order a partial sum of finite terms is beyond the largest number; `falls`: … below the
+  // least.
   Reach overflowing(bool rises, bool falls) const;
   // The sum with x, infinite or no number: a finite one changes nothing.
   Reach with(double x) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where sums overflow or inputs are no finite numbers: every rung's honest result passes, and of what no order of
-// summation gives nothing does.
+// Where sums overflow or inputs are no finite numbers: every rung's honest result passes, and of what no
+// order of summation gives nothing does.
 #include "reach.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -12,11 +12,13 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity(),
+                 nan = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 T as(double x) {
-  if constexpr (std::is_same_v<T, std::int8_t>) return static_cast<T>(std::fmod(std::isfinite(x) ? x : 1, 127));
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return static_cast<T>(std::fmod(std::isfinite(x) ? x : 1, 127));
   else if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(x);
   else return T::from(static_cast<float>(x));
 }
@@ -30,7 +32,8 @@ class Hostile {
     return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(count)));
   }
   double operator()(std::int64_t range) {
-    const double list[] = {inf, -inf, nan, 0, -0.0, most_, -most_, most_ / 3, 1 / most_, 1e-45, 1, 2, -3, 448, 57344, 65504};
+    const double list[] = {inf,       -inf,  nan, 0, -0.0, most_, -most_, most_ / 3,
+                           1 / most_, 1e-45, 1,   2, -3,   448,   57344,  65504};
     switch (range) {
       case 0:
         return list[below(std::ssize(list))];
@@ -80,8 +83,9 @@ void expect_honest_products_pass(const std::string& variant, std::uint64_t seed,
   o.activation = static_cast<Activation>(draw.below(whole ? 2 : 5));
   if (std::is_same_v<T, float> && draw.below(3) == 0 && o.request.device != "cpu") o.compute = Compute::tf32;
   const Outcome outcome = multiply<T, Out, TB>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, o);
-  EXPECT_TRUE(outcome.verdict->passed) << device << "/" << variant << ", seed " << seed << ", " << name_of(element_of<T>) << " to "
-                                       << name_of(element_of<Out>) << "\n" << describe(*outcome.verdict);
+  EXPECT_TRUE(outcome.verdict->passed) << device << "/" << variant << ", seed " << seed << ", "
+                                       << name_of(element_of<T>) << " to " << name_of(element_of<Out>) << "\n"
+                                       << describe(*outcome.verdict);
 }
 
 TEST(Reach, HonestProductsOfHostileNumbersPass) {
@@ -105,7 +109,7 @@ TEST(Reach, HonestProductsOfHostileNumbersPass) {
 template <class T, class Out, class TB = T>
 void expect_rungs_of_gpus_pass(std::uint64_t seed) {
   for (const Variant* v : ladder_of("matmul")) {
-    if (v->where != Where::cuda || v->yardstick) continue;
+    if (v->where != Where::cuda || v->baseline) continue;
     try {
       expect_honest_products_pass<T, Out, TB>(v->name, seed, "cuda");
     } catch (const Error&) {
@@ -114,7 +118,8 @@ void expect_rungs_of_gpus_pass(std::uint64_t seed) {
 }
 
 TEST(Reach, HonestProductsOfHostileNumbersPassOnAGpu) {
-  if (Backend* const cuda = find_backend(Where::cuda); cuda == nullptr || cuda->devices().empty()) GTEST_SKIP() << "no GPU";
+  if (Backend* const cuda = find_backend(Where::cuda); cuda == nullptr || cuda->devices().empty())
+    GTEST_SKIP() << "no GPU";
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     expect_rungs_of_gpus_pass<float, float>(seed);
     expect_rungs_of_gpus_pass<double, double>(seed);
@@ -169,14 +174,27 @@ const std::vector<Claims> claims = {
     {"and a bias against it", {3e38}, {-2}, {nan}, {9, 0, inf, -inf}, 1, inf},
     {"and a bias along it", {3e38}, {-2}, {-inf}, {9, 0, inf, nan}, 1, -inf},
     {"in one order beyond", {3e38, 3e38, -3e38}, {1, 1, 1}, {3e38, inf}, {0, nan, -inf}},
-    {"in one order beyond, a bias against it", {3e38, 3e38, -3e38}, {1, 1, 1}, {nan, -inf}, {0, 3e38, inf}, 1, -inf},
+    {"in one order beyond, a bias against it",
+     {3e38, 3e38, -3e38},
+     {1, 1, 1},
+     {nan, -inf},
+     {0, 3e38, inf},
+     1,
+     -inf},
     {"an infinite bias", {1}, {1}, {inf}, {nan, -inf, 1}, 1, inf},
     {"no number as a bias", {1}, {1}, {nan}, {inf, -inf, 1}, 1, nan},
     {"an infinite scale", {1}, {-1}, {-inf}, {nan, inf, -1}, inf},
     {"an infinite scale of nothing", {0}, {-1}, {nan}, {0, inf, -inf}, inf},
     {"a scale of 0 behind an infinity", {inf}, {-1}, {nan}, {0, inf, -inf}, 0},
     {"an infinity behind ReLU", {inf}, {-1}, {0}, {nan, inf, -inf, 1}, 1, 0, Activation::relu},
-    {"no less than 0 behind ReLU", {0.1, -0.1, 1e-10}, {1, 1, 1}, {1e-10, 0}, {-1e-9}, 1, 0, Activation::relu},
+    {"no less than 0 behind ReLU",
+     {0.1, -0.1, 1e-10},
+     {1, 1, 1},
+     {1e-10, 0},
+     {-1e-9},
+     1,
+     0,
+     Activation::relu},
 };
 
 TEST(Reach, OnlyWhatSomeOrderGivesPasses) {
@@ -194,7 +212,13 @@ TEST(Reach, DoublesPassOnlyWhatSomeOrderGives) {
   const std::vector<Claims> doubles = {
       {"a bias takes it beyond", {1.5e308}, {1}, {inf}, {nan, -inf, 1e308}, 1, 1e308},
       {"and another back", {1.5e308, 1.5e308}, {1, 1}, {inf}, {nan, -inf, 0}, 1, -1e308},
-      {"in one order beyond, a bias against it", {1.5e308, 1.5e308, -1.5e308}, {1, 1, 1}, {nan, -inf}, {inf, 0}, 1, -inf},
+      {"in one order beyond, a bias against it",
+       {1.5e308, 1.5e308, -1.5e308},
+       {1, 1, 1},
+       {nan, -inf},
+       {inf, 0},
+       1,
+       -inf},
       {"ReLU of one that fell", {-1.5e308, -1.5e308}, {1, 1}, {0}, {nan, inf, -inf, 1}, 1, 1, relu},
       {"GELU of one that fell", {-1.5e308, -1.5e308}, {1, 1}, {nan}, {inf, -inf, 1, 0}, 1, 1, gelu},
       {"GELU of a large one", {1e307}, {1}, {1e307}, {nan, inf, -inf, 0}, 1, 1, gelu},

@@ -17,7 +17,8 @@ void reference_of_reals(const Arguments& arguments, std::span<const std::int64_t
   constexpr std::size_t at_a_time = 16;
   const auto p = Problem<T>::of(arguments);
   const Bound<T> bound(arguments, p, data);
-  const ConcludedBound<double> after(arguments);  // f32 with a bias or an activation has its reference elsewhere
+  const ConcludedBound<double> after(
+      arguments);  // f32 with a bias or an activation has its reference elsewhere
   for (std::size_t done = 0; done < rows.size(); done += at_a_time) {
     const auto some = rows.subspan(done, std::min(at_a_time, rows.size() - done));
     const Sums<T> sums(p.a, p.b, some);
@@ -54,8 +55,7 @@ void reference_of_integers(const Arguments& arguments, std::span<const std::int6
 
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
                Expected& expected) {
-  if (is_low(arguments))
-    return low_reference(arguments, rows, data, expected);
+  if (is_low(arguments)) return low_reference(arguments, rows, data, expected);
   switch (arguments.element()) {
     case Element::f32:
       return reference_of_reals<float>(arguments, rows, data, expected);

@@ -22,7 +22,8 @@ Device gpu(int number) {
   Backend* const backend = find_backend(Where::cuda);
   const auto count = backend == nullptr ? 0 : std::ssize(backend->devices());
   if (number < 0 || number >= count)
-    throw Error(Error::Kind::no_device, "there is no cuda:" + std::to_string(number) + ", where a block should lie");
+    throw Error(Error::Kind::no_device,
+                "there is no cuda:" + std::to_string(number) + ", where a block should lie");
   return backend->devices()[static_cast<std::size_t>(number)];
 }
 
@@ -45,14 +46,19 @@ ArrayView elsewhere(const AnyMatrix& matrix) {
 }
 
 // `numbers`: of the devices, in the order of the call's list. `here`: the only one whose memory is known.
-ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>& numbers, std::optional<int> here = {}) {
+ResidentArray array_of(const char* name, const AnySpread& x, const std::set<int>& numbers,
+                       std::optional<int> here = {}) {
   const std::string what = std::string("a block of ") + name;
   ResidentArray out;
   out.spread.along = x.along == Along::rows ? 0 : 1;
   for (const MatrixBlock<const void>& block : x.blocks) {
     const std::int64_t size = block.last - block.first;
-    const AnyMatrix matrix{block.data, x.element, x.along == Along::rows ? size : x.rows,
-                           x.along == Along::rows ? x.cols : size, block.leading_dimension, x.order};
+    const AnyMatrix matrix{block.data,
+                           x.element,
+                           x.along == Along::rows ? size : x.rows,
+                           x.along == Along::rows ? x.cols : size,
+                           block.leading_dimension,
+                           x.order};
     const bool known = !here || block.device == *here;
     out.blocks.push_back(known ? view_of(what.c_str(), matrix) : elsewhere(matrix));
     const auto place = std::distance(numbers.begin(), numbers.find(block.device));
@@ -93,8 +99,9 @@ Resident spread_product(const AnySpread& a, const AnySpread& b, const AnySpread&
                   open);
 }
 
-ResidentRanks spread_product(dist::Communicator& ranks, const AnySpread& a, const AnySpread& b, const AnySpread& c,
-                             const Options& options, const std::optional<Device>& device, const Resident::Open& open) {
+ResidentRanks spread_product(dist::Communicator& ranks, const AnySpread& a, const AnySpread& b,
+                             const AnySpread& c, const Options& options, const std::optional<Device>& device,
+                             const Resident::Open& open) {
   const int here = ranks.on_host().rank;
   std::optional<ResidentCall> call;
   Device own;
@@ -104,13 +111,18 @@ ResidentRanks spread_product(dist::Communicator& ranks, const AnySpread& a, cons
     for (int rank = 0; rank < ranks.size(); ++rank) numbers.insert(rank);
     for (const AnySpread* x : {&a, &b, &c})
       for (const auto& block : x->blocks)
-        if (!numbers.contains(block.device)) throw Error("there is no rank " + std::to_string(block.device) + ", where a block should lie");
+        if (!numbers.contains(block.device))
+          throw Error("there is no rank " + std::to_string(block.device) + ", where a block should lie");
     std::map<std::string, ResidentArray> arrays{{"A", array_of("A", a, numbers, ranks.rank())},
                                                 {"B", array_of("B", b, numbers, ranks.rank())},
                                                 {"C", array_of("C", c, numbers, ranks.rank())}};
     own = device ? *device : gpu_of_place(here);
-    call.emplace(ResidentCall{.operation = &the_product(), .whole = whole_of(a, b, c, options), .arrays = std::move(arrays),
-                              .in_place = "C0", .devices = {}, .request = options.request});
+    call.emplace(ResidentCall{.operation = &the_product(),
+                              .whole = whole_of(a, b, c, options),
+                              .arrays = std::move(arrays),
+                              .in_place = "C0",
+                              .devices = {},
+                              .request = options.request});
   });
   return ResidentRanks(std::move(*call), ranks, own, open);
 }

@@ -23,11 +23,13 @@ struct Spread {
     const bool by_lines = (along == Along::rows) == (order == Order::rows);
     const std::int64_t cuts[] = {0, extent / 4, extent / 2 + 3, extent};
     for (const int i : {2, 0, 1})
-      matrix.blocks.push_back({i == 1 ? 2 : 5, memory.data() + cuts[i] * (by_lines ? step : 1), cuts[i], cuts[i + 1], step});
+      matrix.blocks.push_back(
+          {i == 1 ? 2 : 5, memory.data() + cuts[i] * (by_lines ? step : 1), cuts[i], cuts[i + 1], step});
   }
   SpreadMatrix<const T> read() const {
     SpreadMatrix<const T> out{matrix.rows, matrix.cols, matrix.along, {}, matrix.order};
-    for (const auto& b : matrix.blocks) out.blocks.push_back({b.device, b.data, b.first, b.last, b.leading_dimension});
+    for (const auto& b : matrix.blocks)
+      out.blocks.push_back({b.device, b.data, b.first, b.last, b.leading_dimension});
     return out;
   }
 };
@@ -35,7 +37,8 @@ struct Spread {
 Resident made_up_product(const auto& a, const auto& b, const auto& c, const Options& options = {}) {
   unsigned seed = 0;
   return detail::spread_product(
-      detail::any(a), detail::any(b), detail::any(c), options, [](int) { return find_device("cpu:threads=1"); },
+      detail::any(a), detail::any(b), detail::any(c), options,
+      [](int) { return find_device("cpu:threads=1"); },
       [&](const Device& device) { return std::make_unique<made_up::MadeUpLanes>(device, seed++); });
 }
 
@@ -50,10 +53,13 @@ void expect_right(Along a_along, Along b_along, Along c_along, Order order, Opti
   (void)product.run();
   std::vector<Out> expected = before;
   options.request.device = "cpu";
-  const auto whole = [&](const auto& spread) { return MatrixView<const T>{spread.memory.data(), spread.matrix.rows, spread.matrix.cols, 0, order}; };
+  const auto whole = [&](const auto& spread) {
+    return MatrixView<const T>{spread.memory.data(), spread.matrix.rows, spread.matrix.cols, 0, order};
+  };
   (void)multiply(whole(a), whole(b), MatrixView<Out>{expected.data(), m, n, 0, order}, options);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double got = load_as_double(element_of<Out>, &c.memory[i]), wanted = load_as_double(element_of<Out>, &expected[i]);
+    const double got = load_as_double(element_of<Out>, &c.memory[i]),
+                 wanted = load_as_double(element_of<Out>, &expected[i]);
     ASSERT_NEAR(got, wanted, (std::is_same_v<T, double> ? 1e-12 : 1e-3)) << i;
   }
 }

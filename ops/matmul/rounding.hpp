@@ -10,7 +10,8 @@
 
 namespace tessera::matmul {
 
-// double holds a product of floats, and of anything shorter, exactly; long double also holds what overflows double.
+// double holds a product of floats, and of anything shorter, exactly; long double also holds what overflows
+// double.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 static_assert(std::numeric_limits<long double>::digits >= 64 &&

@@ -73,14 +73,16 @@ void append_block(const LowProblem& block, void* sums, std::int64_t most, std::v
 
 std::vector<Section> sections_of(std::int64_t whole, std::int64_t most) {
   std::vector<Section> out;
-  for (std::int64_t first = 0; first < whole; first += most) out.push_back({first, std::min(most, whole - first)});
+  for (std::int64_t first = 0; first < whole; first += most)
+    out.push_back({first, std::min(most, whole - first)});
   if (out.empty()) out.push_back({0, 0});
   return out;
 }
 
 std::size_t section_bytes(const LowProblem& p, std::int64_t most) {
   if (p.k <= most || meets_in_c(p)) return 0;
-  return static_cast<std::size_t>(std::min(p.m, most)) * static_cast<std::size_t>(std::min(p.n, most)) * sizeof(float);
+  return static_cast<std::size_t>(std::min(p.m, most)) * static_cast<std::size_t>(std::min(p.n, most)) *
+         sizeof(float);
 }
 
 std::optional<std::string> cannot_cut(const LowProblem& p, std::int64_t most) {

@@ -21,8 +21,8 @@ struct Section {
 // Of `whole`, 0 among them: then one that is empty. All but the last are `most` long.
 std::vector<Section> sections_of(std::int64_t whole, std::int64_t most);
 
-// Sums of k that are cut meet in C, where that is f32 or i32: the first section adds β·C0, the last the bias and the activation.
-// Else they meet in f32 of this size, m·n numbers, which another step makes C of.
+// Sums of k that are cut meet in C, where that is f32 or i32: the first section adds β·C0, the last the bias
+// and the activation. Else they meet in f32 of this size, m·n numbers, which another step makes C of.
 std::size_t section_bytes(const LowProblem& p, std::int64_t most = most_counted);
 
 // Why p cannot be cut: an i32 sum that C scales or rounds has one piece.
@@ -56,7 +56,8 @@ std::vector<Problem<T>> sections_of(const Problem<T>& p, std::int64_t most = mos
         one.b = part(p.b, k, cols);
         one.c = part(p.c, rows, cols);
         one.c0 = k.first == 0 ? part(p.c0, rows, cols)
-                              : Matrix<const T>{one.c.data, {rows.count, cols.count}, {one.c.stride[0], one.c.stride[1]}};
+                              : Matrix<const T>{
+                                    one.c.data, {rows.count, cols.count}, {one.c.stride[0], one.c.stride[1]}};
         if (k.first != 0) one.beta = T{1};
         out.push_back(one);
       }

@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(threads) conclude(const __grid_constant__ LowP
 
 void conclude_on_gpu(const SectionStep& step, void* stream) {
   const std::int64_t blocks = (step.p.m * step.p.n + threads - 1) / threads;
-  conclude<<<static_cast<unsigned>(blocks), threads, 0, static_cast<cudaStream_t>(stream)>>>(step.p, step.sums);
+  conclude<<<static_cast<unsigned>(blocks), threads, 0, static_cast<cudaStream_t>(stream)>>>(step.p,
+                                                                                             step.sums);
   cuda::check(cudaGetLastError());
 }
 

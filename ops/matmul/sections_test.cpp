@@ -54,15 +54,17 @@ struct Given {
 
 TEST(Sections, OfFewBitsMakeTheWhole) {
   using enum Element;
-  for (const Given& given : {Given{bf16, {}},
-                             {bf16, {{"output-element", "f16"}, {"op-a", "transpose"}}, {"bias", "scale-a"}},
-                             {f16, {{"beta", "-2"}, {"activation", "relu"}}, {"C0", "bias", "scale-a", "scale-b"}},
-                             {bf16, {{"output-element", "f32"}, {"beta", "0.5"}, {"bias-along", "rows"}}, {"C0", "bias"}},
-                             {e4m3, {{"element-b", "e5m2"}, {"scale-b-per", "tensor"}, {"alpha", "-2"}}, {"scale-b"}},
-                             {i8, {{"beta", "-3"}, {"alpha", "2"}, {"activation", "relu"}}, {"C0", "bias"}},
-                             {f32, {{"compute", "tf32"}, {"activation", "silu"}}, {"bias"}},
-                             {bf16, {{"alpha", "0"}, {"beta", "2"}}, {"C0", "bias"}}}) {
-    Case tried{.dims = {{"m", 17}, {"n", 23}, {"k", 40}}, .words = given.words, .distribution = Distribution::exact};
+  for (const Given& given :
+       {Given{bf16, {}},
+        {bf16, {{"output-element", "f16"}, {"op-a", "transpose"}}, {"bias", "scale-a"}},
+        {f16, {{"beta", "-2"}, {"activation", "relu"}}, {"C0", "bias", "scale-a", "scale-b"}},
+        {bf16, {{"output-element", "f32"}, {"beta", "0.5"}, {"bias-along", "rows"}}, {"C0", "bias"}},
+        {e4m3, {{"element-b", "e5m2"}, {"scale-b-per", "tensor"}, {"alpha", "-2"}}, {"scale-b"}},
+        {i8, {{"beta", "-3"}, {"alpha", "2"}, {"activation", "relu"}}, {"C0", "bias"}},
+        {f32, {{"compute", "tf32"}, {"activation", "silu"}}, {"bias"}},
+        {bf16, {{"alpha", "0"}, {"beta", "2"}}, {"C0", "bias"}}}) {
+    Case tried{
+        .dims = {{"m", 17}, {"n", 23}, {"k", 40}}, .words = given.words, .distribution = Distribution::exact};
     tried.optional_inputs = given.optional;
     for (const std::int64_t most : {7, 13, 40}) {
       Inputs inputs(product(), given.element, tried, 5);

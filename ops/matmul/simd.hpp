@@ -100,8 +100,8 @@ struct Division {
 // each thread does for itself.
 Division divide(std::int64_t m, std::int64_t n, int threads, std::int64_t row_unit, std::int64_t col_unit);
 
-// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: what follows in
-// C, without scales, is done strip by strip while the caches hold them.
+// α·A·B + β·C0 on up to `threads` threads, with the best instruction set of this CPU. `after`: what follows
+// in C, without scales, is done strip by strip while the caches hold them.
 template <class T>
 void multiply_simd(const Problem<T>& problem, int threads, const Conclusion<T>* after = nullptr);
 

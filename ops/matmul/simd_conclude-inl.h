@@ -17,23 +17,23 @@ namespace tessera::matmul {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// erfc(y)·exp(y²)/t for y ≥ 0 and t = 3/(3 + y), a smooth function of t even where y is infinite: the polynomial
-// of 2t - 1, highest power first, that interpolates it at Chebyshev's points (computed in 40 digits). It errs by
-// less than 1e-8 of f32, 1e-16 of f64.
+// erfc(y)·exp(y²)/t for y ≥ 0 and t = 3/(3 + y), a smooth function of t even where y is infinite: the
+// polynomial of 2t - 1, highest power first, that interpolates it at Chebyshev's points (computed in 40
+// digits). It errs by less than 1e-8 of f32, 1e-16 of f64.
 template <class T>
 inline constexpr T kErfc[] = {};
 template <>
-inline constexpr float kErfc<float>[] = {
-    2.34684184e-5f, 7.02600374e-5f, -0.000171437873f, -0.000991010881f, -0.000408896223f, 0.00893382216f,
-    0.0398434194f, 0.103490595f, 0.196742744f, 0.294464743f, 0.358002302f};
+inline constexpr float kErfc<float>[] = {2.34684184e-5f,   7.02600374e-5f, -0.000171437873f, -0.000991010881f,
+                                         -0.000408896223f, 0.00893382216f, 0.0398434194f,    0.103490595f,
+                                         0.196742744f,     0.294464743f,   0.358002302f};
 template <>
 inline constexpr double kErfc<double>[] = {
-    -1.13627854000471383e-11, 1.3405636431181691e-9, -1.11379013387078118e-9, -1.31596540335538444e-8,
-    1.64721638402255232e-8, 7.23798489327070515e-8, -1.36984811487398749e-7, -3.27941894662984685e-7,
-    9.22378640284931248e-7, 1.58008647272897867e-6, -5.82374723805075154e-6, -0.000010131562822501506,
+    -1.13627854000471383e-11, 1.3405636431181691e-9,   -1.11379013387078118e-9,  -1.31596540335538444e-8,
+    1.64721638402255232e-8,   7.23798489327070515e-8,  -1.36984811487398749e-7,  -3.27941894662984685e-7,
+    9.22378640284931248e-7,   1.58008647272897867e-6,  -5.82374723805075154e-6,  -0.000010131562822501506,
     0.0000358538854526441483, 0.000092258995124845089, -0.000182769905989519733, -0.00101135395708830945,
-    -0.000404138874987017226, 0.00894241153786801994, 0.0398425870957340901, 0.103489087300329069,
-    0.196742785701367603, 0.294464817723292947, 0.358002302362779901};
+    -0.000404138874987017226, 0.00894241153786801994,  0.0398425870957340901,    0.103489087300329069,
+    0.196742785701367603,     0.294464817723292947,    0.358002302362779901};
 
 // x·Φ(x), with Φ(x) = 1 - erfc(x/√2)/2, and by symmetry erfc(-x/√2)/2 below 0, where the other would cancel.
 template <class D, class V = hn::Vec<D>>
@@ -48,7 +48,8 @@ HWY_INLINE V Gelu(D d, V x) {
   return hn::Mul(x, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail)));
 }
 
-// x/(1 + exp(-z)). Exp is made for numbers up to `most`; beyond, the quotient is 0 for all that is rounded to.
+// x/(1 + exp(-z)). Exp is made for numbers up to `most`; beyond, the quotient is 0 for all that is rounded
+// to.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TimesLogistic(D d, V x, V z) {
   using T = hn::TFromD<D>;
@@ -68,7 +69,8 @@ HWY_INLINE V GeluByTanh(D d, V x) {
 template <Activation kActivation, class D, class V = hn::Vec<D>>
 HWY_INLINE V Activated(D d, V x) {
   // A NaN stays one, which a maximum would lose.
-  if constexpr (kActivation == Activation::relu) return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+  if constexpr (kActivation == Activation::relu)
+    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
   if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
     if constexpr (kActivation == Activation::gelu) return Gelu(d, x);
     if constexpr (kActivation == Activation::gelu_tanh) return GeluByTanh(d, x);
@@ -99,7 +101,8 @@ HWY_INLINE void StoreSome(D d, hn::Vec<D> value, T* to, std::int64_t step, std::
 
 // Scales are for each element by itself: where their product leaves f32, f64 takes over.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> LoadSums(D d, const Conclusion<T>& p, std::int64_t e, std::int64_t i, std::int64_t j, std::int64_t count) {
+HWY_INLINE hn::Vec<D> LoadSums(D d, const Conclusion<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
+                               std::int64_t count) {
   const T* const sums = p.sums + place(p.of_sums, e, i, j);
   if constexpr (std::is_same_v<T, float>)
     if (p.scaled) {
@@ -125,7 +128,8 @@ void ConcludeRow(const Conclusion<T>& p, std::int64_t e, std::int64_t i, std::in
 
 // Columns [j, end) of row i of entry e.
 template <class T>
-HWY_NOINLINE void ConcludeRow(const Conclusion<T>& p, std::int64_t e, std::int64_t i, std::int64_t j, std::int64_t end) {
+HWY_NOINLINE void ConcludeRow(const Conclusion<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
+                              std::int64_t end) {
   switch (p.activation) {
     case Activation::relu:
       return ConcludeRow<Activation::relu>(p, e, i, j, end);

@@ -15,8 +15,12 @@ template <class T>
 void ConcludeRows(const Conclusion<T>& p, std::int64_t first, std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) ConcludeRow(p, row / p.m, row % p.m, 0, p.n);
 }
-void conclude_f32(const Conclusion<float>& p, std::int64_t first, std::int64_t last) { ConcludeRows(p, first, last); }
-void conclude_f64(const Conclusion<double>& p, std::int64_t first, std::int64_t last) { ConcludeRows(p, first, last); }
+void conclude_f32(const Conclusion<float>& p, std::int64_t first, std::int64_t last) {
+  ConcludeRows(p, first, last);
+}
+void conclude_f64(const Conclusion<double>& p, std::int64_t first, std::int64_t last) {
+  ConcludeRows(p, first, last);
+}
 void conclude_i32(const Conclusion<std::int32_t>& p, std::int64_t first, std::int64_t last) {
   ConcludeRows(p, first, last);
 }
@@ -51,7 +55,8 @@ void conclude_on_processors(const Conclusion<T>& given, int threads) {
   const Conclusion<T> p = given.of_c.col != 1 && given.of_c.row == 1 ? given.turned() : given;
   const std::int64_t rows = p.batch * p.m;
   if (rows == 0 || p.n == 0) return;
-  const auto parts = std::clamp<std::int64_t>(rows * p.n / worth_a_thread, 1, std::min<std::int64_t>(threads, rows));
+  const auto parts =
+      std::clamp<std::int64_t>(rows * p.n / worth_a_thread, 1, std::min<std::int64_t>(threads, rows));
   parallel(static_cast<int>(parts),
            [&](int part) { conclude_rows(p, rows * part / parts, rows * (part + 1) / parts); });
 }

@@ -35,7 +35,7 @@ struct TensorEpilogue {
 struct TensorArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
   TileWalk order;
-  StripOrder strips;         // beyond the order's tiles
+  StripOrder strips;          // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
@@ -44,14 +44,16 @@ struct TensorArgs {
   TensorEpilogue epilogue;
   void* out;
   Element out_element;
-  bool plain;              // nothing but a factor follows the sums, and C's elements have two bytes or more
-  bool boxed;              // C is plain, and stored by the copy engine
-  bool waits = false;              // results are boxes of 16-bit elements that may be stored beside the next tile's products
-  std::int64_t out_row;    // from a row to the next, in elements
-  void* partial;           // sums of splits: tile after tile, a thread's `workers` apart
-  std::uint32_t* arrived;  // of each tile, and from the end on of those who have seen that; 0 before and after
-  bool all_at_work;        // each unit has a block of its own, all at the same time
-  bool beside = false;     // the kernel before makes another part of the same product: nothing it writes is read
+  bool plain;  // nothing but a factor follows the sums, and C's elements have two bytes or more
+  bool boxed;  // C is plain, and stored by the copy engine
+  bool waits =
+      false;  // results are boxes of 16-bit elements that may be stored beside the next tile's products
+  std::int64_t out_row;  // from a row to the next, in elements
+  void* partial;         // sums of splits: tile after tile, a thread's `workers` apart
+  std::uint32_t*
+      arrived;          // of each tile, and from the end on of those who have seen that; 0 before and after
+  bool all_at_work;     // each unit has a block of its own, all at the same time
+  bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
 };
 
 // How a block makes tiles of C.
@@ -61,8 +63,8 @@ struct TileConfig {
   int stages;
   // Blocks of a cluster, below and beside each other: those beside share A, those below B.
   int cluster_rows = 1, cluster_cols = 1;
-  // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they share
-  // the rows of a tile.
+  // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they
+  // share the rows of a tile.
   bool in_turn = false;
   bool joined = false;    // as many blocks as the launch says are a cluster, and share the sums of a tile
   bool promoted = false;  // each stage is summed by itself, then added
@@ -73,21 +75,23 @@ template <class Kind_, TileConfig config>
 struct Tile {
   using Kind = Kind_;
   using Sum = typename Kind::Sum;
-  static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers, stages = config.stages;
+  static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers,
+                       stages = config.stages;
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = cluster_rows * cluster_cols;
   static constexpr bool in_turn = config.in_turn, joined = config.joined, promoted = config.promoted,
                         turn_a = config.turn_a, turn_b = config.turn_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr int sharers = in_turn ? 1 : consumers;      // consumers of one tile
-  static constexpr int row_blocks = rows / sharers / 64;       // of 64 rows, of one consumer
-  static constexpr int sums = cols / 2;                        // of a thread, in each of them
+  static constexpr int sharers = in_turn ? 1 : consumers;              // consumers of one tile
+  static constexpr int row_blocks = rows / sharers / 64;               // of 64 rows, of one consumer
+  static constexpr int sums = cols / 2;                                // of a thread, in each of them
   static constexpr bool strips = cols > StripOrder::cols && !in_turn;  // whether it can do with fewer columns
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
   static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
-  static constexpr int shared_bytes = stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
+  static constexpr int shared_bytes =
+      stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
   static_assert(!joined || (cluster == 1 && !in_turn && row_blocks == 1));
   static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
 };
@@ -108,13 +112,15 @@ struct TileShared {
   __device__ unsigned char* out(int consumer) const {
     return base + C::stages * C::stage_bytes + consumer * C::out_bytes;
   }
-  __device__ ptx::Barrier& full(int stage) const { return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage]; }
+  __device__ ptx::Barrier& full(int stage) const {
+    return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage];
+  }
   __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
   __device__ ptx::Barrier& turn(int consumer) const { return (&full(0))[2 * C::stages + consumer]; }
 };
 
-// This thread's number, from which the compiler computes again what it could have kept: while products are summed
-// there are no registers for that.
+// This thread's number, from which the compiler computes again what it could have kept: while products are
+// summed there are no registers for that.
 __device__ __forceinline__ int fresh_thread() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
 
 // Where a ring of stages is.

@@ -53,19 +53,21 @@ inline CUtensorMapDataType map_type(Element element) {
   }
 }
 
-inline bool is_plain(const TensorArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
+inline bool is_plain(const TensorArgs& args) {
+  return args.epilogue.plain() && size_of(args.out_element) > 1;
+}
 
 // Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool has_boxes(const TensorArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
-  return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) &&
-         args.n * bytes % 16 == 0;
+  return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;
 }
 
 enum class Blocks { stay, one_for_each_tile };
 
-// How many clusters of a kernel are at work at the same time, asked of each kernel, device and size once: nvcc gives each file
-// a kernel of its own of one Config. A part of a GPU and all of it share their index: who comes second asks each time.
+// How many clusters of a kernel are at work at the same time, asked of each kernel, device and size once:
+// nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
+// who comes second asks each time.
 template <class C, auto kernel>
 int clusters_at_work(const Device& device, int together, const cudaLaunchConfig_t& config) {
   struct Known {
@@ -102,17 +104,18 @@ void make_maps(TensorArgs& args, const Readable& a, const Readable& b, CUtensorM
   args.plain = is_plain(args);
   args.boxed = has_boxes(args);
   if constexpr (can_wait<C>)
-    args.waits = args.boxed && size_of(args.out_element) == 2 && args.order.splits == 1 && args.units == args.tiles &&
-                 args.depth >= least_waiting_depth<2>;
+    args.waits = args.boxed && size_of(args.out_element) == 2 && args.order.splits == 1 &&
+                 args.units == args.tiles && args.depth >= least_waiting_depth<2>;
   if (args.boxed)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
                               static_cast<int>(size_of(args.out_element)), 16);
 }
 
-// `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may note it.
+// `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may
+// note it.
 template <class C, auto kernel, class Args, class Meets>
-void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks,
-                     int together, const Run& run, const Meets& meets) {
+void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int together,
+                     const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   const int cluster = C::cluster * together;
@@ -125,8 +128,8 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
   config.attrs = attributes;
   config.numAttrs = 1;
   const int at_work = clusters_at_work<C, kernel>(*run.device, together, config);
-  // Blocks that wait for each other must all be there, whatever else the device does; others may begin while the kernel
-  // before is at its end.
+  // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
+  // the kernel before is at its end.
   if (meets(at_work)) {
     attributes[1].id = cudaLaunchAttributeCooperative;
     attributes[1].val.cooperative = 1;

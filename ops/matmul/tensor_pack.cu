@@ -40,7 +40,8 @@ struct Launches {
 
   // A block makes `wide` words of `high` lines. Grids are short along y and z: as many launches as it takes.
   template <class Kernel>
-  void launch_all(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high, int threads) {
+  void launch_all(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high,
+                  int threads) {
     constexpr std::int64_t most_layers = 32767;
     const std::int64_t most = 65535 * high;
     for (;;) {
@@ -62,7 +63,9 @@ struct Launches {
           args.to += layer * args.to_layer;
         }
         const std::int64_t deep = std::min(most_layers, layers - layer) * pair.count;
-        launch(kernel, dim3(static_cast<unsigned>(parts(words, wide)), static_cast<unsigned>(parts(lines, high)), static_cast<unsigned>(deep)),
+        launch(kernel,
+               dim3(static_cast<unsigned>(parts(words, wide)), static_cast<unsigned>(parts(lines, high)),
+                    static_cast<unsigned>(deep)),
                threads, some);
       }
     }
@@ -87,14 +90,19 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
   for (const auto& [f, to, from_layer] : all) {
     if (f.lines == 0 || f.k == 0) continue;
     PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : turned;
-    pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data), f.lines,
-                             f.k,                                       f.line_step,
-                             f.k_step,                                  static_cast<std::uint32_t*>(to),
-                             packed_step(f) * bytes / 4,                from_layer,
+    pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data),
+                             f.lines,
+                             f.k,
+                             f.line_step,
+                             f.k_step,
+                             static_cast<std::uint32_t*>(to),
+                             packed_step(f) * bytes / 4,
+                             from_layer,
                              static_cast<std::int64_t>(packed_bytes(f) / 4)};
   }
   Launches launches{stream, layers};
-  launches.launch_all(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines, ShiftShape::threads);
+  launches.launch_all(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines,
+                      ShiftShape::threads);
   using Turn = TurnShape<bytes>;
   launches.launch_all(turn_lines<bytes>, turned, bytes, Turn::line_words, Turn::lines, Turn::threads);
 }

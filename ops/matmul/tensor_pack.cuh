@@ -15,15 +15,17 @@ struct Factor {
   std::int64_t lines, k, line_step, k_step;
 };
 
-// To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes, which the copy
-// engine asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each are one line of the caches.
+// To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes,
+// which the copy engine asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
+// are one line of the caches.
 std::int64_t packed_step(const Factor& f);
 std::size_t packed_bytes(const Factor& f);
 
 struct Packing {
   Factor from;
   void* to;
-  std::int64_t from_layer = 0;  // elements from one operand of a batch to the next; packed_bytes apart at the other end
+  std::int64_t from_layer =
+      0;  // elements from one operand of a batch to the next; packed_bytes apart at the other end
 };
 
 // Elements of 1, 2 or 4 bytes; what is beyond k in a packed line is 0.

@@ -45,8 +45,9 @@ inline double results_of(const TensorArgs& args) {
   return std::max(1.0, bytes / 2) * (has_boxes(args) ? 1 : 2);
 }
 
-// Tiles that took longer than another in most of eight products whose results go by elements, by up to a half: of blocks that
-// are no cluster; of TF32 also the one whose consumers take turns, which took a third longer at 5000×4111×4500.
+// Tiles that took longer than another in most of eight products whose results go by elements, by up to a
+// half: of blocks that are no cluster; of TF32 also the one whose consumers take turns, which took a third
+// longer at 5000×4111×4500.
 inline unsigned slow_tiles(const TensorArgs& args, int bytes) {
   if (!goes_by_elements(args)) return 0;
   return bytes == 4 ? 0b0110000 : 0b0100000;
@@ -54,10 +55,12 @@ inline unsigned slow_tiles(const TensorArgs& args, int bytes) {
 
 // Whether the engine finds 128 bytes of a line within one of the cache's.
 inline int cache_lines(const Readable& x, int bytes) {
-  return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1 : 2;
+  return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1
+                                                                                                        : 2;
 }
 
-// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the engine could read it still can.
+// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the engine could read it still
+// can.
 inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, std::int64_t count) {
   Readable out = whole;
   const std::int64_t offset = whole.turned ? first : first * whole.lines.stride;
@@ -67,12 +70,17 @@ inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, s
 }
 
 // What follows the sums of some rows and columns of C.
-inline TensorArgs args_of(const TensorArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) {
+inline TensorArgs args_of(const TensorArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
+                          std::int64_t cols) {
   TensorArgs out = whole;
   const auto moved = [](const void* from, std::int64_t elements, Element element) -> const void* {
-    return from == nullptr ? nullptr : static_cast<const char*>(from) + elements * static_cast<std::int64_t>(size_of(element));
+    return from == nullptr
+               ? nullptr
+               : static_cast<const char*>(from) + elements * static_cast<std::int64_t>(size_of(element));
   };
-  const auto scale = [](const float* from, std::int64_t elements) { return from == nullptr ? nullptr : from + elements; };
+  const auto scale = [](const float* from, std::int64_t elements) {
+    return from == nullptr ? nullptr : from + elements;
+  };
   TensorEpilogue& e = out.epilogue;
   out.m = rows;
   out.n = cols;
@@ -84,8 +92,8 @@ inline TensorArgs args_of(const TensorArgs& whole, std::int64_t row, std::int64_
   return out;
 }
 
-// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each begins beside
-// the one before, unless both need the spare memory where sums of splits meet.
+// Calls launch(part) for each part of the product, in one stream. Parts write apart from each other, so each
+// begins beside the one before, unless both need the spare memory where sums of splits meet.
 template <class Launch>
 void run_parts(const TensorJob& job, TileShapes shapes, bool turns, Run& run, const Launch& launch) {
   const cuda::OnDevice on_device(run.device->index);
@@ -96,7 +104,8 @@ void run_parts(const TensorJob& job, TileShapes shapes, bool turns, Run& run, co
     const TensorArgs args = args_of(job.args, 0, 0, rows, cols);
     const TileWish wish = is_large ? job.wish : TileWish{};
     const unsigned taken = wish.tile == 0 ? tiles & ~slow_tiles(args, job.a.bytes) : tiles;
-    return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, run.device->processors, taken, wish, results_of(args), lines);
+    return plan_tiles(shapes, rows, cols, job.a.k, 128 / job.a.bytes, run.device->processors, taken, wish,
+                      results_of(args), lines);
   };
   const PlannedParts parts = plan_parts(job.args.m, job.args.n, job.cuts, plan);
   bool has_split = false;

@@ -39,11 +39,11 @@ struct PlainFactor {
   }
 };
 
-// Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box as the
-// copy engine has them.
+// Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
+// as the copy engine has them.
 template <class Out, class Sum, int sums>
-__device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor, const Sum (&sum)[sums],
-                                         int part) {
+__device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
+                                         const Sum (&sum)[sums], int part) {
   const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
   if constexpr (sizeof(Out) == 2) {
     const int r = warp * 16 + lane % 16;
@@ -55,7 +55,8 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
         const int at = 4 * (part * 8 + j) + 2 * i;
         piece[i] = pair_of(Out{}, factor.of<Out>(sum[at]), factor.of<Out>(sum[at + 1]));
       }
-      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2], piece[3]);
+      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
+                        piece[3]);
     }
   } else {
     struct alignas(8) Pair {
@@ -63,18 +64,19 @@ __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& 
     };
 #pragma unroll
     for (int i = 0; i < 16; i += 2) {
-      const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), piece = 2 * (i / 4) + lane % 4 / 2, at = 16 * part + i;
+      const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), piece = 2 * (i / 4) + lane % 4 / 2,
+                at = 16 * part + i;
       *reinterpret_cast<Pair*>(box + r * 128 + (piece ^ (r % 8)) * 16 + lane % 2 * 8) = {
           static_cast<Out>(factor.of<Out>(sum[at])), static_cast<Out>(factor.of<Out>(sum[at + 1]))};
     }
   }
 }
 
-// What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes, neighbouring
-// elements. `row`: of C's, of the warp's first.
+// What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes,
+// neighbouring elements. `row`: of C's, of the warp's first.
 template <class Out>
-__device__ __forceinline__ void copy_elements(const TensorArgs& args, const unsigned char* box, int warp, int lane,
-                                              int row, int col) {
+__device__ __forceinline__ void copy_elements(const TensorArgs& args, const unsigned char* box, int warp,
+                                              int lane, int row, int col) {
   constexpr int bytes = sizeof(Out), cols = 128 / bytes;
   Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane;
   const int rows = min(16, static_cast<int>(args.m) - row), there = static_cast<int>(args.n) - col - lane;
@@ -88,14 +90,16 @@ __device__ __forceinline__ void copy_elements(const TensorArgs& args, const unsi
     }
 }
 
-// Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by the copy
-// engine, and nobody waits for another warp. `layer`: of a map of layers, of C that the engine stores.
+// Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
+// the copy engine, and nobody waits for another warp. `layer`: of a map of layers, of C that the engine
+// stores.
 template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col,
-                                            Layer... layer) {
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                            int col, Layer... layer) {
   const bool boxed = sizeof...(Layer) > 0 || args.boxed;
-  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols, all = C::row_blocks * parts;
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
+                all = C::row_blocks * parts;
   const PlainFactor factor(args.epilogue);
   const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
 #pragma unroll
@@ -124,8 +128,8 @@ __device__ __forceinline__ void store_boxes(const TensorArgs& args, const TileSh
 // Where no more than a factor follows the sums.
 template <class C, int sums, class... Layer>
 __device__ __forceinline__ void store_plain(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col,
-                                            Layer... layer) {
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                            int col, Layer... layer) {
   if constexpr (!std::is_same_v<typename C::Sum, float>) {
     if (args.out_element == Element::i32)
       return store_boxes<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
@@ -141,8 +145,10 @@ __device__ __forceinline__ void store_plain(const TensorArgs& args, const TileSh
 // row, col: of this consumer's first sum.
 template <class C, int sums>
 __device__ __forceinline__ void store_tile(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
-  if (args.plain && PlainFactor(args.epilogue).serves) store_plain<C, sums>(args, shared, consumer, sum, row, col);
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                           int col) {
+  if (args.plain && PlainFactor(args.epilogue).serves)
+    store_plain<C, sums>(args, shared, consumer, sum, row, col);
   else store_rows<C, sums>(args, shared, consumer, sum, row, col);
 }
 

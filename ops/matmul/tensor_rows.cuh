@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warpgroup's sums to C where more than a factor follows them, or where the copy engine cannot store C: through
-// shared memory, so that neighbouring lanes meet neighbouring elements of a row.
+// From a warpgroup's sums to C where more than a factor follows them, or where the copy engine cannot store
+// C: through shared memory, so that neighbouring lanes meet neighbouring elements of a row.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -41,9 +41,11 @@ __device__ __forceinline__ void store_real(Element element, void* data, std::int
 }
 
 // Whole numbers, modulo 2^32.
-__device__ __forceinline__ void store_whole(const TensorArgs& args, std::int32_t sum, std::int64_t y, std::int64_t x) {
+__device__ __forceinline__ void store_whole(const TensorArgs& args, std::int32_t sum, std::int64_t y,
+                                            std::int64_t x) {
   const TensorEpilogue& e = args.epilogue;
-  auto value = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha)) * static_cast<std::uint32_t>(sum);
+  auto value =
+      static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha)) * static_cast<std::uint32_t>(sum);
   if (e.beta != 0)
     value += static_cast<std::uint32_t>(static_cast<std::int32_t>(e.beta)) *
              static_cast<const std::uint32_t*>(e.c0)[y * e.c0_row + x * e.c0_col];
@@ -53,8 +55,8 @@ __device__ __forceinline__ void store_whole(const TensorArgs& args, std::int32_t
   static_cast<std::int32_t*>(args.out)[y * args.out_row + x] = whole;
 }
 
-// 16 rows of 64 sums that a warp has staged, each pair of 16-byte pieces of a row moved by its row's number: neither
-// those who stage nor those who walk then meet on a bank.
+// 16 rows of 64 sums that a warp has staged, each pair of 16-byte pieces of a row moved by its row's number:
+// neither those who stage nor those who walk then meet on a bank.
 struct StagedSums {
   static constexpr int rows = 16, cols = 64;
   static __device__ __forceinline__ int at(int row, int col) {
@@ -115,13 +117,15 @@ __device__ __forceinline__ void walk_rows(const TensorArgs& args, const Sum* sta
 // A consumer's sums, 16 rows and 64 columns of each warp at a time. The loop stays one: its body is long.
 template <class C, int sums>
 __device__ __forceinline__ void store_rows(const TensorArgs& args, const TileShared<C>& shared, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row, int col) {
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                           int col) {
   using Sum = typename C::Sum;
   struct alignas(8) Pair {
     Sum left, right;
   };
   const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
-  Sum* const staged = reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
+  Sum* const staged =
+      reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
   constexpr int parts = 2 * sums / StagedSums::cols;
 #pragma unroll 1
   for (int step = 0; step < C::row_blocks * parts; ++step) {

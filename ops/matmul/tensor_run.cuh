@@ -42,12 +42,14 @@ inline constexpr TileConfig promoted_large{
 inline constexpr unsigned turning_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
 template <class C>
-void launch(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
+void launch(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+            const Run& run) {
   launch_tiles<C, multiply_tiles<C>>(C::threads, args, a, b, type, Blocks::stay, run);
 }
 
 template <class Kind, TileConfig config>
-void launch_turned(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
+void launch_turned(TensorArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
+                   const Run& run) {
   const auto with = [&]<bool turn_a, bool turn_b>() {
     constexpr TileConfig turned = [] {
       TileConfig out = config;

@@ -67,8 +67,10 @@ inline std::size_t tensor_workspace(const Arguments& arguments, const Tuning&) {
 
 inline Reason tensor_refuses(const Arguments& arguments, const Tuning&, const Device&) {
   const LowProblem p = LowProblem::of(arguments);
-  if (p.a.element == Element::f32 && !p.tf32) return "its f32 factors lose 13 bits: --compute tf32 allows that";
-  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1) return "C's rows, or its columns, are not contiguous";
+  if (p.a.element == Element::f32 && !p.tf32)
+    return "its f32 factors lose 13 bits: --compute tf32 allows that";
+  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
+    return "C's rows, or its columns, are not contiguous";
   constexpr std::int64_t most = std::int64_t{1} << 30;
   if (p.m > most || p.n > most || p.k > most) return "it counts rows, columns and k up to 2^30";
   return std::nullopt;
@@ -83,12 +85,13 @@ inline Reason needs_hopper(const Device& device) {
 template <Step step>
 Variant step_variant(const char* idea) {
   Choice choice;
-  choice.run[Element::bf16] = choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& here) {
-    const LowProblem p = with_rows(LowProblem::of(arguments));
-    if (p.m == 0 || p.n == 0) return;
-    TensorJob job = job_of(p, {});
-    run_step(job, step, p.a.element == Element::f16, here);
-  };
+  choice.run[Element::bf16] =
+      choice.run[Element::f16] = [](const Arguments& arguments, const Tuning&, Run& here) {
+        const LowProblem p = with_rows(LowProblem::of(arguments));
+        if (p.m == 0 || p.n == 0) return;
+        TensorJob job = job_of(p, {});
+        run_step(job, step, p.a.element == Element::f16, here);
+      };
   choice.refuses = tensor_refuses;
   choice.workspace_bytes = tensor_workspace;
   Variant out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing where k is contiguous: lines that only begin at wrong addresses. 16 bytes are cut from the 32 that hold them.
+// Packing where k is contiguous: lines that only begin at wrong addresses. 16 bytes are cut from the 32 that
+// hold them.
 #pragma once
 #include "tensor_packing.cuh"
 
@@ -11,7 +12,8 @@ struct ShiftShape {
 };
 
 // Bytes `words`·4 + `bits`/8 … of two pieces beside each other.
-__device__ __forceinline__ uint4 cut(const uint4& low, const uint4& high, std::uint32_t words, std::uint32_t bits) {
+__device__ __forceinline__ uint4 cut(const uint4& low, const uint4& high, std::uint32_t words,
+                                     std::uint32_t bits) {
   std::uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
   if ((words & 2) != 0)
 #pragma unroll
@@ -19,8 +21,8 @@ __device__ __forceinline__ uint4 cut(const uint4& low, const uint4& high, std::u
   if ((words & 1) != 0)
 #pragma unroll
     for (int i = 0; i < 5; ++i) w[i] = w[i + 1];
-  return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits), __funnelshift_r(w[2], w[3], bits),
-          __funnelshift_r(w[3], w[4], bits)};
+  return {__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
+          __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits)};
 }
 
 // The first `there` bytes of a piece, then zeros.
@@ -28,11 +30,12 @@ __device__ __forceinline__ uint4 first_bytes(const uint4& piece, std::int64_t th
   const auto kept = [&](std::uint32_t word, std::int64_t left) {
     return left >= 4 ? word : left <= 0 ? 0 : word & ((1u << (8 * left)) - 1);
   };
-  return {kept(piece.x, there), kept(piece.y, there - 4), kept(piece.z, there - 8), kept(piece.w, there - 12)};
+  return {kept(piece.x, there), kept(piece.y, there - 4), kept(piece.z, there - 8),
+          kept(piece.w, there - 12)};
 }
 
-// A line as aligned pieces of 16 bytes. Those that hold bytes before the operand's first or behind its last one are not
-// read; all others of its lines are, whatever lies between lines.
+// A line as aligned pieces of 16 bytes. Those that hold bytes before the operand's first or behind its last
+// one are not read; all others of its lines are, whatever lies between lines.
 template <int bytes>
 struct ShiftedLine {
   const unsigned char* from;
@@ -44,7 +47,8 @@ struct ShiftedLine {
       : from(args.from + (layer * args.from_layer + line * args.line_step) * bytes),
         off(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16)),
         length(args.k * bytes) {
-    const std::int64_t before = line * args.line_step * bytes, behind = (args.lines - 1 - line) * args.line_step * bytes;
+    const std::int64_t before = line * args.line_step * bytes,
+                       behind = (args.lines - 1 - line) * args.line_step * bytes;
     needed = static_cast<int>((off + length - 1) / 16);
     first = before >= off ? 0 : 1;
     last = min(needed, static_cast<int>(min((off + length + behind) / 16 - 1, std::int64_t{needed})));
@@ -68,7 +72,8 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
   const PackArgs& args = pair.here();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t at = std::int64_t{blockIdx.y} * ShiftShape::lines + warp;
-  const int begin = static_cast<int>(blockIdx.x) * ShiftShape::pieces_of_warp, pieces = static_cast<int>(args.to_step / 4);
+  const int begin = static_cast<int>(blockIdx.x) * ShiftShape::pieces_of_warp,
+            pieces = static_cast<int>(args.to_step / 4);
   if (at >= args.lines || begin >= pieces) return;
   const ShiftedLine<bytes> line(args, pair.layer(), at);
   auto* const to = reinterpret_cast<uint4*>(args.to + pair.layer() * args.to_layer + at * args.to_step);
@@ -76,7 +81,8 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
   uint4 low[count] = {}, high[count] = {};
   if (line.first <= line.last) {
 #pragma unroll
-    for (int i = 0; i < count; ++i) low[i] = line.piece(begin + lane + 32 * i), high[i] = line.piece(begin + lane + 32 * i + 1);
+    for (int i = 0; i < count; ++i)
+      low[i] = line.piece(begin + lane + 32 * i), high[i] = line.piece(begin + lane + 32 * i + 1);
   }
 #pragma unroll
   for (int i = 0; i < count; ++i) {

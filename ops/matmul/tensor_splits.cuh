@@ -58,7 +58,8 @@ class Meeting {
   __device__ __forceinline__ void depart() const {
     if (me_ != 0) return;
     const auto others = static_cast<unsigned>(splits_) - 1;
-    if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others) atomicExch(arrived_ + place_, 0u);
+    if (atomicInc(arrived_ + most_split_tiles - 1 - place_, others) == others)
+      atomicExch(arrived_ + place_, 0u);
   }
 
   // The sums of one of the slices of a tile's columns. A part is under way while the one before is added.
@@ -88,19 +89,22 @@ class Meeting {
   }
 
  private:
-  __device__ __forceinline__ void synchronize() const { ptx::synchronize(1 + C::consumers + group_, C::workers); }
+  __device__ __forceinline__ void synchronize() const {
+    ptx::synchronize(1 + C::consumers + group_, C::workers);
+  }
 
   int splits_, group_, me_, place_;
   std::uint32_t* arrived_;
   Sum* all_;
 };
 
-// Leaves a part of a tile's sums; then adds and stores what of C falls to this part, 64 columns at a time: where all
-// parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
+// Leaves a part of a tile's sums; then adds and stores what of C falls to this part, 64 columns at a time:
+// where all parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
 template <class C>
-__device__ __forceinline__ void join_splits(const TensorArgs& args, const TileShared<C>& shared, TileOrder::Tile tile,
-                                            std::uint32_t rank, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][C::sums], int row, int col) {
+__device__ __forceinline__ void join_splits(const TensorArgs& args, const TileShared<C>& shared,
+                                            TileOrder::Tile tile, std::uint32_t rank, int consumer,
+                                            const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
+                                            int col) {
   const Meeting<C> meeting(args, tile, rank, consumer);
   meeting.leave(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
@@ -122,14 +126,16 @@ __device__ __forceinline__ void join_splits(const TensorArgs& args, const TileSh
   if (together) meeting.depart();
 }
 
-// The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were; then each adds
-// and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
+// The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were;
+// then each adds and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
 template <class C>
-__device__ __forceinline__ void join_parts(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank,
-                                           int consumer, const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
+__device__ __forceinline__ void join_parts(const TensorArgs& args, const TileShared<C>& shared,
+                                           std::uint32_t rank, int consumer,
+                                           const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
                                            int col) {
   using Sum = typename C::Sum;
-  constexpr int sums = 32, loads = sums / 4, piece_bytes = sums * 128 * 4, pieces = C::consumers * C::cols / 64;
+  constexpr int sums = 32, loads = sums / 4, piece_bytes = sums * 128 * 4,
+                pieces = C::consumers * C::cols / 64;
   static_assert(pieces * piece_bytes <= C::stages * C::stage_bytes);
   const int me = fresh_thread() % 128;
   ptx::synchronize(1 + C::consumers, C::workers);  // others may still multiply what lies there
@@ -154,15 +160,20 @@ __device__ __forceinline__ void join_parts(const TensorArgs& args, const TileSha
       uint4 of[loads];
 #pragma unroll
       for (int i = 0; i < loads; ++i)
-        of[i] = ptx::load_from_block(here + static_cast<std::uint32_t>(i * 2048), static_cast<std::uint32_t>(part));
+        of[i] = ptx::load_from_block(here + static_cast<std::uint32_t>(i * 2048),
+                                     static_cast<std::uint32_t>(part));
 #pragma unroll
       for (int i = 0; i < sums; ++i) {
-        const std::uint32_t bits = i % 4 == 0 ? of[i / 4].x : i % 4 == 1 ? of[i / 4].y : i % 4 == 2 ? of[i / 4].z : of[i / 4].w;
+        const std::uint32_t bits = i % 4 == 0   ? of[i / 4].x
+                                   : i % 4 == 1 ? of[i / 4].y
+                                   : i % 4 == 2 ? of[i / 4].z
+                                                : of[i / 4].w;
         const Sum more = reinterpret_cast<const Sum&>(bits);
         all[0][i] = part == 0 ? more : all[0][i] + more;
       }
     }
-    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64, col + piece / C::consumers * 64);
+    store_tile<C, sums>(args, shared, consumer, all, row + piece % C::consumers * 64,
+                        col + piece / C::consumers * 64);
   }
 }
 

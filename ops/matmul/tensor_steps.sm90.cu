@@ -27,15 +27,17 @@ void run_kind(TensorJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   const auto [a, b] = read_factors(job, false, run);
   constexpr int together = 16;
-  follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job, step == Step::blocks_that_stay ? together : 0),
+  follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
+                 step == Step::blocks_that_stay ? together : 0),
          job.args, run);
   using Alone = Tile<Kind, alone>;
   using WithRoles = Tile<Kind, with_roles>;
   if (step == Step::one_warpgroup)
-    return launch_tiles<Alone, multiply_alone<Alone>>(alone_threads, job.args, a, b, type, Blocks::one_for_each_tile,
-                               run);
-  launch_tiles<WithRoles, multiply_tiles<WithRoles>>(WithRoles::threads, job.args, a, b, type,
-                          step == Step::blocks_that_stay ? Blocks::stay : Blocks::one_for_each_tile, run);
+    return launch_tiles<Alone, multiply_alone<Alone>>(alone_threads, job.args, a, b, type,
+                                                      Blocks::one_for_each_tile, run);
+  launch_tiles<WithRoles, multiply_tiles<WithRoles>>(
+      WithRoles::threads, job.args, a, b, type,
+      step == Step::blocks_that_stay ? Blocks::stay : Blocks::one_for_each_tile, run);
 }
 
 }  // namespace

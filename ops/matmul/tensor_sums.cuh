@@ -7,11 +7,13 @@
 
 namespace tessera::matmul {
 
-// The blocks of a cluster that need the same rows of A, or the same columns of B, as bits; and who of them this is.
+// The blocks of a cluster that need the same rows of A, or the same columns of B, as bits; and who of them
+// this is.
 template <class C>
 struct Sharing {
   std::uint32_t row, col;  // of the block in its cluster
-  __device__ explicit Sharing(std::uint32_t rank) : row(rank % C::cluster_rows), col(rank / C::cluster_rows) {}
+  __device__ explicit Sharing(std::uint32_t rank)
+      : row(rank % C::cluster_rows), col(rank / C::cluster_rows) {}
   __device__ std::uint16_t of_a() const {
     std::uint32_t out = 0;
 #pragma unroll
@@ -23,11 +25,12 @@ struct Sharing {
   }
 };
 
-// Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to all
-// blocks that need it. `layer`: of a map of layers.
+// Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to
+// all blocks that need it. `layer`: of a map of layers.
 template <class C, bool turned, int lines, int sharers, class... Layer>
-__device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k, int share,
-                                             std::uint16_t blocks, ptx::Barrier& full, Layer... layer) {
+__device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
+                                             int share, std::uint16_t blocks, ptx::Barrier& full,
+                                             Layer... layer) {
   constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers, boxes = turned ? mine / per_128 : 1;
   to += share * mine * 128;
   first += share * mine;
@@ -41,32 +44,37 @@ __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMa
 }
 
 template <class C>
-__device__ __forceinline__ void copy_stage(const TensorArgs& args, const TileShared<C>& shared, int stage, int row,
-                                           int col, int k, const Sharing<C>& sharing) {
+__device__ __forceinline__ void copy_stage(const TensorArgs& args, const TileShared<C>& shared, int stage,
+                                           int row, int col, int k, const Sharing<C>& sharing) {
   ptx::Barrier& full = shared.full(stage);
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + C::b_bytes));
-  copy_operand<C, C::turn_a, C::rows, C::cluster_cols>(shared.a(stage), args.a, row, k, static_cast<int>(sharing.col),
-                                                       sharing.of_a(), full);
-  copy_operand<C, C::turn_b, C::cols, C::cluster_rows>(shared.b(stage), args.b, col, k, static_cast<int>(sharing.row),
-                                                       sharing.of_b(), full);
+  copy_operand<C, C::turn_a, C::rows, C::cluster_cols>(shared.a(stage), args.a, row, k,
+                                                       static_cast<int>(sharing.col), sharing.of_a(), full);
+  copy_operand<C, C::turn_b, C::cols, C::cluster_rows>(shared.b(stage), args.b, col, k,
+                                                       static_cast<int>(sharing.row), sharing.of_b(), full);
 }
 
-// The same of a piece of a strip, which no other block shares. A box of B may hold more columns than the strip.
+// The same of a piece of a strip, which no other block shares. A box of B may hold more columns than the
+// strip.
 template <class C>
-__device__ __forceinline__ void copy_piece_stage(const TensorArgs& args, const TileShared<C>& shared, int stage, int row,
-                                                 int col, int k) {
-  constexpr int a_lines = C::rows / C::cluster_cols, b_lines = C::turn_b ? StripOrder::cols : C::cols / C::cluster_rows;
+__device__ __forceinline__ void copy_piece_stage(const TensorArgs& args, const TileShared<C>& shared,
+                                                 int stage, int row, int col, int k) {
+  constexpr int a_lines = C::rows / C::cluster_cols,
+                b_lines = C::turn_b ? StripOrder::cols : C::cols / C::cluster_rows;
   static_assert(b_lines >= StripOrder::cols);
   ptx::Barrier& full = shared.full(stage);
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
 #pragma unroll
   for (int i = 0; i < C::cluster_cols; ++i)
-    copy_operand<C, C::turn_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines, k, 0, 0, full);
+    copy_operand<C, C::turn_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines, k,
+                                           0, 0, full);
   copy_operand<C, C::turn_b, b_lines, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
 // From where to where a split goes, in stages.
-__device__ __forceinline__ int first_stage(const TensorArgs& args, int split) { return split * args.split_depth; }
+__device__ __forceinline__ int first_stage(const TensorArgs& args, int split) {
+  return split * args.split_depth;
+}
 __device__ __forceinline__ int stages_of(const TensorArgs& args, int split) {
   const int left = args.depth - first_stage(args, split);
   return left < args.split_depth ? left : args.split_depth;
@@ -74,7 +82,8 @@ __device__ __forceinline__ int stages_of(const TensorArgs& args, int split) {
 
 // A block's pieces of a unit of strips, one after the other.
 template <class C, class Do>
-__device__ __forceinline__ void each_piece(const TensorArgs& args, std::int32_t unit, std::uint32_t rank, const Do& act) {
+__device__ __forceinline__ void each_piece(const TensorArgs& args, std::int32_t unit, std::uint32_t rank,
+                                           const Do& act) {
   const int first_col = args.order.cols * C::cluster_cols * C::cols;
 #pragma unroll 1
   for (std::int32_t i = 0; i < args.strips.tall; ++i) {
@@ -86,8 +95,12 @@ __device__ __forceinline__ void each_piece(const TensorArgs& args, std::int32_t 
 }
 
 // The units of work of this block's cluster of `blocks`.
-__device__ __forceinline__ std::int32_t first_unit(int blocks) { return static_cast<std::int32_t>(blockIdx.x) / blocks; }
-__device__ __forceinline__ std::int32_t unit_step(int blocks) { return static_cast<std::int32_t>(gridDim.x) / blocks; }
+__device__ __forceinline__ std::int32_t first_unit(int blocks) {
+  return static_cast<std::int32_t>(blockIdx.x) / blocks;
+}
+__device__ __forceinline__ std::int32_t unit_step(int blocks) {
+  return static_cast<std::int32_t>(gridDim.x) / blocks;
+}
 template <class C>
 __device__ __forceinline__ int cluster_blocks(const TensorArgs& args) {
   return C::joined ? args.together : C::cluster;
@@ -100,14 +113,16 @@ __device__ __forceinline__ int part_of(TileOrder::Tile tile, std::uint32_t rank)
 
 inline constexpr int steps_of_stage = 4;  // of 32 bytes of k
 
-// Tells those who copy to this block that a stage has been read; `alone`: that is this block, for all of them.
+// Tells those who copy to this block that a stage has been read; `alone`: that is this block, for all of
+// them.
 template <class C, bool alone>
 __device__ __forceinline__ void release(const TileShared<C>& shared, int stage, std::uint32_t givers) {
   const int me = static_cast<int>(threadIdx.x) % 128;
   if constexpr (C::cluster == 1 || alone) {
     if (me < C::cluster_rows + C::cluster_cols - 1) ptx::arrive(shared.empty(stage));
   } else {
-    if (me < C::cluster && (givers >> me & 1) != 0) ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
+    if (me < C::cluster && (givers >> me & 1) != 0)
+      ptx::arrive_at(shared.empty(stage), static_cast<std::uint32_t>(me));
   }
 }
 
@@ -120,8 +135,9 @@ __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int s
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
   const std::uint64_t right = C::turn_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
                                         : ptx::operand(b + step * 32, 1024, 0);
-  const std::uint64_t left = C::turn_a ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
-                                       : ptx::operand(a + row * 128 + step * 32, 1024, 0);
+  const std::uint64_t left = C::turn_a
+                                 ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
+                                 : ptx::operand(a + row * 128 + step * 32, 1024, 0);
   Product::add(sum, left, right, keep ? 1 : 0);
 }
 
@@ -138,8 +154,9 @@ __device__ __forceinline__ void multiply_stage(const TileShared<C>& shared, int 
   ptx::commit_products();
 }
 
-// Consumers that take tiles in turn begin a tile when the one before has asked for all its products. (A barrier tells a
-// phase from the next one alone: who skips another's stages must not begin before they have come.)
+// Consumers that take tiles in turn begin a tile when the one before has asked for all its products. (A
+// barrier tells a phase from the next one alone: who skips another's stages must not begin before they have
+// come.)
 template <class C>
 struct Turns {
   const TileShared<C>& shared;
@@ -159,11 +176,11 @@ struct Turns {
   }
 };
 
-// Adds the products of stages `from` to `count` of a tile to each other in the tensor cores' own registers. `before`: the
-// stage whose products may still be under way, or -1.
+// Adds the products of stages `from` to `count` of a tile to each other in the tensor cores' own registers.
+// `before`: the stage whose products may still be under way, or -1.
 template <class C, int cols>
-__device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int from, int count, int row,
-                                           std::uint32_t givers, int& before,
+__device__ __forceinline__ void add_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int from,
+                                           int count, int row, std::uint32_t givers, int& before,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   for (int i = from; i < count; ++i) {
     ptx::wait(shared.full(ring.stage), ring.parity);
@@ -186,8 +203,8 @@ __device__ __forceinline__ void end_sums(const TileShared<C>& shared, int before
 
 // Of a whole tile.
 template <class C, int cols>
-__device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                           std::uint32_t givers, const Turns<C>& turns,
+__device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count,
+                                           int row, std::uint32_t givers, const Turns<C>& turns,
                                            typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   int before = -1;
   add_stages<C, cols>(shared, ring, 0, count, row, givers, before, sum);
@@ -195,11 +212,11 @@ __device__ __forceinline__ void sum_stages(const TileShared<C>& shared, Ring<C::
   end_sums<C, cols>(shared, before, givers, sum);
 }
 
-// Sums each stage by itself, as the tensor cores do it, and adds that in f32. While one consumer adds, the others
-// multiply.
+// Sums each stage by itself, as the tensor cores do it, and adds that in f32. While one consumer adds, the
+// others multiply.
 template <class C, int cols>
-__device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
-                                               std::uint32_t givers, const Turns<C>& turns,
+__device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring<C::stages>& ring, int count,
+                                               int row, std::uint32_t givers, const Turns<C>& turns,
                                                typename C::Sum (&sum)[C::row_blocks][cols / 2]) {
   typename C::Sum part[cols / 2] = {};  // else its registers would count as in use before
   for (int i = 0; i < count; ++i) {
@@ -222,7 +239,8 @@ __device__ __forceinline__ void promote_stages(const TileShared<C>& shared, Ring
   turns.give();
 }
 
-// Sums of `count` stages; all of them 0 first, lest their registers count as in use before: there are none to spare.
+// Sums of `count` stages; all of them 0 first, lest their registers count as in use before: there are none to
+// spare.
 template <class C, int cols>
 __device__ __forceinline__ void sum_up(const TileShared<C>& shared, Ring<C::stages>& ring, int count, int row,
                                        std::uint32_t givers, const Turns<C>& turns,

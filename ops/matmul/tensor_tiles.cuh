@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of the tensor core rungs: tiles of C by warpgroups, fed by the copy engine.
 //
-// One warpgroup copies, the others multiply; between them a ring of stages in shared memory. Blocks stay and take
-// tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks of a
-// cluster copy each other what they share of A or B.
+// One warpgroup copies, the others multiply; between them a ring of stages in shared memory. Blocks stay and
+// take tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks
+// of a cluster copy each other what they share of A or B.
 #pragma once
 #include "tensor_splits.cuh"
 #include "tensor_waiting.cuh"
@@ -11,12 +11,14 @@
 
 namespace tessera::matmul {
 
-// What this block copies for a unit of work that is a tile: from which row of A and column of B on, which stages.
+// What this block copies for a unit of work that is a tile: from which row of A and column of B on, which
+// stages.
 template <class C>
 struct Share {
   int row, col, first, count;
 
-  __device__ __forceinline__ Share(const TensorArgs& args, std::int32_t unit, std::uint32_t rank, const Sharing<C>& sharing) {
+  __device__ __forceinline__ Share(const TensorArgs& args, std::int32_t unit, std::uint32_t rank,
+                                   const Sharing<C>& sharing) {
     const TileOrder::Tile tile = args.order.at(unit);
     const int part = part_of<C>(tile, rank);
     row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows;
@@ -24,10 +26,12 @@ struct Share {
     first = first_stage(args, part);
     count = stages_of(args, part);
   }
-  __device__ __forceinline__ void copy(const TensorArgs& args, const TileShared<C>& shared, const Sharing<C>& sharing, int i, int stage) const {
+  __device__ __forceinline__ void copy(const TensorArgs& args, const TileShared<C>& shared,
+                                       const Sharing<C>& sharing, int i, int stage) const {
     copy_stage<C>(args, shared, stage, row, col, (first + i) * (128 / C::element_bytes), sharing);
   }
-  // Stages of a block's first tile that are asked for before the block has met: more of them keep the others waiting.
+  // Stages of a block's first tile that are asked for before the block has met: more of them keep the others
+  // waiting.
   __device__ __forceinline__ int ahead() const { return count < most_ahead ? count : most_ahead; }
   static constexpr int most_ahead = 4;
   static_assert(most_ahead <= C::stages);
@@ -35,7 +39,8 @@ struct Share {
 
 // By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
 template <class C>
-__device__ __forceinline__ void begin_copies(const TensorArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+__device__ __forceinline__ void begin_copies(const TensorArgs& args, const TileShared<C>& shared,
+                                             std::uint32_t rank) {
   static_assert(C::cluster == 1);
   const Sharing<C> sharing(C::joined ? 0 : rank);
   const std::int32_t unit = first_unit(cluster_blocks<C>(args));
@@ -74,7 +79,8 @@ __device__ void produce(const TensorArgs& args, const TileShared<C>& shared, std
 }
 
 template <class C>
-__device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer, std::uint32_t rank) {
+__device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int consumer,
+                        std::uint32_t rank) {
   if constexpr (can_wait<C>)
     if (args.waits && PlainFactor(args.epilogue).serves) {
       if (args.depth < least_waiting_depth<1>) consume_waiting<C, 2>(args, shared, consumer, rank);
@@ -126,14 +132,15 @@ __device__ void consume(const TensorArgs& args, const TileShared<C>& shared, int
 
 struct NothingAhead {};
 
-// A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is called by one thread, before anything that the kernel before wrote may be read;
-// `copies(shared, rank)` by one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began
-// when all that is read had been written, may still be at work. `ahead(shared, rank)`: copies that
-// who made the barriers begins before the block has met.
+// A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
+// called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
+// one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began when all
+// that is read had been written, may still be at work. `ahead(shared, rank)`: copies that who made the
+// barriers begins before the block has met.
 template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
 __device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
-                                              const Multiplies& multiplies, bool meets = false, bool beside = false,
-                                              const First& ahead = {}) {
+                                              const Multiplies& multiplies, bool meets = false,
+                                              bool beside = false, const First& ahead = {}) {
   const TileShared<C> shared(raw);
   const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint32_t rank = C::cluster == 1 && !C::joined ? 0 : ptx::rank_in_cluster();
@@ -187,7 +194,9 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
         if (args.boxed) ptx::prefetch(args.c);
       },
       [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
-      [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) { consume<C>(args, shared, consumer, rank); },
+      [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
+        consume<C>(args, shared, consumer, rank);
+      },
       args.together > 1, args.beside, ahead);
 }
 

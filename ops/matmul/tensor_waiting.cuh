@@ -17,7 +17,7 @@ inline constexpr bool can_wait =
 template <class C>
 struct Waiting {
   static constexpr int parts = C::sums / 32;  // boxes of 64 columns
-  static_assert(parts == 4);  // as least_waiting_depth has it
+  static_assert(parts == 4);                  // as least_waiting_depth has it
   std::uint32_t pairs[C::sums / 2];
   int row = 0, col = 0;
 
@@ -115,8 +115,8 @@ __device__ void consume_waiting(const TensorArgs& args, const TileShared<C>& sha
       before = ring.stage;
       ring.advance();
     }
-    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts / boxes, args.depth - 1, first_row, givers, before,
-                           sum);
+    add_stages<C, C::cols>(shared, ring, 1 + Waiting<C>::parts / boxes, args.depth - 1, first_row, givers,
+                           before, sum);
 
     ptx::wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile of C comes when: blocks that run at the same time share rows of A and columns of B in the L2 cache.
-// Plain arithmetic for host and device, so that tests count every tile.
+// Which tile of C comes when: blocks that run at the same time share rows of A and columns of B in the L2
+// cache. Plain arithmetic for host and device, so that tests count every tile.
 #pragma once
 #include <cstdint>
 
@@ -31,21 +31,24 @@ struct TileOrder {
   }
 };
 
-// A division by what is known before, by a product and a shift: a multiprocessor's own takes more than a hundred clocks.
-// (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994.)
+// A division by what is known before, by a product and a shift: a multiprocessor's own takes more than a
+// hundred clocks. (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994.)
 class Divisor {
  public:
   Divisor() : Divisor(1) {}
   // by ≥ 1
   explicit Divisor(std::int32_t by) {
     while ((std::int64_t{1} << shift_) < by) ++shift_;
-    // Less than 2^32; too large by less than 2^shift / 2^(31 + shift) of itself, which no n < 2^31 makes a whole.
-    factor_ = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
-                                         static_cast<std::uint64_t>(by));
+    // Less than 2^32; too large by less than 2^shift / 2^(31 + shift) of itself, which no n < 2^31 makes a
+    // whole.
+    factor_ = static_cast<std::uint32_t>(
+        ((std::uint64_t{1} << (31 + shift_)) + static_cast<std::uint64_t>(by) - 1) /
+        static_cast<std::uint64_t>(by));
   }
   // n / by, of n ≥ 0
   TESSERA_BOTH std::int32_t into(std::int32_t n) const {
-    return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * factor_) >> (31 + shift_));
+    return static_cast<std::int32_t>((std::uint64_t{static_cast<std::uint32_t>(n)} * factor_) >>
+                                     (31 + shift_));
   }
 
  private:
@@ -64,7 +67,8 @@ class TileWalk : public TileOrder {
         by_rest_(order.rows % order.group == 0 ? order.group : order.rows % order.group) {}
 
   TESSERA_BOTH Tile at(std::int32_t unit) const {
-    const std::int32_t tile = by_splits_.into(unit), before = by_band_.into(tile) * group, within = tile - before * cols;
+    const std::int32_t tile = by_splits_.into(unit), before = by_band_.into(tile) * group,
+                       within = tile - before * cols;
     const bool whole = rows - before >= group;
     const std::int32_t col = whole ? by_group_.into(within) : by_rest_.into(within);
     return {before + within - col * (whole ? group : rows - before), col, unit - tile * splits};
@@ -74,8 +78,9 @@ class TileWalk : public TileOrder {
   Divisor by_splits_, by_band_, by_group_, by_rest_;  // by_rest_: of the last band
 };
 
-// What is left of C's columns beyond whole tiles, in strips of 64: each line of them beside one block's rows is a piece.
-// Blocks of a cluster work on pieces apart; a unit of work is `tall` pieces for each of them, one after the other.
+// What is left of C's columns beyond whole tiles, in strips of 64: each line of them beside one block's rows
+// is a piece. Blocks of a cluster work on pieces apart; a unit of work is `tall` pieces for each of them, one
+// after the other.
 struct StripOrder {
   static constexpr int cols = 64;
   std::int32_t lines = 0, strips = 0;  // blocks' rows; strips beside each other

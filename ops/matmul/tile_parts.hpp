@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product in one launch or in several: a few rows or columns beyond whole tiles would take a round of all multiprocessors;
-// by themselves they are a product of few small tiles. Plain arithmetic.
+// A product in one launch or in several: a few rows or columns beyond whole tiles would take a round of all
+// multiprocessors; by themselves they are a product of few small tiles. Plain arithmetic.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,8 @@ struct PlannedPart {
   TilePlan plan;
 };
 
-// The first part is the large one; then, if it does not reach that far, the columns beside it and the rows below both.
+// The first part is the large one; then, if it does not reach that far, the columns beside it and the rows
+// below both.
 struct PlannedParts {
   static constexpr int most = 3;
   PlannedPart part[most];

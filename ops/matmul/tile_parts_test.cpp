@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in several launches: every element of C in exactly one part, and cuts that the model finds worth a launch.
+// Products in several launches: every element of C in exactly one part, and cuts that the model finds worth a
+// launch.
 #include "tile_parts.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -14,17 +15,20 @@ PartPlanner planner(TileShapes shapes, std::int64_t k) {
   };
 }
 
-// Parts meet nowhere and leave nothing out: together as large as C, each within it, no two with an element in common.
+// Parts meet nowhere and leave nothing out: together as large as C, each within it, no two with an element in
+// common.
 void expect_each_element_once(const PlannedParts& parts, std::int64_t m, std::int64_t n) {
   ASSERT_TRUE(parts.count >= 1 && parts.count <= PlannedParts::most);
   std::int64_t elements = 0;
   for (int i = 0; i < parts.count; ++i) {
     const PlannedPart& p = parts.part[i];
-    ASSERT_TRUE(p.row >= 0 && p.col >= 0 && p.rows >= 1 && p.cols >= 1 && p.row + p.rows <= m && p.col + p.cols <= n);
+    ASSERT_TRUE(p.row >= 0 && p.col >= 0 && p.rows >= 1 && p.cols >= 1 && p.row + p.rows <= m &&
+                p.col + p.cols <= n);
     elements += p.rows * p.cols;
     for (int j = 0; j < i; ++j) {
       const PlannedPart& q = parts.part[j];
-      const bool apart = p.row >= q.row + q.rows || q.row >= p.row + p.rows || p.col >= q.col + q.cols || q.col >= p.col + p.cols;
+      const bool apart = p.row >= q.row + q.rows || q.row >= p.row + p.rows || p.col >= q.col + q.cols ||
+                         q.col >= p.col + p.cols;
       ASSERT_TRUE(apart) << m << " " << n;
     }
   }
@@ -33,7 +37,9 @@ void expect_each_element_once(const PlannedParts& parts, std::int64_t m, std::in
 
 TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
   std::mt19937 random(4);
-  const auto size = [&] { return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1400) / 100)); };
+  const auto size = [&] {
+    return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1400) / 100));
+  };
   int cut = 0;
   for (int i = 0; i < 3000; ++i) {
     const std::int64_t m = size(), n = size();
@@ -44,7 +50,8 @@ TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
     cut += parts.count > 1 ? 1 : 0;
     ASSERT_TRUE(cuts != Cuts::never || parts.count == 1);
     // The copy engine's addresses are multiples of 16 bytes, whatever the element.
-    for (int j = 0; j < parts.count; ++j) ASSERT_TRUE(parts.part[j].row % 16 == 0 && parts.part[j].col % 16 == 0);
+    for (int j = 0; j < parts.count; ++j)
+      ASSERT_TRUE(parts.part[j].row % 16 == 0 && parts.part[j].col % 16 == 0);
     // A part's plan is of its own size.
     for (int j = 0; j < parts.count; ++j) {
       const PlannedPart& p = parts.part[j];
@@ -62,7 +69,8 @@ TEST(TileParts, AreCutWhereThatPays) {
   for (int i = 0; i < 500; ++i) {
     const std::int64_t m = 4096 + random() % 4096, n = 4096 + random() % 4096, k = 4096;
     const TileShapes shapes = i % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
-    const PlannedParts whole = plan_parts(m, n, Cuts::never, planner(shapes, k)), parts = plan_parts(m, n, Cuts::model, planner(shapes, k));
+    const PlannedParts whole = plan_parts(m, n, Cuts::never, planner(shapes, k)),
+                       parts = plan_parts(m, n, Cuts::model, planner(shapes, k));
     ASSERT_LE(parts.microseconds, whole.microseconds);
     if (parts.count == 1) continue;
     ++cut;
@@ -82,7 +90,8 @@ TEST(TileParts, KnownShapes) {
   EXPECT_EQ(odd.part[1].row, 4096);
   EXPECT_EQ(odd.part[1].rows, 1);
   EXPECT_EQ(odd.part[1].cols, 4099);
-  EXPECT_LT(odd.microseconds, 0.95 * plan_parts(4097, 4099, Cuts::never, planner(promoted_shapes, 4101)).microseconds);
+  EXPECT_LT(odd.microseconds,
+            0.95 * plan_parts(4097, 4099, Cuts::never, planner(promoted_shapes, 4101)).microseconds);
   // Nothing is left over, or nearly a tile, or all is over so soon that a launch would show.
   EXPECT_EQ(plan_parts(4096, 4096, Cuts::wherever, planner(tile_shapes, 4096)).count, 1);
   EXPECT_EQ(plan_parts(4095, 4096, Cuts::model, planner(tile_shapes, 4096)).count, 1);

@@ -36,7 +36,8 @@ TEST(Divisor, DividesAsTheProcessorDoes) {
   for (int i = 0; i < 200000; ++i) {
     const std::int32_t by = std::max(number(), 1), multiple = number() / by * by;
     const Divisor divisor(by);
-    for (const std::int32_t n : {number(), multiple, std::max(multiple - 1, 0), 2147483647, 0}) ASSERT_EQ(divisor.into(n), n / by) << n << " / " << by;
+    for (const std::int32_t n : {number(), multiple, std::max(multiple - 1, 0), 2147483647, 0})
+      ASSERT_EQ(divisor.into(n), n / by) << n << " / " << by;
   }
 }
 
@@ -44,7 +45,10 @@ TEST(TileWalk, GoesAsTheOrderDoes) {
   std::mt19937 random(7);
   for (int i = 0; i < 2000; ++i) {
     const auto below = [&](std::uint32_t most) { return static_cast<std::int32_t>(random() % most + 1); };
-    const TileOrder order{.rows = below(1 << random() % 14), .cols = below(1 << random() % 12), .group = below(80), .splits = below(16)};
+    const TileOrder order{.rows = below(1 << random() % 14),
+                          .cols = below(1 << random() % 12),
+                          .group = below(80),
+                          .splits = below(16)};
     const TileWalk walk(order);
     for (int j = 0; j < 100; ++j) {
       const auto unit = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(order.count()));
@@ -68,7 +72,8 @@ TEST(TileOrder, NeighboursShareRowsAndColumns) {
 TEST(StripOrder, MeetsEveryPieceOnce) {
   std::mt19937 random(3);
   for (int i = 0; i < 500; ++i) {
-    const StripOrder strips{.lines = static_cast<std::int32_t>(random() % 60 + 1), .strips = static_cast<std::int32_t>(random() % 2 + 1),
+    const StripOrder strips{.lines = static_cast<std::int32_t>(random() % 60 + 1),
+                            .strips = static_cast<std::int32_t>(random() % 2 + 1),
                             .tall = static_cast<std::int32_t>(random() % 8 + 1)};
     const int cluster = static_cast<int>(random() % 2 + 1);
     std::set<std::pair<int, int>> met;
@@ -79,7 +84,8 @@ TEST(StripOrder, MeetsEveryPieceOnce) {
           const StripOrder::Piece piece = strips.at(unit, k, cluster, rank);
           if (!piece.there) continue;
           ++in_unit;
-          ASSERT_TRUE(piece.line >= 0 && piece.line < strips.lines && piece.strip >= 0 && piece.strip < strips.strips);
+          ASSERT_TRUE(piece.line >= 0 && piece.line < strips.lines && piece.strip >= 0 &&
+                      piece.strip < strips.strips);
           ASSERT_TRUE(met.emplace(piece.line, piece.strip).second);
         }
       ASSERT_GT(in_unit, 0);
@@ -90,21 +96,27 @@ TEST(StripOrder, MeetsEveryPieceOnce) {
 
 TEST(TilePlan, CoversAnyShapeAndItsSum) {
   std::mt19937 random(2);
-  const auto size = [&] { return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100)); };
+  const auto size = [&] {
+    return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100));
+  };
   for (int i = 0; i < 5000; ++i) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
     const auto tiles = static_cast<unsigned>(random() % ((std::uint64_t{1} << shapes.size()) - 1) + 1);
-    const TileWish wish{.tile = static_cast<int>(random() % 6), .splits = static_cast<int>(random() % 17), .group = 0,
+    const TileWish wish{.tile = static_cast<int>(random() % 6),
+                        .splits = static_cast<int>(random() % 17),
+                        .group = 0,
                         .strips = static_cast<int>(random() % 3)};
     const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
     const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
-    const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows, width = std::int64_t{shape.cols} * shape.cluster_cols;
+    const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows,
+                       width = std::int64_t{shape.cols} * shape.cluster_cols;
     ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
     const std::int64_t whole = plan.order.cols * width, left = n - whole;
     if (plan.strips.strips > 0) {
-      ASSERT_TRUE(left > (plan.strips.strips - 1) * StripOrder::cols && left <= plan.strips.strips * StripOrder::cols);
+      ASSERT_TRUE(left > (plan.strips.strips - 1) * StripOrder::cols &&
+                  left <= plan.strips.strips * StripOrder::cols);
       ASSERT_TRUE(plan.strips.lines * shape.rows >= m && (plan.strips.lines - 1) * shape.rows < m);
       ASSERT_EQ(plan.order.splits * plan.together, 1);
     } else {
@@ -142,7 +154,8 @@ TEST(TilePlan, KnownShapes) {
   const TilePlan large = plan_tiles(tile_shapes, 8192, 8192, 512, 64, 132, 0b0001);
   EXPECT_EQ(large.order.count(), 1024);
   const double hidden = tile_shapes[0].waiting_us;
-  EXPECT_NEAR(large.microseconds, 16 * (8 * tile_shapes[0].stage_us + tile_shapes[0].tile_us - hidden) + hidden, 1e-9);
+  EXPECT_NEAR(large.microseconds,
+              16 * (8 * tile_shapes[0].stage_us + tile_shapes[0].tile_us - hidden) + hidden, 1e-9);
   // One column more than 16 tiles of 256: no fifth round, but strips for those who have three tiles.
   const TilePlan odd = plan_tiles(tile_shapes, 4095, 4097, 4093, 64, 132, 0b0001);
   EXPECT_EQ(odd.order.cols, 16);
@@ -151,48 +164,63 @@ TEST(TilePlan, KnownShapes) {
   EXPECT_NEAR(odd.microseconds, 4 * (64 * tile_shapes[0].stage_us + tile_shapes[0].tile_us), 1e-9);
 }
 
-// Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of what they need, win.
+// Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of
+// what they need, win.
 TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
   const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
     return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
   const CacheLines two{.of_a = 2, .of_b = 2};
-  EXPECT_EQ(plan(3072, {}).tile, 4);  // 128 × 128 in turn
+  EXPECT_EQ(plan(3072, {}).tile, 4);   // 128 × 128 in turn
   EXPECT_EQ(plan(3080, two).tile, 0);  // 128 × 256
   EXPECT_EQ(plan(1512, {}).tile, 1);
   EXPECT_EQ(plan(1512, two).tile, 0);
-  // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 stages of 512 lines each: what all can ask for in a microsecond.
+  // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 stages of 512 lines each: what all can ask for in a
+  // microsecond.
   const double stage = 132.0 * 2 * 256 * 128 / 11.6e6;
-  EXPECT_NEAR(plan_tiles(tile_shapes, 4096, 4096, 4104, 64, 132, 0b00010, {}, 1, two).microseconds, 8 * (65 * stage + tile_shapes[1].tile_us) + tile_shapes[1].last_us, 1e-6);
+  EXPECT_NEAR(plan_tiles(tile_shapes, 4096, 4096, 4104, 64, 132, 0b00010, {}, 1, two).microseconds,
+              8 * (65 * stage + tile_shapes[1].tile_us) + tile_shapes[1].last_us, 1e-6);
   std::mt19937 random(6);
   for (int i = 0; i < 300; ++i) {
     const auto side = static_cast<std::int64_t>(random() % 6000 + 1);
-    const double one = plan(side, {}).microseconds, of_a = plan(side, {.of_a = 2}).microseconds, both = plan(side, two).microseconds;
+    const double one = plan(side, {}).microseconds, of_a = plan(side, {.of_a = 2}).microseconds,
+                 both = plan(side, two).microseconds;
     ASSERT_TRUE(one <= of_a && of_a <= both && both <= 2.2 * one) << side;
   }
 }
 
 TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
-  EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000).order.splits, 1);  // the model cuts no sums for it
+  EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000).order.splits,
+            1);  // the model cuts no sums for it
   EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000, {.splits = 4}).order.splits, 4);
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
-  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile, 0);  // there is none: the model's
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile,
+            0);  // there is none: the model's
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits,
+            4);
   EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).together, 4);
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).together, most_together);
-  EXPECT_EQ(plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits, 1);  // no room
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).together,
+            most_together);
+  EXPECT_EQ(
+      plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits,
+      1);  // no room
   EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
 }
 
 TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
-  EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101), "has no tile=2 for operands that are turned in loading; it has tile=1, 3");
-  EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111), "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
+  EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101),
+            "has no tile=2 for operands that are turned in loading; it has tile=1, 3");
+  EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111),
+            "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
   for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})
     for (unsigned tiles = 1; tiles < 32; ++tiles)
       for (int tile = 0; tile <= tile_count; ++tile) {
         if ((tiles & ((1u << shapes.size()) - 1)) == 0) continue;
-        const bool heard = tile == 0 || plan_tiles(shapes, 4096, 4096, 4096, 64, 132, tiles, {.tile = tile}).tile == tile - 1;
-        EXPECT_EQ(heard, !refuses_tile(tile, shapes, tiles)) << tile << " of " << tiles << " and " << shapes.size();
+        const bool heard =
+            tile == 0 ||
+            plan_tiles(shapes, 4096, 4096, 4096, 64, 132, tiles, {.tile = tile}).tile == tile - 1;
+        EXPECT_EQ(heard, !refuses_tile(tile, shapes, tiles))
+            << tile << " of " << tiles << " and " << shapes.size();
       }
 }
 

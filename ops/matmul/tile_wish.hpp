@@ -6,8 +6,8 @@
 
 namespace tessera::matmul {
 
-// Why there is no such tile; nothing: there is. `tile`: counted from 1, 0: none is named. `tiles`: bits of those among
-// `shapes` that have kernels for how the operands lie.
+// Why there is no such tile; nothing: there is. `tile`: counted from 1, 0: none is named. `tiles`: bits of
+// those among `shapes` that have kernels for how the operands lie.
 Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles);
 
 }  // namespace tessera::matmul

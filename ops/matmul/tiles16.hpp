@@ -33,8 +33,8 @@ SIMT bool lies_in_lots(const T* data, std::int64_t stride, std::int64_t line_str
 template <class T, int along, int threads>
 struct Tile16 {
   static constexpr int lot = Lot<T>::count;
-  static constexpr int deep_lots = 4;            // two whole sectors of a row of A
-  static constexpr int depth = deep_lots * lot;  // of a step along k
+  static constexpr int deep_lots = 4;                       // two whole sectors of a row of A
+  static constexpr int depth = deep_lots * lot;             // of a step along k
   static constexpr int each = along * deep_lots / threads;  // lots that a thread brings
   static_assert(each * threads == along * deep_lots && along % (8 * lot) == 0);
 
@@ -51,9 +51,13 @@ struct Tile16 {
   // One thread's share of filling tile after tile along k.
   class Filler {
    public:
-    SIMT Filler(const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride, std::int64_t k_stride,
-                int rank)
-        : data_(data), stride_(stride), k_stride_(k_stride), along_first_(stride == 1), rank_(rank),
+    SIMT Filler(const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
+                std::int64_t k_stride, int rank)
+        : data_(data),
+          stride_(stride),
+          k_stride_(k_stride),
+          along_first_(stride == 1),
+          rank_(rank),
           room_(extent - first < along ? int(extent - first) : along) {
       wide_ = along_first_ ? lies_in_lots(data, stride, k_stride) : lies_in_lots(data, k_stride, stride);
       offset_ = first * stride;
@@ -68,8 +72,7 @@ struct Tile16 {
         const std::int64_t at = offset_ + i * stride_ + l * k_stride_;
         if (wide_ && i + (along_first_ ? lot : 1) <= room_ && l + (along_first_ ? 1 : lot) <= deep)
           value_[v] = __builtin_bit_cast(Lot<T>, thread.load16(data_ + at));
-        else
-          value_[v] = one_by_one(i, l, deep, at);
+        else value_[v] = one_by_one(i, l, deep, at);
       }
       offset_ += depth * k_stride_;
     }
@@ -117,7 +120,8 @@ struct Tile16 {
 
 // Writes a lot of C's row i from column j on, as far as C reaches.
 template <class T>
-SIMT void store_lot(Thread thread, const Problem<T>& p, bool wide, std::int64_t i, std::int64_t j, const T* sum) {
+SIMT void store_lot(Thread thread, const Problem<T>& p, bool wide, std::int64_t i, std::int64_t j,
+                    const T* sum) {
   constexpr int lot = Lot<T>::count;
   if (wide && i < p.m() && j + lot <= p.n()) {
     Lot<T> out;

@@ -44,8 +44,8 @@ class WarpCopies {
 
  private:
   // `turning`: what is lost where the operand lies along k.
-  bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others, double turning,
-                 Wish wish) const {
+  bool is_copied(std::int64_t across_k, std::int64_t along_k, std::int64_t lines, std::int64_t others,
+                 double turning, Wish wish) const {
     if (across_k == 1 && along_k % 4 == 0) return false;
     const double lost = along_k == 1 ? turning : lost_by_single_elements;
     return wish == Wish::all || is_worth_a_copy(lost, lines, others, p_.k());

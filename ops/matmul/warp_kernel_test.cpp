@@ -54,8 +54,9 @@ bool execute(const WarpLaunch& launch) {
   return execute_if<0, along_k, vector>(launch) || execute_if<1, vector, along_mn>(launch) ||
          execute_if<2, along_k, vector>(launch) || execute_if<2, along_mn, along_k>(launch) ||
          execute_if<3, along_mn, vector>(launch) || execute_if<3, along_mn, along_k>(launch) ||
-         execute_if<4, along_k, vector>(launch) || execute_if<4, along_k, along_k>(launch) || execute_if<4, along_mn, along_mn>(launch) ||
-         execute_if<5, along_k, along_k>(launch) || execute_if<5, along_k, vector>(launch) || execute_if<5, along_mn, along_mn>(launch);
+         execute_if<4, along_k, vector>(launch) || execute_if<4, along_k, along_k>(launch) ||
+         execute_if<4, along_mn, along_mn>(launch) || execute_if<5, along_k, along_k>(launch) ||
+         execute_if<5, along_k, vector>(launch) || execute_if<5, along_mn, along_mn>(launch);
 }
 
 void expect_product(int tile, const Shape& s, std::mt19937& random) {
@@ -140,17 +141,19 @@ TEST(WarpKernel, NarrowTilesStreamTheOtherFactor) {
                       {.m = 20, .n = 40, .k = 9, .b_rows = false, .more = 1, .ahead = 1}});
 }
 
-// Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by 16 bytes.
+// Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by
+// 16 bytes.
 TEST(WarpKernel, SlicesOfASumAreAdded) {
   for (const int tile : {4, 5}) {
     const int side = warp_tiles[tile].config.m;
-    expect_products(tile, {{.m = side, .n = side, .k = 512},
-                           {.m = side + 1, .n = side - 4, .k = 200, .b_rows = false, .c0 = true},
-                           {.m = 2 * side, .n = side + 5, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
-                           {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
-                           {.m = side, .n = side, .k = 1},
-                           {.m = 33, .n = 34, .k = 9, .b_rows = false},
-                           {.m = side, .n = side, .k = 0, .c0 = true}});
+    expect_products(tile,
+                    {{.m = side, .n = side, .k = 512},
+                     {.m = side + 1, .n = side - 4, .k = 200, .b_rows = false, .c0 = true},
+                     {.m = 2 * side, .n = side + 5, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
+                     {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
+                     {.m = side, .n = side, .k = 1},
+                     {.m = 33, .n = 34, .k = 9, .b_rows = false},
+                     {.m = side, .n = side, .k = 0, .c0 = true}});
   }
 }
 

@@ -57,7 +57,8 @@ struct WarpLayout {
   SIMT static constexpr int row_of(int i) { return i / vector * (lanes_m * vector) + i % vector; }
   SIMT static constexpr int col_of(int j) { return j / vector * (lanes_n * vector) + j % vector; }
 
-  // Where sums are sliced: who adds the slices of an element and writes it; the threads take vectors in turn, row by row.
+  // Where sums are sliced: who adds the slices of an element and writes it; the threads take vectors in turn,
+  // row by row.
   SIMT static constexpr int adder(int row, int col) {
     return (row * (config.n / vector) + col / vector) % config.threads();
   }
@@ -74,8 +75,7 @@ struct WarpLayout {
     const int lane_m = row % config.warp_m / vector % lanes_m,
               lane_n = col % config.warp_n / vector % lanes_n;
     const int lane = lane_m / 2 * (2 * lanes_n) + lane_n * 2 + lane_m % 2;
-    return {.block = {block, 0, 0},
-            .thread = {warp * 32 + lane, 0, 0}};
+    return {.block = {block, 0, 0}, .thread = {warp * 32 + lane, 0, 0}};
   }
 };
 

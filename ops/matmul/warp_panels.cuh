@@ -23,7 +23,9 @@ class Panel {
   static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
   // The threads' arrangement over the panel, in units. Eight lanes along k fill a sector.
   static constexpr int threads = config.slice_threads();
-  static constexpr int wide = access == Access::along_k ? threads / 8 : width / unit < threads ? width / unit : threads;
+  static constexpr int wide = access == Access::along_k ? threads / 8
+                              : width / unit < threads  ? width / unit
+                                                        : threads;
   static constexpr int deep = threads / wide;
   static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
 
@@ -74,16 +76,17 @@ class Panel {
   const T *data_, *next_;
 };
 
-// A panel of columns of B that lie along k, as they lie: each in a row of its own, in pieces of 16 bytes. So it is copied 16
-// bytes at a time, and a thread loads several steps of each of its columns at once.
+// A panel of columns of B that lie along k, as they lie: each in a row of its own, in pieces of 16 bytes. So
+// it is copied 16 bytes at a time, and a thread loads several steps of each of its columns at once.
 template <class T, WarpTilesConfig config>
 class LinesPanel {
   static constexpr int vector = 16 / sizeof(T), pieces = config.depth / vector, row_bytes = pieces * 16;
   static constexpr int threads = config.slice_threads(), lanes = 32 / config.lanes_m;
   // Rows that all threads copy at once, in units of so many elements.
   static constexpr int beside(int unit) { return threads * unit / config.depth; }
-  // Lanes that load together, whose columns are `vector` apart, find theirs in neighbouring rows. From as many rows as have
-  // 128 bytes to the next as many, pieces are exchanged, so that eight lanes meet all banks.
+  // Lanes that load together, whose columns are `vector` apart, find theirs in neighbouring rows. From as
+  // many rows as have 128 bytes to the next as many, pieces are exchanged, so that eight lanes meet all
+  // banks.
   static constexpr int row_of(int col) {
     return col / (vector * lanes) * (vector * lanes) + col % vector * lanes + col / vector % lanes;
   }
@@ -97,10 +100,13 @@ class LinesPanel {
   using Stage = T[config.n][config.depth];
 
   // From column `first` of `extent` on, and from step first_k on.
-  __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
-                        std::int64_t first_k, std::int64_t /*stride_k: 1*/)
-      : whole_(stride % vector == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0), stride_(stride), data_(data) {
-    const int units = whole_ ? pieces : config.depth, row = thread / units, k = thread % units * (whole_ ? vector : 1);
+  __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
+                        std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
+      : whole_(stride % vector == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0),
+        stride_(stride),
+        data_(data) {
+    const int units = whole_ ? pieces : config.depth, row = thread / units,
+              k = thread % units * (whole_ ? vector : 1);
     k_ = k;
     place_ = row * row_bytes + (k / vector ^ exchanged(row)) * 16 + k % vector * static_cast<int>(sizeof(T));
     left_ = extent - first - col_of(row);
@@ -123,7 +129,8 @@ class LinesPanel {
     }
     // Of the column `more` further on, the piece that begins with step k.
     __device__ const void* at(const Stage& stage, int more, int k) const {
-      return reinterpret_cast<const char*>(&stage) + of[k / vector ^ exchanged(row_of(more))] + row_of(more) * row_bytes;
+      return reinterpret_cast<const char*>(&stage) + of[k / vector ^ exchanged(row_of(more))] +
+             row_of(more) * row_bytes;
     }
   };
 
@@ -150,20 +157,23 @@ class LinesPanel {
     } else {
       const std::int64_t steps = left_ > col_of(more) ? depth_left - k_ : 0;
       const int there = steps <= 0 ? 0 : steps < unit ? static_cast<int>(steps) : unit;
-      cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_, there * static_cast<int>(sizeof(T)));
+      cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
+                                              there * static_cast<int>(sizeof(T)));
     }
   }
 
-  bool whole_;            // aligned to 16 bytes; else element by element
-  int k_, place_;         // of this thread's first unit in the panel
-  std::int64_t left_;     // columns of the operand from there on
+  bool whole_;         // aligned to 16 bytes; else element by element
+  int k_, place_;      // of this thread's first unit in the panel
+  std::int64_t left_;  // columns of the operand from there on
   std::int64_t stride_;
   const T *data_, *next_;
 };
 
-// Whether B is taken as it lies along k: where a tile is little more than a stream of B. In others, sums of several steps from
-// registers beside each other wait for each other.
-constexpr bool takes_lines(const WarpTilesConfig& config, Access b) { return b == Access::along_k && config.m <= 16; }
+// Whether B is taken as it lies along k: where a tile is little more than a stream of B. In others, sums of
+// several steps from registers beside each other wait for each other.
+constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
+  return b == Access::along_k && config.m <= 16;
+}
 
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::matmul

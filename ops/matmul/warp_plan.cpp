@@ -97,7 +97,8 @@ bool has_room(const WarpPlan& plan, std::int64_t partial_bytes) {
 
 // The candidates of a tile, the simplest first. `wished`: this tile was asked for.
 template <class Try>
-void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, bool wished, const Try& consider) {
+void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, bool wished,
+              const Try& consider) {
   const WarpTilesConfig& config = warp_tiles[plain.tile].config;
   if (config.slices > 1) {  // such sums are not cut twice
     if (splits <= 1 || wished) consider(plain);

@@ -17,17 +17,18 @@ struct WarpTile {
 };
 
 // The tiles that kernels are made for: for large results; for any; for small ones; for little more than a
-// stream of B; and for small products two whose warps have the whole tile each, for a slice of the sum, and wait for each other
-// only once.
+// stream of B; and for small products two whose warps have the whole tile each, for a slice of the sum, and
+// wait for each other only once.
 inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5}, warp_middle{.blocks = 2},
     warp_small{.m = 64, .n = 64, .warp_m = 64, .warp_n = 32, .blocks = 6},
     warp_narrow{
         .m = 16, .n = 256, .depth = 8, .stages = 6, .warp_m = 16, .warp_n = 128, .blocks = 4, .lanes_m = 2},
     warp_sliced{.m = 64, .n = 64, .depth = 8, .stages = 5, .blocks = 2, .slices = 4},
-    warp_sliced_small{.m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8};
-inline constexpr WarpTile warp_tiles[] = {
-    {warp_large, 0.76, 0.76}, {warp_middle, 0.715, 0.5}, {warp_small, 0.70, 0.25}, {warp_narrow, 0.65, 0.4},
-    {warp_sliced, 0.68, 0.50}, {warp_sliced_small, 0.52, 0.38}};
+    warp_sliced_small{
+        .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8};
+inline constexpr WarpTile warp_tiles[] = {{warp_large, 0.76, 0.76},  {warp_middle, 0.715, 0.5},
+                                          {warp_small, 0.70, 0.25},  {warp_narrow, 0.65, 0.4},
+                                          {warp_sliced, 0.68, 0.50}, {warp_sliced_small, 0.52, 0.38}};
 inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
 
 struct WarpPlan {
@@ -53,9 +54,9 @@ constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int
   return std::int64_t{config.slices} * config.stages * config.depth * ((config.m + config.n) * element + 32);
 }
 
-// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against the share
-// `lost` of the product's time that the kernel loses by reading it as it lies. `lines`: its extent across k; `others`:
-// that of the other operand.
+// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against
+// the share `lost` of the product's time that the kernel loses by reading it as it lies. `lines`: its extent
+// across k; `others`: that of the other operand.
 bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k);
 
 // Of one NVIDIA H200: turning B costs that much, turning A nothing; taking elements one by one more.

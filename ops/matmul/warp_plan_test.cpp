@@ -170,7 +170,8 @@ TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
   EXPECT_EQ(none.whole, none.tiles);
 }
 
-// A pass over an operand is next to nothing beside a large product, and too much beside a small or narrow one.
+// A pass over an operand is next to nothing beside a large product, and too much beside a small or narrow
+// one.
 TEST(WarpPlan, LargeProductsCopyTheirOperandsFirst) {
   for (const double lost : {lost_by_turning_b, lost_by_single_elements}) {
     EXPECT_TRUE(is_worth_a_copy(lost, 8192, 8192, 8192));

@@ -29,7 +29,8 @@ struct WarpTiles {
   struct Shared {
     Slice slice[config.slices];
   };
-  static_assert(config.slices == 1 || config.slice_threads() == 32, "a slice is a warp's: it meets nobody on its way");
+  static_assert(config.slices == 1 || config.slice_threads() == 32,
+                "a slice is a warp's: it meets nobody on its way");
   // Of a step of k, or of B in lines of so many.
   static constexpr int steps_of_b = b_in_lines ? vector : 1;
   struct FragmentA {
@@ -57,8 +58,10 @@ struct WarpTiles {
     const TileOrder::Tile tile = args.order.at(part.tile);
     const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
     // Of the part's stages, this slice's.
-    const int rank = thread.index().x % config.slice_threads(), slice = thread.index().x / config.slice_threads();
-    const int share = (part.end - part.first + config.slices - 1) / config.slices, from = part.first + slice * share;
+    const int rank = thread.index().x % config.slice_threads(),
+              slice = thread.index().x / config.slice_threads();
+    const int share = (part.end - part.first + config.slices - 1) / config.slices,
+              from = part.first + slice * share;
     const std::int64_t first = std::int64_t{from} * config.depth,
                        end = std::int64_t{from + share < part.end ? from + share : part.end} * config.depth;
     const std::int64_t k = (end < p.k() ? end : p.k()) - first;
@@ -100,7 +103,8 @@ struct WarpTiles {
   static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
     load_vectors<thread_m, lanes_m>(f.of, &shared.a[stage][l][place.m]);
   }
-  static __device__ void load_b(FragmentB& f, const Slice& shared, int stage, int l, const typename PanelB::Place& place) {
+  static __device__ void load_b(FragmentB& f, const Slice& shared, int stage, int l,
+                                const typename PanelB::Place& place) {
     if constexpr (b_in_lines) {
       SIMT_UNROLL
       for (int j = 0; j < thread_n; ++j) load_piece(f.of[j], place.at(shared.b[stage], Layout::col_of(j), l));
@@ -167,7 +171,8 @@ struct WarpTiles {
   static __device__ bool stores_vectors(const Problem<T>& p) {
     return takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
   }
-  static __device__ void store_some(const Problem<T>& p, bool vectors, std::int64_t row, std::int64_t col, const T* sums) {
+  static __device__ void store_some(const Problem<T>& p, bool vectors, std::int64_t row, std::int64_t col,
+                                    const T* sums) {
     if (vectors && row < p.m() && col + vector <= p.n()) return store_vector(p, row, col, sums);
     SIMT_UNROLL
     for (int e = 0; e < vector; ++e) p.store(row, col + e, sums[e]);
@@ -183,10 +188,11 @@ struct WarpTiles {
     }
   }
 
-  // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add them, in the slices'
-  // order.
-  static __device__ void store_slices(Thread thread, Shared& shared, int slice, Place place, const Problem<T>& p,
-                                      std::int64_t row, std::int64_t col, const Sums& sums) {
+  // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add
+  // them, in the slices' order.
+  static __device__ void store_slices(Thread thread, Shared& shared, int slice, Place place,
+                                      const Problem<T>& p, std::int64_t row, std::int64_t col,
+                                      const Sums& sums) {
     constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
     static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
     T* const own = &shared.slice[slice].a[0][0][0];
@@ -198,7 +204,8 @@ struct WarpTiles {
       for (int j = 0; j < thread_n; j += vector) {
         uint4 words;
         __builtin_memcpy(&words, &sums[i][j], sizeof words);
-        *reinterpret_cast<uint4*>(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j)) = words;
+        *reinterpret_cast<uint4*>(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j)) =
+            words;
       }
     }
     thread.sync();

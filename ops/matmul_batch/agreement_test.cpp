@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls for programs against each other: batches, groups and what is put in place give each entry what the single
-// product gives, whatever Options say; and what all of them refuse.
+// The calls for programs against each other: batches, groups and what is put in place give each entry what
+// the single product gives, whatever Options say; and what all of them refuse.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -51,7 +51,8 @@ struct Lying {
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool nan = std::isnan(load_as_double(element_of<T>, &a[i])) && std::isnan(load_as_double(element_of<T>, &b[i]));
+    const bool nan =
+        std::isnan(load_as_double(element_of<T>, &a[i])) && std::isnan(load_as_double(element_of<T>, &b[i]));
     if (!nan && std::memcmp(&a[i], &b[i], sizeof(T)) != 0) return false;
   }
   return true;
@@ -70,7 +71,9 @@ struct Drawn {
   using BiasOf = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
   std::vector<BiasOf> bias;
 
-  std::int64_t below(std::int64_t most) { return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most))); }
+  std::int64_t below(std::int64_t most) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most)));
+  }
 
   explicit Drawn(std::uint64_t seed)
       : random(seed),
@@ -102,7 +105,8 @@ struct Drawn {
     Options out = options;
     if (out.scale_a.data != nullptr) out.scale_a.data += e * out.scale_a.step;
     if (out.scale_b.data != nullptr) out.scale_b.data += e * out.scale_b.step;
-    if (out.bias.data != nullptr) out.bias.data = static_cast<const BiasOf*>(out.bias.data) + e * out.bias.step;
+    if (out.bias.data != nullptr)
+      out.bias.data = static_cast<const BiasOf*>(out.bias.data) + e * out.bias.step;
     out.scale_a.step = out.scale_b.step = out.bias.step = 0;
     if (out.c0.data != nullptr) out.c0.data = static_cast<const Out*>(out.c0.data) + e * c0.step;
     return out;
@@ -110,7 +114,8 @@ struct Drawn {
   std::vector<Out> one_by_one() {
     std::vector<Out> out = c.memory;
     for (std::int64_t e = 0; e < count; ++e)
-      (void)matmul::multiply<T, Out, TB>(a.one(a.memory, e), b.one(b.memory, e), c.template one<Out>(out, e), of_entry(e));
+      (void)matmul::multiply<T, Out, TB>(a.one(a.memory, e), b.one(b.memory, e), c.template one<Out>(out, e),
+                                         of_entry(e));
     return out;
   }
   std::vector<Product<T, Out, TB>> products(std::vector<Out>& out) {
@@ -175,7 +180,8 @@ TEST(Agreement, AddressesOfMatricesTakeTheStepsOfOptions) {
   std::vector<float> c(8);
   const float *const as[] = {ones.data(), ones.data()}, *const bs[] = {ones.data(), ones.data()};
   float* const cs[] = {c.data(), c.data() + 4};
-  const Options options{.check = true, .scale_a = {scales.data(), false, 1}, .bias = bias_of_columns(bias.data(), 2)};
+  const Options options{
+      .check = true, .scale_a = {scales.data(), false, 1}, .bias = bias_of_columns(bias.data(), 2)};
   EXPECT_TRUE(*multiply_pointers<float>(as, bs, cs, {.m = 2, .n = 2, .k = 2}, options).passed);
   EXPECT_EQ(c, (std::vector<float>{3, 12, 3, 12, 104, 1004, 104, 1004}));
 }
@@ -190,14 +196,17 @@ TEST(Agreement, GroupsRefuseStepsAndTuningsThatMeanNothing) {
     return told;
   };
   const Request cpu{.device = "cpu"}, nonsense{.device = "cpu", .tuning = Tuning{{"nonsense", 3}}};
-  EXPECT_EQ(says({.request = cpu, .bias = bias_of_columns(x.data(), -1)}), "product 0: bias has the negative step -1");
+  EXPECT_EQ(says({.request = cpu, .bias = bias_of_columns(x.data(), -1)}),
+            "product 0: bias has the negative step -1");
   constexpr std::int64_t far = std::int64_t{1} << 60;
   EXPECT_EQ(says({.request = cpu, .scale_b = {x.data(), false, far * 4}}),
             "product 0: scale-b reaches beyond any memory: 1 times 4611686018427387904 elements");
   EXPECT_NE(says({.request = nonsense}).find("nonsense"), std::string::npos);
   EXPECT_NE(complaint([&] {
-              matmul::multiply<float>({x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 20, 2, 2}, {.request = nonsense});
-            }).find("nonsense"), std::string::npos);
+              matmul::multiply<float>({x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 20, 2, 2},
+                                      {.request = nonsense});
+            }).find("nonsense"),
+            std::string::npos);
   products[1].scale_a = {x.data(), false, 2};
   EXPECT_EQ(says({.request = cpu}), "product 1: its own scale-a has the step 2: it is for one product");
 }
@@ -210,7 +219,11 @@ TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
     const std::vector<Product<float>> products{{a, b, c}};
     EXPECT_EQ(complaint([&] { matmul::multiply<float>(a, b, c, o); }), told);
     EXPECT_EQ(complaint([&] { matmul::enqueue<float>(nullptr, a, b, c, o); }), told);
-    EXPECT_EQ(complaint([&] { multiply_batch<float>({x.data(), 2, 2, 2, 0, 0, order}, {x.data(), 2, 2, 2}, {x.data() + 20, 2, 2, 2}, o); }), told);
+    EXPECT_EQ(complaint([&] {
+                multiply_batch<float>({x.data(), 2, 2, 2, 0, 0, order}, {x.data(), 2, 2, 2},
+                                      {x.data() + 20, 2, 2, 2}, o);
+              }),
+              told);
     EXPECT_EQ(complaint([&] { multiply_group<float>(products, o); }), "product 0: " + told);
   };
   const std::string ends = " of its enumeration, which ends at ";
@@ -218,13 +231,14 @@ TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
   all_say({.compute = static_cast<Compute>(9)}, Order::rows, "compute is number 9" + ends + "1");
   all_say({.accumulate = static_cast<Accumulate>(7)}, Order::rows, "accumulate is number 7" + ends + "1");
   all_say({}, static_cast<Order>(9), "A's order is number 9" + ends + "1");
-  all_say({.bias = {x.data(), static_cast<Element>(77)}}, Order::rows, "bias's element is number 77" + ends + "10");
+  all_say({.bias = {x.data(), static_cast<Element>(77)}}, Order::rows,
+          "bias's element is number 77" + ends + "10");
 }
 
-TEST(Agreement, YardsticksOfProcessorsRunOnHostMemoryInPlace) {
+TEST(Agreement, BaselinesOfProcessorsRunOnHostMemoryInPlace) {
   const std::vector<float> ones(4, 1);
   for (const Variant* v : ladder_of("matmul")) {
-    if (v->where != Where::cpu || !v->yardstick || !v->choices[0].run.contains(Element::f32)) continue;
+    if (v->where != Where::cpu || !v->baseline || !v->choices[0].run.contains(Element::f32)) continue;
     std::vector<float> c(4);
     const Options options{.request = {.device = "cpu", .variant = v->name}};
     if (v->needs && v->needs(find_device("cpu"))) continue;  // its library is not here
@@ -237,14 +251,19 @@ TEST(Agreement, YardsticksOfProcessorsRunOnHostMemoryInPlace) {
 TEST(Agreement, EmptyEntriesCostNothing) {
   float x[8] = {};
   for (const char* variant : {"naive", "simd"})
-    for (const std::int64_t count : {std::int64_t{1000000000}, std::numeric_limits<std::int64_t>::max() / 2}) {
+    for (const std::int64_t count :
+         {std::int64_t{1000000000}, std::numeric_limits<std::int64_t>::max() / 2}) {
       const Options options{.request = {.device = "cpu", .variant = variant}, .check = true};
-      EXPECT_TRUE(multiply_batch<float>({x, 1, 0, 2}, {x, 1, 2, 2}, {x, count, 0, 2}, options).verdict->passed);
-      EXPECT_TRUE(multiply_batch<float>({x, 1, 2, 2}, {x, 1, 2, 0}, {x, count, 2, 0}, options).verdict->passed);
+      EXPECT_TRUE(
+          multiply_batch<float>({x, 1, 0, 2}, {x, 1, 2, 2}, {x, count, 0, 2}, options).verdict->passed);
+      EXPECT_TRUE(
+          multiply_batch<float>({x, 1, 2, 2}, {x, 1, 2, 0}, {x, count, 2, 0}, options).verdict->passed);
     }
-  const Options low{.request = {.device = "cpu", .variant = "naive"}, .check = true, .activation = Activation::gelu};
+  const Options low{
+      .request = {.device = "cpu", .variant = "naive"}, .check = true, .activation = Activation::gelu};
   bf16 few[8] = {};
-  EXPECT_TRUE(multiply_batch<bf16>({few, 1, 0, 2}, {few, 1, 2, 2}, {few, 1000000000, 0, 2}, low).verdict->passed);
+  EXPECT_TRUE(
+      multiply_batch<bf16>({few, 1, 0, 2}, {few, 1, 2, 2}, {few, 1000000000, 0, 2}, low).verdict->passed);
 }
 
 }  // namespace

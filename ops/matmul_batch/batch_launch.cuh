@@ -167,8 +167,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::Layers c{matmul::result_lines(args.one), all.batch, all.c_step};
   with_kernel<Kind, promotes>(tile, b.turned, [&]<class C>() {
     make_layer_maps<C>(args.one, a, b, type, c);
-    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units,
-                                          matmul::Blocks::stay, 1, run, [](int) { return false; });
+    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay, 1,
+                                                    run, [](int) { return false; });
   });
 }
 

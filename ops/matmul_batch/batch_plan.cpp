@@ -44,7 +44,8 @@ TileOrder order_of(const matmul::TileShape& shape, std::int64_t m, std::int64_t 
 std::int64_t most_units_of(std::int64_t m, std::int64_t n) {
   std::int64_t out = 0;
   for (const TileShapes shapes : {TileShapes(matmul::tile_shapes), TileShapes(matmul::promoted_shapes)})
-    for (const matmul::TileShape& shape : shapes) out = std::max<std::int64_t>(out, order_of(shape, m, n).count());
+    for (const matmul::TileShape& shape : shapes)
+      out = std::max<std::int64_t>(out, order_of(shape, m, n).count());
   return out;
 }
 

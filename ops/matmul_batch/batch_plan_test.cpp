@@ -28,7 +28,8 @@ TEST(BatchPlan, NoTileHasMoreUnitsThanAreReserved) {
   for (const std::int64_t m : {1, 63, 64, 65, 128, 129, 257, 1000})
     for (const std::int64_t n : {1, 64, 65, 129, 256, 511, 4097}) {
       for (const TileShapes all : {shapes, TileShapes(matmul::promoted_shapes)})
-        for (const TileShape& shape : all) EXPECT_LE(order_of(shape, m, n).count(), most_units_of(m, n)) << m << ' ' << n;
+        for (const TileShape& shape : all)
+          EXPECT_LE(order_of(shape, m, n).count(), most_units_of(m, n)) << m << ' ' << n;
       EXPECT_EQ(most_units_of(m, n), ((m + 63) / 64) * ((n + 63) / 64)) << m << ' ' << n;
     }
 }

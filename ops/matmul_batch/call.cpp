@@ -39,7 +39,9 @@ ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
   ArrayView view = matmul::view_of(name, first);
   const std::size_t lines = first.order == Order::rows ? 0 : 1;
   const bool empty = view.extents[0] == 0 || view.extents[1] == 0;
-  const std::int64_t step = batch.step != 0 ? batch.step : empty ? 0 : view.extents[lines] * view.strides[lines];
+  const std::int64_t step = batch.step != 0 ? batch.step
+                            : empty         ? 0
+                                            : view.extents[lines] * view.strides[lines];
   if (!empty) matmul::check_reach(name, batch.count, step, first.element);
   view.extents.insert(view.extents.begin(), batch.count);
   view.strides.insert(view.strides.begin(), step);
@@ -54,14 +56,13 @@ ArrayView result_of(const detail::AnyBatch& c) {
 }
 
 ArrayView addend_of(const Options& options, const ArrayView& c) {
-  const matmul::detail::AnyMatrix first{options.c0.data,  c.element,
-                                        c.extents[1],     c.extents[2],
-                                        options.c0.leading_dimension, options.c0.order};
+  const matmul::detail::AnyMatrix first{
+      options.c0.data, c.element, c.extents[1], c.extents[2], options.c0.leading_dimension, options.c0.order};
   return view_of("C0", {first, c.extents[0], options.c0.step});
 }
 
 Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
-                       const ArrayView* added) {
+                          const ArrayView* added) {
   matmul::check_elements(a.element, b.element, c.element);
   const std::int64_t entries = c.extents[0];
   std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};

@@ -16,6 +16,6 @@ ArrayView addend_of(const Options& options, const ArrayView& c);
 
 // C's memory among them. β·C0 comes from `added`, where it is given. An A or B of one matrix serves all.
 Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
-                       const ArrayView* added);
+                          const ArrayView* added);
 
 }  // namespace tessera::matmul_batch

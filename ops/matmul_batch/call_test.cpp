@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and groups for programs: every element, scales and bias of each entry, either order; the same bits where
-// the work is put in place; what is told of wrong words.
+// Batches and groups for programs: every element, scales and bias of each entry, either order; the same bits
+// where the work is put in place; what is told of wrong words.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>
@@ -33,7 +33,9 @@ void expect_right(Options options, Order order = Order::rows, std::int64_t of_b 
   std::vector<Out> c = drawn<Out>(batch * m * n + 50, 3), there = c;
   const ConstBatchView<T> a_view{a.data(), batch, m, k, 0, 0, order};
   const ConstBatchView<TB> b_view{b.data(), of_b, k, n, 0, 0, order};
-  const auto view_of = [order](std::vector<Out>& x) { return BatchView<Out>{x.data(), batch, m, n, 0, m * n + 10, order}; };
+  const auto view_of = [order](std::vector<Out>& x) {
+    return BatchView<Out>{x.data(), batch, m, n, 0, m * n + 10, order};
+  };
   options = on_processors(options);
   options.check = true;
   const Outcome outcome = multiply_batch(a_view, b_view, view_of(c), options);
@@ -68,18 +70,20 @@ TEST(BatchCalls, OneOfEachServesAll) {
   std::vector<double> c(batch * m * n, NAN);
   enqueue<double>(nullptr, {a.data(), 1, m, k}, {b.data(), 1, k, n}, {c.data(), batch, m, n});
   EXPECT_EQ(c, std::vector<double>(c.size(), 2.0 * k));
-  EXPECT_EQ(enqueue<double>(nullptr, {a.data(), 0, m, k}, {b.data(), 1, k, n}, {c.data(), 0, m, n}).variant, nullptr);
+  EXPECT_EQ(enqueue<double>(nullptr, {a.data(), 0, m, k}, {b.data(), 1, k, n}, {c.data(), 0, m, n}).variant,
+            nullptr);
 }
 
 TEST(BatchCalls, SayWhatIsWrong) {
   std::vector<float> x(300);
   const float* const in = x.data();
   float* const out = x.data() + 200;
-  const auto says = [&](ConstBatchView<float> a, ConstBatchView<float> b, BatchView<float> c, const Options& o = {},
-                        void* stream = nullptr) {
+  const auto says = [&](ConstBatchView<float> a, ConstBatchView<float> b, BatchView<float> c,
+                        const Options& o = {}, void* stream = nullptr) {
     return complaint([&] { enqueue<float>(stream, a, b, c, o); });
   };
-  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2, 0, 3}), "C has the step 3, with which its entries overlap");
+  EXPECT_EQ(says({in, 2, 2, 3}, {in, 2, 3, 2}, {out, 2, 2, 2, 0, 3}),
+            "C has the step 3, with which its entries overlap");
   EXPECT_EQ(says({in, 2, 2, 3, 0, -6}, {in, 2, 3, 2}, {out, 2, 2, 2}), "A has the negative step -6");
   constexpr std::int64_t far = std::int64_t{1} << 61;
   EXPECT_EQ(says({in, 2, 2, 3, 0, far}, {in, 2, 3, 2}, {out, 2, 2, 2}),
@@ -128,7 +132,8 @@ TEST(BatchCalls, AStepThatIsTooSmallForTheResultIsRefused) {
 template <class T, class Out, class TB = T>
 void expect_group(const Options& given, bool vectors) {
   using Added = std::conditional_t<std::is_same_v<Out, std::int8_t>, float, Out>;
-  const std::vector<std::array<std::int64_t, 3>> sizes{{33, 65, 17}, {0, 5, 5}, {1, 1, 1}, {5, 6, 0}, {20, 40, 64}};
+  const std::vector<std::array<std::int64_t, 3>> sizes{
+      {33, 65, 17}, {0, 5, 5}, {1, 1, 1}, {5, 6, 0}, {20, 40, 64}};
   std::vector<std::vector<T>> a;
   std::vector<std::vector<TB>> b;
   std::vector<std::vector<Out>> together, alone, there;

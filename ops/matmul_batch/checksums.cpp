@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums of a batch: each entry has those of a product of its own (ops/matmul/checksums.hpp). Rows of a part are
-// entries; which of an entry's elements is wrong is not told.
+// Checksums of a batch: each entry has those of a product of its own (ops/matmul/checksums.hpp). Rows of a
+// part are entries; which of an entry's elements is wrong is not told.
 #include "tessera/core/checksums.hpp"
 #include "entries.hpp"
 #include "tessera/core/random.hpp"
@@ -44,14 +44,16 @@ bool are_worth_launches(const Arguments& whole) {
 
 std::unique_ptr<Checksums> make(const Arguments& whole, const Device& device) {
   const MakeChecksums* const of_one = find_checksums("matmul", device.where);
-  if (of_one == nullptr || whole.dim("batch") == 0 || (device.where == Where::cuda && !are_worth_launches(whole))) return nullptr;
+  if (of_one == nullptr || whole.dim("batch") == 0 ||
+      (device.where == Where::cuda && !are_worth_launches(whole)))
+    return nullptr;
   if ((*of_one)(entry_of(whole, 0), device) == nullptr) return nullptr;
   return std::make_unique<BatchChecksums>(whole, device, *of_one);
 }
 
-[[maybe_unused]] const bool enlisted = (enlist_checksums("matmul_batch", Where::cpu, make),
-                                        enlist_checksums("matmul_batch", Where::simt, make),
-                                        enlist_checksums("matmul_batch", Where::cuda, make), true);
+[[maybe_unused]] const bool registered = (register_checksums("matmul_batch", Where::cpu, make),
+                                          register_checksums("matmul_batch", Where::simt, make),
+                                          register_checksums("matmul_batch", Where::cuda, make), true);
 
 }  // namespace
 }  // namespace tessera::matmul_batch

@@ -4,6 +4,7 @@
 
 namespace tessera::matmul_batch {
 namespace {
-[[maybe_unused]] const bool completion_enlisted = (enlist_completion(matmul::completion("matmul_batch")), true);
+[[maybe_unused]] const bool completion_registered =
+    (register_completion(matmul::completion("matmul_batch")), true);
 }  // namespace
 }  // namespace tessera::matmul_batch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: OpenBLAS, entry after entry. (Debian's 0.3.21 has no product of a batch.)
+// CPU baseline: OpenBLAS, entry after entry. (Debian's 0.3.21 has no product of a batch.)
 //
-// As installed (core=0) and told to use its kernels for AVX-512 (core=1), as the single product's yardstick
+// As installed (core=0) and told to use its kernels for AVX-512 (core=1), as the single product's baseline
 // is, each in a child process of its own. OpenBLAS itself decides how many threads an entry deserves.
 #include <cstdlib>
 #include <thread>
@@ -96,7 +96,7 @@ Variant variant() {
   v.idea = "OpenBLAS, entry after entry: as installed (core=0), and told to use AVX-512 (core=1)";
   v.where = Where::cpu;
   v.choices = {choice(false), choice(true)};
-  v.yardstick = true;
+  v.baseline = true;
   v.needs = [](const Device&) { return matmul::library_missing(matmul::openblas_library); };
   return v;
 }

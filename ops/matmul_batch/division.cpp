@@ -54,7 +54,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_enlisted = (enlist_division("matmul_batch", divide), true);
+[[maybe_unused]] const bool division_registered = (register_division("matmul_batch", divide), true);
 
 }  // namespace
 }  // namespace tessera::matmul_batch

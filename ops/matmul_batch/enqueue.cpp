@@ -7,7 +7,7 @@ namespace tessera::matmul_batch {
 namespace {
 
 // Its workspace holds operands that are written before they are read.
-[[maybe_unused]] const bool front = (enlist_zeroed_front("matmul_batch", "cluster", 0), true);
+[[maybe_unused]] const bool front = (register_zeroed_front("matmul_batch", "cluster", 0), true);
 
 Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& b, const detail::AnyBatch& c,
                              const Options& options) {
@@ -15,7 +15,8 @@ Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& 
   const ArrayView out = result_of(c);
   ArrayView added = out;
   if (options.beta != 0 && options.c0.data != nullptr) added = addend_of(options, out);
-  return batch_arguments(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
+  return batch_arguments(view_of("A", a), view_of("B", b), out, options,
+                         options.beta != 0 ? &added : nullptr);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& o
   const bool named = options.request.variant.has_value() || options.request.tuning.has_value();
   if (out.device.where == Where::cpu && !named) return out;
   const GroupKernel* const kernel = group_kernel();
-  if (out.device.where == Where::cuda && !named && kernel != nullptr && !kernel->refuses(out.entries, out.device))
+  if (out.device.where == Where::cuda && !named && kernel != nullptr &&
+      !kernel->refuses(out.entries, out.device))
     out.kernel = kernel;
   else
     for (const Arguments& entry : out.entries)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing waits
-// and nothing is allocated again.
+// Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing
+// waits and nothing is allocated again.
 #include "enqueue.hpp"
 #include "enqueue_group.hpp"
 #include "ops/matmul/enqueue_testing.cuh"
@@ -42,8 +42,8 @@ void expect_host_bits(cudaStream_t stream, Options host, bool shared_b, bool sca
   }
   const std::int64_t of_b = shared_b ? 1 : batch;
   std::vector<Out> wanted = c;
-  const Outcome outcome =
-      multiply_batch<T, Out, TB>({a.data(), batch, m, k}, {b.data(), of_b, k, n}, {wanted.data(), batch, m, n}, host);
+  const Outcome outcome = multiply_batch<T, Out, TB>({a.data(), batch, m, k}, {b.data(), of_b, k, n},
+                                                     {wanted.data(), batch, m, n}, host);
   const ConstBatchView<T> a_view{a_there.read(), batch, m, k};
   const ConstBatchView<TB> b_view{b_there.read(), of_b, k, n};
   const BatchView<Out> c_view{c_there.get(), batch, m, n};
@@ -93,7 +93,8 @@ struct Trial {
   std::vector<Product<T, Out, TB>> host, there;
 
   explicit Trial(bool scales) {
-    const Size sizes[] = {{33, 65, 17}, {0, 5, 5}, {128, 128, 300}, {1, 1, 1}, {5, 6, 0}, {300, 40, 64}, {64, 200, 130}};
+    const Size sizes[] = {{33, 65, 17}, {0, 5, 5},     {128, 128, 300}, {1, 1, 1},
+                          {5, 6, 0},    {300, 40, 64}, {64, 200, 130}};
     for (const Size& s : sizes) {
       const auto seed = static_cast<std::uint64_t>(a.size());
       a.push_back(on_gpu::drawn<T>(s.m * s.k, seed));
@@ -103,7 +104,9 @@ struct Trial {
       b_there.emplace_back(b.back());
       c_there.emplace_back(c.back());
       host.push_back({{a.back().data(), s.m, s.k}, {b.back().data(), s.k, s.n}, {c.back().data(), s.m, s.n}});
-      there.push_back({{a_there.back().get(), s.m, s.k}, {b_there.back().get(), s.k, s.n}, {c_there.back().get(), s.m, s.n}});
+      there.push_back({{a_there.back().get(), s.m, s.k},
+                       {b_there.back().get(), s.k, s.n},
+                       {c_there.back().get(), s.m, s.n}});
       if (!scales) continue;
       host.back().scale_a = {scale.data() + seed, true};
       there.back().scale_a = {scale_there.get() + seed, true};
@@ -125,8 +128,8 @@ void expect_group(cudaStream_t stream, Options options, bool scales) {
   Trial<T, Out, TB> trial(scales);
   const std::size_t bytes = group_workspace_bytes<T, Out, TB>(trial.there, options);
   const on_gpu::GuardedMemory room(bytes);
-  const std::string how = enqueue_group<T, Out, TB>(stream, trial.there, options,
-                                                    {bytes == 0 ? nullptr : room.get(), bytes});
+  const std::string how =
+      enqueue_group<T, Out, TB>(stream, trial.there, options, {bytes == 0 ? nullptr : room.get(), bytes});
   cuda::check(cudaStreamSynchronize(stream));
   const GroupOutcome outcome = multiply_group<T, Out, TB>(trial.host, options);
   EXPECT_EQ(how, outcome.how);
@@ -196,7 +199,8 @@ TEST_F(BatchOnGpu, SaysWhatIsWrong) {
   EXPECT_EQ(on_gpu::complaint_of([&] {
               Options options;
               options.request.device = "cuda";
-              enqueue<float>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n}, {host.data(), batch, m, n}, options);
+              enqueue<float>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n}, {host.data(), batch, m, n},
+                             options);
             }),
             "C lies in host memory, but the work is for cuda:0");
   const Product<float> product{{a.get(), m, k}, {b.get(), k, n}, {host.data(), m, n}};

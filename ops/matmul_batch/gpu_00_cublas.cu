@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yardstick: cuBLASLt's strided batches, the fastest of all algorithms that it proposes.
+// The baseline: cuBLASLt's strided batches, the fastest of all algorithms that it proposes.
 #include "entries.hpp"
 #include "matmul_batch.hpp"
 #include "ops/matmul/lt_plan.cuh"
@@ -62,7 +62,8 @@ void run(const Arguments& arguments, const Tuning&, Run& run) {
   if (is_empty(given)) return;
   const cuda::OnDevice on_device(run.device->index);
   const lt::Product p = given.with_columns();
-  known.of(lt::shape_of(p, run), [&] { return std::make_shared<const lt::Plan>(p, run, lt::Tries::in_place); })
+  known
+      .of(lt::shape_of(p, run), [&] { return std::make_shared<const lt::Plan>(p, run, lt::Tries::in_place); })
       ->enqueue(p, run);
 }
 
@@ -70,7 +71,7 @@ Variant cublas() {
   Variant out;
   out.idea = "cuBLASLt, strided batches, the fastest of its heuristics for this shape";
   out.where = Where::cuda;
-  out.yardstick = true;
+  out.baseline = true;
   out.needs = lt::needs_library;
   Choice choice;
   for (const Element element :

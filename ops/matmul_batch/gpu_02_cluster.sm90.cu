@@ -24,7 +24,8 @@ std::size_t workspace(const Arguments& arguments, const Tuning&) {
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   if (Reason reason = matmul::tensor_refuses(entry_of(arguments, 0), tuning, device)) return reason;
   const LowBatch all = with_rows(LowBatch::of(arguments));
-  const double units = static_cast<double>(all.batch) * static_cast<double>(most_units_of(all.first.m, all.first.n));
+  const double units =
+      static_cast<double>(all.batch) * static_cast<double>(most_units_of(all.first.m, all.first.n));
   if (units > static_cast<double>(most_units)) return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }
@@ -73,10 +74,11 @@ Variant variant() {
 
 const Rung rung(variant());
 // An A across k is packed; there are kernels for a B that lies so.
-[[maybe_unused]] const bool told = (enlist_intake([](Element element, const InputOrder& order) {
-                                      return matmul::by_copy_engine(order, order.input == "B" && size_of(element) == 2);
-                                    }),
-                                    true);
+[[maybe_unused]] const bool told =
+    (register_intake([](Element element, const InputOrder& order) {
+       return matmul::by_copy_engine(order, order.input == "B" && size_of(element) == 2);
+     }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul_batch

@@ -147,7 +147,7 @@ void check(std::span<const Arguments> entries, GroupOutcome& out) {
 }  // namespace
 
 const GroupKernel* group_kernel() { return the_kernel() ? &*the_kernel() : nullptr; }
-void enlist(GroupKernel kernel) { the_kernel() = std::move(kernel); }
+void register_group_kernel(GroupKernel kernel) { the_kernel() = std::move(kernel); }
 
 GroupOutcome detail::multiply_group(std::span<const AnyProduct> products, const Options& options) {
   const Group group(products, options, false);

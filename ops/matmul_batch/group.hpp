@@ -50,10 +50,10 @@ GroupOutcome multiply_group(std::span<const AnyProduct> products, const Options&
 
 // All of them, with the same options. On the processors each core takes one after another; on a GPU whose
 // tensor cores serve the elements they are one launch, else one after another, as they are where Options asks
-// for a variant of the single product, or for a tuning. "auto" is the device that the product of the most arithmetic would
-// take. No C may share memory with another, nor with what any product reads: they run at the same time.
-// (Matrices may lie between each other's rows, as blocks of one matrix do.) A product's bits do not depend on
-// the others. T, Out, TB: those of matmul::multiply. What β multiplies is C.
+// for a variant of the single product, or for a tuning. "auto" is the device that the product of the most
+// arithmetic would take. No C may share memory with another, nor with what any product reads: they run at the
+// same time. (Matrices may lie between each other's rows, as blocks of one matrix do.) A product's bits do
+// not depend on the others. T, Out, TB: those of matmul::multiply. What β multiplies is C.
 //
 // Throws as matmul::multiply does, with the number of the product.
 template <class T, class Out = T, class TB = T>

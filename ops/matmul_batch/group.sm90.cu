@@ -16,9 +16,8 @@ std::vector<LowProblem> problems_of(std::span<const Arguments> entries) {
 }
 
 std::int64_t most_units_of_all(const std::vector<LowProblem>& all) {
-  return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [](std::int64_t sum, const LowProblem& p) {
-    return sum + most_units_of(p.m, p.n);
-  });
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0},
+                         [](std::int64_t sum, const LowProblem& p) { return sum + most_units_of(p.m, p.n); });
 }
 
 Reason refuses(std::span<const Arguments> entries, const Device& device) {
@@ -27,7 +26,8 @@ Reason refuses(std::span<const Arguments> entries, const Device& device) {
   if (!matmul::has_low_problem(element)) return "tensor cores here have no " + std::string(name_of(element));
   for (const Arguments& entry : entries)
     if (Reason reason = matmul::tensor_refuses(entry, {}, device)) return reason;
-  if (most_units_of_all(problems_of(entries)) > most_units) return "it counts tiles of all entries up to 2^30";
+  if (most_units_of_all(problems_of(entries)) > most_units)
+    return "it counts tiles of all entries up to 2^30";
   return std::nullopt;
 }
 
@@ -56,7 +56,8 @@ void run(std::span<const Arguments> entries, Run& here) {
   }
 }
 
-[[maybe_unused]] const bool enlisted = (enlist(GroupKernel{"cluster", refuses, workspace_bytes, run}), true);
+[[maybe_unused]] const bool registered =
+    (register_group_kernel(GroupKernel{"cluster", refuses, workspace_bytes, run}), true);
 
 }  // namespace
 }  // namespace tessera::matmul_batch

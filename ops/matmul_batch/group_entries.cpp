@@ -36,15 +36,18 @@ Element element_of(const matmul::Scale&) { return Element::f32; }
 Element element_of(const matmul::Bias& bias) { return bias.element; }
 const void* moved(const void* data, std::int64_t bytes) { return static_cast<const char*>(data) + bytes; }
 
-// A product's own vector, of which there is one; else what Options have for it: `step` elements behind the last one's.
+// A product's own vector, of which there is one; else what Options have for it: `step` elements behind the
+// last one's.
 template <class Vector>
 Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, std::size_t product) {
   if (own.data != nullptr && own.step != 0)
-    throw Error(std::string("its own ") + name + " has the step " + std::to_string(own.step) + ": it is for one product");
+    throw Error(std::string("its own ") + name + " has the step " + std::to_string(own.step) +
+                ": it is for one product");
   Vector out = own.data != nullptr ? own : shared;
   if (out.data == nullptr || out.step == 0) return out;
   if (out.step < 0) throw Error(std::string(name) + " has the negative step " + std::to_string(out.step));
-  const auto at = static_cast<std::int64_t>(product), bytes = static_cast<std::int64_t>(size_of(element_of(out)));
+  const auto at = static_cast<std::int64_t>(product),
+             bytes = static_cast<std::int64_t>(size_of(element_of(out)));
   matmul::check_reach(name, at + 1, out.step, element_of(out));
   out.data = static_cast<decltype(out.data)>(moved(out.data, at * out.step * bytes));
   out.step = 0;

@@ -8,8 +8,8 @@ namespace tessera::matmul_batch {
 
 class Group {
  public:
-  // `in_place`: C itself is what β multiplies; else it is set aside, for C may be poisoned before it is written.
-  // Throws Error with the number of the product.
+  // `in_place`: C itself is what β multiplies; else it is set aside, for C may be poisoned before it is
+  // written. Throws Error with the number of the product.
   Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place);
 
   const std::vector<Arguments>& entries() const { return entries_; }

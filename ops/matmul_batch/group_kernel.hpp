@@ -17,6 +17,6 @@ struct GroupKernel {
 };
 
 const GroupKernel* group_kernel();  // null: this build has none
-void enlist(GroupKernel kernel);
+void register_group_kernel(GroupKernel kernel);
 
 }  // namespace tessera::matmul_batch

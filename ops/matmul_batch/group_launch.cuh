@@ -97,8 +97,8 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
     }
     enter_all(table, reinterpret_cast<GroupEntry*>(workspace),
               reinterpret_cast<std::int32_t*>(workspace + room.units_at), run);
-    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units,
-                                          matmul::Blocks::stay, 1, run, [](int) { return false; });
+    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay, 1,
+                                                    run, [](int) { return false; });
   });
 }
 

@@ -74,7 +74,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool matmul_batch_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool matmul_batch_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::matmul_batch

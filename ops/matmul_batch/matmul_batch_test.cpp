@@ -32,7 +32,7 @@ void execute(const Plan& plan, const Arguments& arguments) {
 void for_each_choice(Element element, const std::function<void(const Plan&)>& each) {
   for (const Variant* v : ladder_of("matmul_batch")) {
     Backend* backend = find_backend(v->where);
-    if (v->where == Where::cuda || backend == nullptr || v->yardstick) continue;
+    if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
     for (const Choice& choice : v->choices)
       if (choice.run.contains(element)) each({v, &choice, choice.defaults(), backend->devices().at(0)});
   }

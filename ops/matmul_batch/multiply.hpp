@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many products in one call for programs, of matrices in host memory: each C[e] as matmul::multiply has it. For
-// matrices that lie in a GPU's memory already there is enqueue.hpp.
-// Installed: for programs.
+// Many products in one call for programs, of matrices in host memory: each C[e] as matmul::multiply has it.
+// For matrices that lie in a GPU's memory already there is enqueue.hpp. Installed: for programs.
 #pragma once
 #include "../matmul/multiply.hpp"
 
@@ -37,20 +36,22 @@ struct AnyBatch {
 
 template <class T>
 AnyBatch any(const BatchView<T>& x) {
-  return {matmul::detail::any(MatrixView<T>{x.data, x.rows, x.cols, x.leading_dimension, x.order}), x.count, x.step};
+  return {matmul::detail::any(MatrixView<T>{x.data, x.rows, x.cols, x.leading_dimension, x.order}), x.count,
+          x.step};
 }
 
 Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options);
 
 }  // namespace detail
 
-// Entry e of C from entry e of A and of B; an A or B of one matrix serves all entries, and so do scales, bias and
-// C0 whose step says so. The entries of C lie apart from each other and from A and B. Whatever the batch, an
-// entry's bits are those that it has alone on the same variant. T, Out, TB: those of matmul::multiply.
+// Entry e of C from entry e of A and of B; an A or B of one matrix serves all entries, and so do scales, bias
+// and C0 whose step says so. The entries of C lie apart from each other and from A and B. Whatever the batch,
+// an entry's bits are those that it has alone on the same variant. T, Out, TB: those of matmul::multiply.
 //
 // Throws as matmul::multiply does, and where a step is negative or too small.
 template <class T, class Out = T, class TB = T>
-Outcome multiply_batch(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c, const Options& options = {}) {
+Outcome multiply_batch(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out> c,
+                       const Options& options = {}) {
   return detail::multiply_batch(detail::any(a), detail::any(b), detail::any(c), options);
 }
 

@@ -58,7 +58,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_enlisted = (enlist_division("refocus", divide), true);
+[[maybe_unused]] const bool division_registered = (register_division("refocus", divide), true);
 
 }  // namespace
 }  // namespace tessera::refocus

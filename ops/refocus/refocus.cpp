@@ -137,15 +137,14 @@ Operation operation() {
     lightfield::reference(arguments, plan_of(arguments), rows, expected);
   };
   out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, output_name, [](const Arguments& again) {
-      lightfield::sum_of<Problem>(again, host_threads());
-    });
+    return differing_rows(arguments, output_name,
+                          [](const Arguments& again) { lightfield::sum_of<Problem>(again, host_threads()); });
   };
   out.cases = cases();
   return out;
 }
 
-[[maybe_unused]] const bool refocus_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool refocus_registered = (register_operation(operation()), true);
 
 }  // namespace
 

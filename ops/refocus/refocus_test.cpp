@@ -159,12 +159,15 @@ TEST(Refocus, RadiiAsLargeOrSmallAsNumbersGet) {
   const Size s{.rows = 3, .cols = 3, .height = 12, .width = 30, .channels = 3};
   const std::vector<double> views = numbers(painted(s, scene));
   const auto by = [&](const char* aperture, const char* radius) {
-    return computed("refocus", s, views, Element::u8, {{"slope", "1"}, {"aperture", aperture}, {"radius", radius}});
+    return computed("refocus", s, views, Element::u8,
+                    {{"slope", "1"}, {"aperture", aperture}, {"radius", radius}});
   };
   const auto all = by("mean", "0"), one = by("disc", "1e-300");
   EXPECT_NE(all, one);
-  for (const char* radius : {"46341", "65536", "1e9", "1e18", "1e300"}) EXPECT_EQ(by("disc", radius), all) << radius;
-  for (const char* radius : {"1e-100", "1e-161", "1e-200", "1e-300"}) EXPECT_EQ(by("weighted", radius), one) << radius;
+  for (const char* radius : {"46341", "65536", "1e9", "1e18", "1e300"})
+    EXPECT_EQ(by("disc", radius), all) << radius;
+  for (const char* radius : {"1e-100", "1e-161", "1e-200", "1e-300"})
+    EXPECT_EQ(by("weighted", radius), one) << radius;
 }
 
 // As everything else on the grid a disc's radius is a multiple of 2^-16: 92682 of them are more than the way
@@ -279,7 +282,7 @@ TEST(Rungs, AllGiveTheSameBits) {
     const Element element = operation.elements[i % 2 == 0 ? 0 : random.below(3)];
     std::vector<char> wanted;
     for (const Variant* v : ladder_of(operation.name)) {
-      if (v->where == Where::cuda || v->yardstick) continue;
+      if (v->where == Where::cuda || v->baseline) continue;
       const Choice& choice = v->choices[random.below(v->choices.size())];
       const Inputs inputs(operation, element, chosen, 1);
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v->where)->devices().at(0)))

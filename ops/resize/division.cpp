@@ -65,7 +65,7 @@ Division divide(const Arguments& arguments) {
   return out;
 }
 
-[[maybe_unused]] const bool division_enlisted = (enlist_division("resize", divide), true);
+[[maybe_unused]] const bool division_registered = (register_division("resize", divide), true);
 
 }  // namespace
 }  // namespace tessera::resize

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU yardstick: NPP's nppiResize of u8, u16, i16 and f32, one, three or four channels.
+// GPU baseline: NPP's nppiResize of u8, u16, i16 and f32, one, three or four channels.
 //
 // NPP states no formula, and widens no filter but its "super sampling", which stands for area here: only
 // times are compared.
@@ -102,7 +102,7 @@ Variant variant() {
   Variant out;
   out.idea = "NPP's resize";
   out.where = Where::cuda;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.needs = [](const Device&) -> Reason {
     if (geometry().found()) return std::nullopt;

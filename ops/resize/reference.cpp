@@ -168,7 +168,8 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
 }
 
 std::vector<std::int64_t> suspect_rows(const Arguments& arguments, Data, std::uint64_t) {
-  return differing_rows(arguments, "resized", [](const Arguments& again) { resize_simd(again, host_threads()); });
+  return differing_rows(arguments, "resized",
+                        [](const Arguments& again) { resize_simd(again, host_threads()); });
 }
 
 }  // namespace tessera::resize

@@ -153,9 +153,9 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool resize_enlisted =
-    (enlist_size(width_by_scale, scaled_side("from_width")),
-     enlist_size(height_by_scale, scaled_side("from_height")), enlist(operation()), true);
+[[maybe_unused]] const bool resize_registered =
+    (register_size(width_by_scale, scaled_side("from_width")),
+     register_size(height_by_scale, scaled_side("from_height")), register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::resize

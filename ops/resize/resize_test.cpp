@@ -97,7 +97,7 @@ TEST(Resize, EveryRungGivesTheSameBits) {
     const Case chosen = random_case(random, element);
     std::vector<char> wanted;
     for (const Variant* v : ladder_of("resize")) {
-      if (v->where == Where::cuda || v->yardstick) continue;
+      if (v->where == Where::cuda || v->baseline) continue;
       const Choice& choice = v->choices[random.below(v->choices.size())];
       const Inputs inputs(resizing(), element, chosen, 1);
       if (v->refuses(choice, inputs.arguments(), choice.defaults(), find_backend(v->where)->devices().at(0)))

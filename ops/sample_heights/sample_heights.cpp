@@ -70,7 +70,8 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool sample_heights_enlisted = (enlist_division("sample_heights", divide), enlist(operation()), true);
+[[maybe_unused]] const bool sample_heights_registered =
+    (register_division("sample_heights", divide), register_operation(operation()), true);
 
 }  // namespace
 

@@ -161,7 +161,8 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool seamcarve_enlisted = (enlist_size("columns_left", columns_left), enlist(operation()), true);
+[[maybe_unused]] const bool seamcarve_registered =
+    (register_size("columns_left", columns_left), register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::seamcarve

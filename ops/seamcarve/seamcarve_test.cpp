@@ -160,7 +160,7 @@ TEST(Seamcarve, EveryRungGivesTheSameBits) {
                                     {"energy", energy}};
     const Samples wanted = carved(m, words, "cpu", "naive");
     for (const Variant* v : ladder_of("seamcarve"))
-      if (v->where != Where::cuda && !v->yardstick) {
+      if (v->where != Where::cuda && !v->baseline) {
         EXPECT_EQ(carved(m, words, std::string(name_of(v->where)), v->name), wanted)
             << v->name << " " << energy;
       }

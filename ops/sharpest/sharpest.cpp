@@ -127,7 +127,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool sharpest_enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool sharpest_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::sharpest

@@ -126,9 +126,9 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool strip_sums_enlisted =
-    (enlist_size(all_segments, count_of_segments), enlist_size(all_numbers, count_of_numbers),
-     enlist_division("strip_sums", divide), enlist(operation()), true);
+[[maybe_unused]] const bool strip_sums_registered =
+    (register_size(all_segments, count_of_segments), register_size(all_numbers, count_of_numbers),
+     register_division("strip_sums", divide), register_operation(operation()), true);
 
 }  // namespace
 

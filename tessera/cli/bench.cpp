@@ -11,9 +11,9 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
-#include "tessera/lab/ceilings.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/remarks.hpp"
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/remarks.hpp"
 #include "tessera/report/csv.hpp"
 #include "tessera/report/junit.hpp"
 #include "tessera/report/ladder_table.hpp"
@@ -38,8 +38,8 @@ class Bench {
   int run() {
     note_interrupts();
     earlier_ = earlier_of(*options_, session_, "bench");
-    if (earlier_) measuring_.known = [this](const lab::Row& blank) { return earlier_->find(blank); };
-    warn(lab::build_warnings());
+    if (earlier_) measuring_.known = [this](const bench::Row& blank) { return earlier_->find(blank); };
+    warn(bench::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i) measure(i);
     if (options_->pivot.empty()) print_means();
     if (options_->json == "-") write_json("-", json());
@@ -51,7 +51,7 @@ class Bench {
 
  private:
   nlohmann::ordered_json json() const {
-    auto out = lab::to_json(session_);
+    auto out = bench::to_json(session_);
     return earlier_ ? earlier_->merged(std::move(out)) : out;
   }
 
@@ -64,24 +64,24 @@ class Bench {
       measuring_.progress = [&](const std::string& text) {
         progress.say(fmt::format("[{}/{}] {}: {}", i + 1, points_.size(), title, text));
       };
-      sizes_.push_back(lab::measure(*operation_, point.element, point.problem, candidates_, measuring_));
+      sizes_.push_back(bench::measure(*operation_, point.element, point.problem, candidates_, measuring_));
     }
     auto& rows = sizes_.back();
-    lab::fill_ratios(rows, options_->versus);
+    bench::fill_ratios(rows, options_->versus);
     fmt::print(to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
                options_->pivot.empty() ? report::ladder_table(rows) : pivot(rows));
     if (options_->pivot.empty())
-      for (const std::string& sentence : lab::closing(rows)) fmt::print(to_, "{}\n", sentence);
+      for (const std::string& sentence : bench::closing(rows)) fmt::print(to_, "{}\n", sentence);
     std::fflush(to_);
-    warn(lab::warnings(rows));
-    warn(lab::ceiling_doubts(rows));
+    warn(bench::warnings(rows));
+    warn(bench::ceiling_doubts(rows));
     session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
     if (options_->json != "-") write_json(options_->json, json());
   }
 
-  std::string pivot(const std::vector<lab::Row>& rows) const {
-    std::vector<lab::Row> own;
-    std::ranges::copy_if(rows, std::back_inserter(own), [](const lab::Row& r) { return !r.serial; });
+  std::string pivot(const std::vector<bench::Row>& rows) const {
+    std::vector<bench::Row> own;
+    std::ranges::copy_if(rows, std::back_inserter(own), [](const bench::Row& r) { return !r.serial; });
     return report::two_way_table(own, report::differing(own, options_->pivot), options_->pivot);
   }
 
@@ -93,28 +93,28 @@ class Bench {
 
   int exit() const {
     const auto& rows = session_.rows;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return !r.harm.empty(); }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
       return exit_code::memory;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
       return exit_code::wrong;
     if (interrupted()) return exit_code::interrupted;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.seconds.empty() && r.throttled > 0; }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.seconds.empty() && r.throttled > 0; }))
       return exit_code::no_device;
-    const bool only_serial = std::ranges::any_of(rows, [](const lab::Row& r) { return !r.serial; });
+    const bool only_serial = std::ranges::any_of(rows, [](const bench::Row& r) { return !r.serial; });
     const bool measured = std::ranges::any_of(
-        rows, [&](const lab::Row& r) { return !r.seconds.empty() && !(r.serial && only_serial); });
+        rows, [&](const bench::Row& r) { return !r.seconds.empty() && !(r.serial && only_serial); });
     return measured ? exit_code::passed : exit_code::no_device;
   }
 
   const Operation* operation_;
   const BenchOptions* options_;
-  lab::Measuring measuring_;
+  bench::Measuring measuring_;
   std::vector<Point> points_;
-  std::vector<lab::Candidate> candidates_;
+  std::vector<bench::Candidate> candidates_;
   std::FILE* to_;
-  lab::Session session_;
-  std::optional<lab::Earlier> earlier_;
-  std::vector<std::vector<lab::Row>> sizes_;
+  bench::Session session_;
+  std::optional<bench::Earlier> earlier_;
+  std::vector<std::vector<bench::Row>> sizes_;
 };
 
 }  // namespace
@@ -130,7 +130,8 @@ int bench(const Command& command) {
   declare(words, resident);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
-  if (!resident.along.empty() && options.rotate) throw Error("--resident has one set of arrays: --rotate is for plain calls");
+  if (!resident.along.empty() && options.rotate)
+    throw Error("--resident has one set of arrays: --rotate is for plain calls");
   if (!resident.along.empty()) return bench_resident(*operation, options, resident, command);
   if (!resident.shares.empty()) throw Error("--shares are those of --resident");
   return Bench(*operation, options, command).run();

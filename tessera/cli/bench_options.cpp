@@ -8,7 +8,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
-#include "tessera/lab/machine.hpp"
+#include "tessera/bench/machine.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -63,7 +63,7 @@ const char* const about_bench =
     "              measured on it (tessera devices)\n"
     "× serial      times as fast as the first rung of the processors' ladder\n"
     "× previous    times as fast as the rung before it (its fastest tuning here)\n"
-    "× yardstick   times as fast as --vs NAME, else as the fastest yardstick on the same device";
+    "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device";
 
 void declare_flags(Words& words, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;
@@ -98,8 +98,9 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.value_or("--sustained", options.sustained, "3",
                  "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
   words.flag("--cold", options.cold, "flush the caches before each sample");
-  words.flag("--rotate", options.rotate,
-             "each launch takes the next of sets of inputs and outputs, 2.5 times the last-level cache together");
+  words.flag(
+      "--rotate", options.rotate,
+      "each launch takes the next of sets of inputs and outputs, 2.5 times the last-level cache together");
   words.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
   words.flag("--graph", options.graph, "launch the runs of a sample as one graph");
   words.flag("--no-verify", options.no_verify, "leave the results unverified");
@@ -115,8 +116,8 @@ void declare(Words& words, BenchOptions& options, const Operation* operation) {
   words.closing(exit_codes);
 }
 
-lab::Measuring measuring_of(const BenchOptions& options) {
-  lab::Measuring out;
+bench::Measuring measuring_of(const BenchOptions& options) {
+  bench::Measuring out;
   constexpr double shortest = 1e-6, longest = 1e6;
   out.effort.seconds = number_named("--time", "seconds", options.time, shortest, longest);
   out.effort.spread = number_named("--spread", "a percentage", options.spread, 0, 100) / 100;
@@ -131,32 +132,33 @@ lab::Measuring measuring_of(const BenchOptions& options) {
     out.effort.samples = static_cast<std::size_t>(count_named("--reps", options.samples, 1, 1'000'000));
   out.cold = options.cold;
   out.rotate = options.rotate;
-  if (options.cold && options.rotate) throw Error("--cold flushes the caches, --rotate launches past them: one of the two");
+  if (options.cold && options.rotate)
+    throw Error("--cold flushes the caches, --rotate launches past them: one of the two");
   out.verify = !options.no_verify;
   out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, std::int64_t{1} << 62));
   out.interrupted = interrupted;
   return out;
 }
 
-lab::Session session_of(const Operation& operation, const BenchOptions& options,
-                        const std::vector<std::string>& argv) {
-  lab::Session out;
+bench::Session session_of(const Operation& operation, const BenchOptions& options,
+                          const std::vector<std::string>& argv) {
+  bench::Session out;
   out.argv = argv;
   out.operation = operation.name;
   out.distribution = "standard normal, full mantissas; integers: every bit random";
   out.caches = options.cold ? "cold" : options.rotate ? "rotated" : "hot";
   out.launches = options.profile ? "plain" : options.graph ? "graph" : "queued";
-  out.date = lab::now_utc();
+  out.date = bench::now_utc();
   out.seed = measuring_of(options).seed;
   return out;
 }
 
-std::optional<lab::Earlier> earlier_of(const BenchOptions& options, const lab::Session& now,
-                                       const std::string& kind) {
+std::optional<bench::Earlier> earlier_of(const BenchOptions& options, const bench::Session& now,
+                                         const std::string& kind) {
   if (!options.resume) return std::nullopt;
   if (options.json.empty() || options.json == "-") throw Error("--resume needs --json FILE");
   if (!std::filesystem::exists(options.json)) return std::nullopt;
-  return lab::Earlier(read_json(options.json), options.json, now, kind);
+  return bench::Earlier(read_json(options.json), options.json, now, kind);
 }
 
 Selection selection_of(const BenchOptions& options) {
@@ -186,7 +188,7 @@ Request request_of(const BenchOptions& options) {
 
 nlohmann::ordered_json sweep_json(const Operation& operation, const std::vector<std::string>& argv) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "sweep"}, {"operation", operation.name}};
-  out.update(lab::provenance(argv, lab::now_utc()));
+  out.update(bench::provenance(argv, bench::now_utc()));
   out["rows"] = nlohmann::ordered_json::array();
   return out;
 }

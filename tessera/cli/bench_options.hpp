@@ -7,8 +7,8 @@
 #include <vector>
 #include "tessera/cli/candidates.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/lab/measure.hpp"
-#include "tessera/lab/resume.hpp"
+#include "tessera/bench/measure.hpp"
+#include "tessera/bench/resume.hpp"
 
 namespace tessera::cli {
 
@@ -16,7 +16,8 @@ struct BenchOptions {
   std::vector<std::string> positionals;
   std::string device = "auto", variants, versus, element, tuning, tunings, time = "10", samples, seed = "1",
               json, csv, junit, pivot, shard, sustained, spread = "0.5", least_clock = "60", pause = "0";
-  bool cold = false, rotate = false, profile = false, graph = false, resume = false, no_verify = false, no_serial = false;
+  bool cold = false, rotate = false, profile = false, graph = false, resume = false, no_verify = false,
+       no_serial = false;
   std::map<std::string, std::string> flags;  // scalars of the signature
   std::map<std::string, bool> optional;      // inputs that are given when asked for
 };
@@ -33,14 +34,14 @@ void declare(Words& words, BenchOptions& options, const Operation* operation);
 void declare_flags(Words& words, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
-lab::Measuring measuring_of(const BenchOptions& options);
+bench::Measuring measuring_of(const BenchOptions& options);
 // What a result says of its run, before there are rows.
-lab::Session session_of(const Operation& operation, const BenchOptions& options,
-                        const std::vector<std::string>& argv);
+bench::Session session_of(const Operation& operation, const BenchOptions& options,
+                          const std::vector<std::string>& argv);
 // With --resume, what --json FILE holds already; nothing: no such file yet. Throws Error where it is not of
 // `kind`, or of another session than `now`.
-std::optional<lab::Earlier> earlier_of(const BenchOptions& options, const lab::Session& now,
-                                       const std::string& kind);
+std::optional<bench::Earlier> earlier_of(const BenchOptions& options, const bench::Session& now,
+                                         const std::string& kind);
 Selection selection_of(const BenchOptions& options);
 // Of one call: the variant and the tuning that were named.
 Request request_of(const BenchOptions& options);

@@ -9,9 +9,9 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
-#include "tessera/lab/statistics.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
+#include "tessera/bench/statistics.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/scattered.hpp"
@@ -30,12 +30,15 @@ std::size_t along_named(const std::string& word) {
   throw Error("--resident needs rows or columns, or one of them for each array, not '" + word + "'");
 }
 
-std::map<std::string, std::size_t> cuts_named(const std::vector<std::string>& arrays, const std::string& text) {
+std::map<std::string, std::size_t> cuts_named(const std::vector<std::string>& arrays,
+                                              const std::string& text) {
   const auto words = split(text, ',');
   if (words.size() != 1 && words.size() != arrays.size())
-    throw Error(fmt::format("--resident needs one word or {}, for {}", arrays.size(), fmt::join(arrays, ", ")));
+    throw Error(
+        fmt::format("--resident needs one word or {}, for {}", arrays.size(), fmt::join(arrays, ", ")));
   std::map<std::string, std::size_t> out;
-  for (std::size_t i = 0; i < arrays.size(); ++i) out[arrays[i]] = along_named(words[words.size() == 1 ? 0 : i]);
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    out[arrays[i]] = along_named(words[words.size() == 1 ? 0 : i]);
   return out;
 }
 
@@ -45,13 +48,19 @@ struct Shown {
   dist::Timeline timeline;  // of the last
   std::optional<bool> right;
 
-  double median() const { return lab::summarize(seconds).median; }
+  double median() const { return bench::summarize(seconds).median; }
 };
 
 class ResidentBench {
  public:
-  ResidentBench(const Operation& operation, const BenchOptions& bench, const ResidentOptions& options, const Command& command)
-      : operation_(&operation), bench_(&bench), options_(&options), measuring_(measuring_of(bench)), devices_(computing_devices(bench.device)), to_(table_stream(bench.json)) {
+  ResidentBench(const Operation& operation, const BenchOptions& bench, const ResidentOptions& options,
+                const Command& command)
+      : operation_(&operation),
+        bench_(&bench),
+        options_(&options),
+        measuring_(measuring_of(bench)),
+        devices_(computing_devices(bench.device)),
+        to_(table_stream(bench.json)) {
     for (const Parameter* p : operation.signature.of(Parameter::Kind::input))
       if (!p->optional) arrays_.push_back(p->name);
     arrays_.push_back(operation.output);
@@ -78,9 +87,12 @@ class ResidentBench {
   bool measure(const Point& point) {
     Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
     std::vector<std::unique_ptr<Scattered>> placed;
-    placed.push_back(std::make_unique<Scattered>(*operation_, inputs.arguments(), devices_, along_, shares_, request_));
+    placed.push_back(
+        std::make_unique<Scattered>(*operation_, inputs.arguments(), devices_, along_, shares_, request_));
     if (devices_.size() > 1)
-      placed.push_back(std::make_unique<Scattered>(*operation_, inputs.arguments(), std::vector<Device>{devices_[0]}, along_, std::vector<double>{}, request_));
+      placed.push_back(std::make_unique<Scattered>(*operation_, inputs.arguments(),
+                                                   std::vector<Device>{devices_[0]}, along_,
+                                                   std::vector<double>{}, request_));
     std::vector<Shown> shown(placed.size());
     constexpr std::size_t usual = 5;
     const std::size_t samples = measuring_.effort.samples > 0 ? measuring_.effort.samples : usual;
@@ -101,10 +113,18 @@ class ResidentBench {
     return std::ranges::none_of(shown, [](const Shown& one) { return one.right == false; });
   }
 
-  void tell(const Point& point, const Arguments& arguments, const std::vector<std::unique_ptr<Scattered>>& placed,
-            const std::vector<Shown>& shown) {
+  void tell(const Point& point, const Arguments& arguments,
+            const std::vector<std::unique_ptr<Scattered>>& placed, const std::vector<Shown>& shown) {
     using Align = report::Table::Align;
-    report::Table table({{"devices", Align::left}, {"variant", Align::left}, {"median"}, {"GFLOP/s"}, {"× one"}, {"from peers"}, {"longest copying"}, {"longest computing"}, {"result"}});
+    report::Table table({{"devices", Align::left},
+                         {"variant", Align::left},
+                         {"median"},
+                         {"GFLOP/s"},
+                         {"× one"},
+                         {"from peers"},
+                         {"longest copying"},
+                         {"longest computing"},
+                         {"result"}});
     const double alone = shown.back().median();
     for (std::size_t c = 0; c < placed.size(); ++c) {
       Resident& call = placed[c]->call();
@@ -116,20 +136,25 @@ class ResidentBench {
         computing = std::max(computing, one.timeline.busy(d, dist::Deed::compute));
       }
       const Plan* const plan = call.first_plan(0);
-      table.add({labels(placed[c]->devices()), plan == nullptr ? "" : full_name(*plan->variant), report::seconds(one.median()), report::number(rate),
-                 report::number(alone / one.median()), report::bytes(call.plan().bytes_from_peers()), report::seconds(copying),
-                 report::seconds(computing), !one.right ? "" : *one.right ? "ok" : "wrong"});
+      table.add({labels(placed[c]->devices()), plan == nullptr ? "" : full_name(*plan->variant),
+                 report::seconds(one.median()), report::number(rate), report::number(alone / one.median()),
+                 report::bytes(call.plan().bytes_from_peers()), report::seconds(copying),
+                 report::seconds(computing),
+                 !one.right   ? ""
+                 : *one.right ? "ok"
+                              : "wrong"});
       note(arguments, *placed[c], one, rate, alone / one.median());
       if (!call.peers()) warn({"a device does not see another's memory: copies pass through the host"});
     }
-    fmt::print(to_, "{}, {}, in the devices' memories by {}; the median of {} run{} of each, in turn\n{}\n", title_of(*operation_, point.problem),
-               name_of(point.element), options_->along, shown[0].seconds.size(), shown[0].seconds.size() == 1 ? "" : "s", table.text());
+    fmt::print(to_, "{}, {}, in the devices' memories by {}; the median of {} run{} of each, in turn\n{}\n",
+               title_of(*operation_, point.problem), name_of(point.element), options_->along,
+               shown[0].seconds.size(), shown[0].seconds.size() == 1 ? "" : "s", table.text());
     std::fflush(to_);
   }
 
   static std::string labels(const std::vector<Device>& devices) {
     std::string out;
-    for (const Device& device : devices) out += (out.empty() ? "" : " + ") + lab::label_of(device);
+    for (const Device& device : devices) out += (out.empty() ? "" : " + ") + bench::label_of(device);
     return out;
   }
 
@@ -137,9 +162,10 @@ class ResidentBench {
     Resident& call = placed.call();
     Json parts = Json::array();
     for (std::size_t d = 0; d < placed.devices().size(); ++d) {
-      const double flops = call.plan().flops(call.division(), d), compute = one.timeline.busy(d, dist::Deed::compute);
+      const double flops = call.plan().flops(call.division(), d),
+                   compute = one.timeline.busy(d, dist::Deed::compute);
       const Plan* const plan = call.first_plan(d);
-      parts.push_back({{"device", lab::label_of(placed.devices()[d])},
+      parts.push_back({{"device", bench::label_of(placed.devices()[d])},
                        {"share", flops > 0 ? flops / call.division().flops(call.division().whole()) : 0},
                        {"seconds", one.timeline.end(d)},
                        {"gflops", compute > 0 ? Json(flops / compute * 1e-9) : Json(nullptr)},
@@ -159,14 +185,16 @@ class ResidentBench {
                              {"times_one", times_one},
                              {"bytes_from_peers", call.plan().bytes_from_peers()},
                              {"peers", call.peers()},
-                             {"verified", !one.right ? "no" : *one.right ? "ok" : "wrong"},
+                             {"verified", !one.right   ? "no"
+                                          : *one.right ? "ok"
+                                                       : "wrong"},
                              {"split", std::move(parts)}});
   }
 
   const Operation* operation_;
   const BenchOptions* bench_;
   const ResidentOptions* options_;
-  lab::Measuring measuring_;
+  bench::Measuring measuring_;
   std::vector<Device> devices_;
   std::vector<std::string> arrays_;
   std::map<std::string, std::size_t> along_;
@@ -180,13 +208,17 @@ class ResidentBench {
 
 void declare(Words& words, ResidentOptions& options) {
   words.value("--resident", options.along,
-              "operands and result lie in the devices' memories already, each device with as many rows, or columns; one "
-              "word, or one for each array: rows,columns,rows. All devices are measured together, and the first alone",
+              "operands and result lie in the devices' memories already, each device with as many rows, or "
+              "columns; one "
+              "word, or one for each array: rows,columns,rows. All devices are measured together, and the "
+              "first alone",
               "rows|columns");
-  words.value("--shares", options.shares, "with --resident: of the rows or columns, for each device [equal ones]", "A:B:…");
+  words.value("--shares", options.shares,
+              "with --resident: of the rows or columns, for each device [equal ones]", "A:B:…");
 }
 
-int bench_resident(const Operation& operation, const BenchOptions& bench, const ResidentOptions& options, const Command& command) {
+int bench_resident(const Operation& operation, const BenchOptions& bench, const ResidentOptions& options,
+                   const Command& command) {
   return ResidentBench(operation, bench, options, command).run();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tessera bench … --resident`: arrays that lie in the memories of several devices, against one device that holds
-// them all.
+// `tessera bench … --resident`: arrays that lie in the memories of several devices, against one device that
+// holds them all.
 #pragma once
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"

@@ -27,7 +27,7 @@ std::optional<Tuning> fitted(const Variant& variant, const Choice& choice, const
 }
 
 void add_choices(const Variant& variant, const Device& device, const Selection& selection,
-                 std::vector<lab::Candidate>& out) {
+                 std::vector<bench::Candidate>& out) {
   const std::size_t before = out.size();
   for (const Choice& choice : variant.choices) {
     const auto tuning = fitted(variant, choice, selection.tuning);
@@ -49,7 +49,7 @@ bool runs_on_one_of(const std::vector<const Variant*>& variants, const std::vect
 // On each device its own ladder, or those named that it has. A name that none of the devices has
 // keeps a row, which says so, unless it is the serial rung, which comes anyway.
 void add_device(const Operation& operation, const Device& device, const Selection& selection,
-                std::vector<lab::Candidate>& out) {
+                std::vector<bench::Candidate>& out) {
   if (selection.variants.empty())
     for (const Variant* variant : ladder_of(operation.name))
       if (variant->where == device.where) add_choices(*variant, device, selection, out);
@@ -60,15 +60,15 @@ void add_device(const Operation& operation, const Device& device, const Selectio
     const Variant* variant = variant_on(named, device.where);
     if (variant == nullptr && !runs_on_one_of(named, selection.devices))
       variant = selection.serial && is_serial(*named.front()) ? nullptr : named.front();
-    const bool known = std::ranges::any_of(out, [&](const lab::Candidate& c) {
-      return c.plan.variant == variant && lab::label_of(c.plan.device) == lab::label_of(device);
+    const bool known = std::ranges::any_of(out, [&](const bench::Candidate& c) {
+      return c.plan.variant == variant && bench::label_of(c.plan.device) == bench::label_of(device);
     });
     if (variant != nullptr && !known) add_choices(*variant, device, selection, out);
   }
 }
 
-void mark_serial(const Operation& operation, std::vector<lab::Candidate>& out) {
-  const auto listed = std::ranges::find_if(out, [&](const lab::Candidate& c) {
+void mark_serial(const Operation& operation, std::vector<bench::Candidate>& out) {
+  const auto listed = std::ranges::find_if(out, [&](const bench::Candidate& c) {
     return is_serial(*c.plan.variant) && c.plan.device.where == Where::cpu;
   });
   if (listed != out.end()) {
@@ -84,8 +84,8 @@ void mark_serial(const Operation& operation, std::vector<lab::Candidate>& out) {
 
 }  // namespace
 
-std::vector<lab::Candidate> candidates(const Operation& operation, const Selection& selection) {
-  std::vector<lab::Candidate> out;
+std::vector<bench::Candidate> candidates(const Operation& operation, const Selection& selection) {
+  std::vector<bench::Candidate> out;
   for (const Device& device : selection.devices) add_device(operation, device, selection, out);
   if (selection.serial) mark_serial(operation, out);
   return out;

@@ -3,13 +3,13 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/lab/measure.hpp"
+#include "tessera/bench/measure.hpp"
 
 namespace tessera::cli {
 
 struct Selection {
   std::vector<Device> devices;
-  std::vector<std::string> variants;  // none: the whole ladder of each device, with its yardsticks
+  std::vector<std::string> variants;  // none: the whole ladder of each device, with its baselines
   std::string versus;                 // a variant that every row is compared with
   Tuning tuning;             // keeps the choices that have these values; who has no such parameter is kept
   bool all_tunings = false;  // every choice, not only a variant's first that fits
@@ -18,6 +18,6 @@ struct Selection {
 
 // In the order of the devices, then of the ladders, or of the variants as named; the serial rung is
 // first where it would not come anyway. Throws Error for names that do not exist.
-std::vector<lab::Candidate> candidates(const Operation& operation, const Selection& selection);
+std::vector<bench::Candidate> candidates(const Operation& operation, const Selection& selection);
 
 }  // namespace tessera::cli

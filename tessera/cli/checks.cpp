@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <string>
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/finding_json.hpp"
 
@@ -35,7 +35,7 @@ std::string told(const Finding& finding) {
 
 Checks checks_of(const Together& together) {
   Checks out;
-  add_checks(out, {}, together, 0, [](const Device& device) { return lab::label_of(device); });
+  add_checks(out, {}, together, 0, [](const Device& device) { return bench::label_of(device); });
   return out;
 }
 
@@ -60,7 +60,7 @@ nlohmann::ordered_json checks_json(const Checks& checks) {
     if (f.panel != 0) found.back()["panel"] = f.panel;
     found.back().update(to_json(f.finding));
   }
-  return {{"parts_by_checksums", checks.settled},    {"check_seconds", checks.check_seconds},
+  return {{"parts_by_checksums", checks.settled},      {"check_seconds", checks.check_seconds},
           {"product_seconds", checks.product_seconds}, {"parts_by_host", checks.by_host},
           {"host_check_seconds", checks.host_seconds}, {"found", found}};
 }

@@ -9,9 +9,9 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/core/device.hpp"
-#include "tessera/lab/code.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/code.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/code_table.hpp"
 
 namespace tessera::cli {
@@ -25,8 +25,8 @@ constexpr const char* about_code =
     "and 8 that move 128. Spill loads and stores go to memory because registers ran out, or because an\n"
     "array is indexed by what only the run knows; `per FMA` is instructions for each multiply-add.";
 
-// "void integration::ForEach<…>(…)" → "ForEach"; of a kernel that is a class, which a function has as its argument, the class:
-// "void unit_cuda::entry<matmul::WarpTiles<…>, …>(…)" → "WarpTiles".
+// "void integration::ForEach<…>(…)" → "ForEach"; of a kernel that is a class, which a function has as its
+// argument, the class: "void unit_cuda::entry<matmul::WarpTiles<…>, …>(…)" → "WarpTiles".
 std::string short_name(std::string name) {
   constexpr std::string_view unnamed = "(anonymous namespace)::", entry = "::entry<";
   for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
@@ -36,11 +36,12 @@ std::string short_name(std::string name) {
 }
 
 // Those with one of the words in their names; without words, all. Throws Error where there are none.
-std::vector<lab::KernelCode> kernels_of(const std::vector<std::string>& files, const std::vector<std::string>& wanted) {
-  std::vector<lab::KernelCode> out;
+std::vector<bench::KernelCode> kernels_of(const std::vector<std::string>& files,
+                                          const std::vector<std::string>& wanted) {
+  std::vector<bench::KernelCode> out;
   std::set<std::string> names;
   for (const std::string& file : files)
-    for (lab::KernelCode& kernel : lab::read_code(file)) {
+    for (bench::KernelCode& kernel : bench::read_code(file)) {
       names.insert(short_name(kernel.name));
       if (wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& w) {
             return kernel.name.find(w) != std::string::npos || kernel.symbol.find(w) != std::string::npos;
@@ -70,18 +71,18 @@ int code(const Command& command) {
         "that has some");
   if (files.empty()) files.push_back("/proc/self/exe");
   demand_files_of_their_own({{"--json", json}}, files, {});
-  std::vector<lab::KernelCode> found = kernels_of(files, split(kernels, ','));
-  std::ranges::stable_sort(found, {}, &lab::KernelCode::name);
+  std::vector<bench::KernelCode> found = kernels_of(files, split(kernels, ','));
+  std::ranges::stable_sort(found, {}, &bench::KernelCode::name);
   // A file can carry the same code several times, as a library that was linked into it and into another does.
   for (std::size_t i = 0; i < found.size(); ++i)
     for (std::size_t k = found.size() - 1; k > i; --k)
-      if (found[k].name == found[i].name && lab::to_json(found[k]) == lab::to_json(found[i]))
+      if (found[k].name == found[i].name && bench::to_json(found[k]) == bench::to_json(found[i]))
         found.erase(found.begin() + static_cast<std::ptrdiff_t>(k));
   fmt::print(table_stream(json), "{}", report::code_table(found));
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "code"}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["rows"] = nlohmann::ordered_json::array();
-  for (const lab::KernelCode& kernel : found) out["rows"].push_back(lab::to_json(kernel));
+  for (const bench::KernelCode& kernel : found) out["rows"].push_back(bench::to_json(kernel));
   write_json(json, out);
   return exit_code::passed;
 }

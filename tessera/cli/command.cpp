@@ -5,7 +5,7 @@
 #include "tessera/cli/load.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/lab/machine.hpp"
+#include "tessera/bench/machine.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -49,13 +49,14 @@ void print_help() {
   for (const Verb& verb : verbs) table.add({verb.name, verb.summary});
   for (const Operation& operation : operations()) table.add({operation.name, operation.summary});
   fmt::print(
-      "Usage: tessera [--load FILE.so]… VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera --version "
+      "Usage: tessera [--load FILE.so]… VERB [WORDS…]\n\n{}\ntessera VERB --help says more; tessera "
+      "--version "
       "tells the version. --load brings rungs and operations of your own (docs/own-kernels.md).\n\n{}\n",
       table.text(), exit_codes);
 }
 
 void print_version() {
-  const lab::Build build = lab::this_build();
+  const bench::Build build = bench::this_build();
   fmt::print("tessera {}{}\n", build.version.empty() ? "(version unknown)" : build.version,
              build.git.empty() ? "" : " (" + build.git + ")");
 }

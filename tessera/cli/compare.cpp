@@ -8,9 +8,9 @@
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/lab/compare.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/compare.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/compare_table.hpp"
 #include "tessera/report/junit.hpp"
 
@@ -38,13 +38,13 @@ double threshold_named(const std::string& word) {
 
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
-Json median(const lab::Record* record) {
+Json median(const bench::Record* record) {
   return record == nullptr || record->seconds.empty() ? Json(nullptr)
-                                                      : Json(lab::summarize(record->seconds).median);
+                                                      : Json(bench::summarize(record->seconds).median);
 }
 
-Json to_json(const lab::Pair& pair) {
-  const lab::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
+Json to_json(const bench::Pair& pair) {
+  const bench::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
   return {{"problem", record.problem},
           {"element", record.element},
           {"variant", record.variant},
@@ -60,30 +60,30 @@ Json to_json(const lab::Pair& pair) {
           {"why", pair.why.empty() ? Json(nullptr) : Json(pair.why)}};
 }
 
-Json to_json(const Command& command, const lab::Document& before, const std::vector<lab::Pair>& pairs,
-             const lab::Judging& judging) {
+Json to_json(const Command& command, const bench::Document& before, const std::vector<bench::Pair>& pairs,
+             const bench::Judging& judging) {
   Json out{{"schema", 1}, {"kind", "compare"}, {"operation", before.operation}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["threshold"] = judging.threshold;
   out["rows"] = Json::array();
-  for (const lab::Pair& pair : pairs) out["rows"].push_back(to_json(pair));
+  for (const bench::Pair& pair : pairs) out["rows"].push_back(to_json(pair));
   return out;
 }
 
-int exit_of(const std::vector<lab::Pair>& pairs) {
-  const auto any = [&](lab::Change change) {
-    return std::ranges::find(pairs, change, &lab::Pair::change) != pairs.end();
+int exit_of(const std::vector<bench::Pair>& pairs) {
+  const auto any = [&](bench::Change change) {
+    return std::ranges::find(pairs, change, &bench::Pair::change) != pairs.end();
   };
-  if (any(lab::Change::wrong)) return exit_code::wrong;
-  if (any(lab::Change::slower)) return exit_code::regression;
+  if (any(bench::Change::wrong)) return exit_code::wrong;
+  if (any(bench::Change::slower)) return exit_code::regression;
   // Pairs of which one side has no time say nothing, least of all that all is well.
   const bool compared =
-      std::ranges::any_of(pairs, [](const lab::Pair& pair) { return pair.times_faster.has_value(); });
+      std::ranges::any_of(pairs, [](const bench::Pair& pair) { return pair.times_faster.has_value(); });
   return compared ? exit_code::passed : exit_code::no_device;
 }
 
 // Documents of different builds are what one compares; but a reader must know.
-void warn_of_builds(const lab::Document& before, const lab::Document& now) {
+void warn_of_builds(const bench::Document& before, const bench::Document& now) {
   if (before.compiler != now.compiler)
     warn({"the compilers differ: " + before.compiler + ", " + now.compiler});
   if (before.flags != now.flags) warn({"the flags differ: " + before.flags + ", " + now.flags});
@@ -110,16 +110,17 @@ int compare(const Command& command) {
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
   demand_files_of_their_own({{"--json", json}, {"--junit", junit}}, files, {});
-  const lab::Judging judging{.threshold = threshold_named(threshold)};
-  const lab::Document before = lab::read_document(read_json(files[0]), files[0]),
-                      now = lab::read_document(read_json(files[1]), files[1]);
-  if (const auto why = lab::incomparable(before, now)) {
+  const bench::Judging judging{.threshold = threshold_named(threshold)};
+  const bench::Document before = bench::read_document(read_json(files[0]), files[0]),
+                        now = bench::read_document(read_json(files[1]), files[1]);
+  if (const auto why = bench::incomparable(before, now)) {
     if (!force) throw Error(*why + "; --force compares nevertheless");
     warn({*why});
   }
   warn_of_builds(before, now);
-  const auto pairs = lab::compare(before, now, judging);
-  if (std::ranges::none_of(pairs, [](const lab::Pair& p) { return p.before != nullptr && p.now != nullptr; }))
+  const auto pairs = bench::compare(before, now, judging);
+  if (std::ranges::none_of(pairs,
+                           [](const bench::Pair& p) { return p.before != nullptr && p.now != nullptr; }))
     throw Error(files[0] + " and " + files[1] + " have no row in common");
   fmt::print(table_stream(json), "{}", report::compare_table(pairs));
   write_json(json, to_json(command, before, pairs, judging));

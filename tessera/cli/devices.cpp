@@ -6,9 +6,9 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/lab/ceilings.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -21,25 +21,27 @@ constexpr const char* about_devices =
     "What this machine offers to run on.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
-    "               first bench, and remembered for its name and driver, with the date; under load: while something\n"
+    "               first bench, and remembered for its name and driver, with the date; under load: while "
+    "something\n"
     "               else had the processors, so that they may do more\n\n"
-    "A part of a GPU's multiprocessors is a device as well: cuda:0:sms=44 has the first 44, cuda:0:sms=44-131\n"
+    "A part of a GPU's multiprocessors is a device as well: cuda:0:sms=44 has the first 44, "
+    "cuda:0:sms=44-131\n"
     "those; in a list, parts that are named by their size lie one after another.";
 
 struct Found {
   Device device;
-  std::optional<lab::MeasuredCeilings> measured;
+  std::optional<bench::MeasuredCeilings> measured;
   std::optional<Ceilings> ceilings = measured ? std::optional(measured->rates()) : std::nullopt;
 };
 
 enum class Measuring { none, keeping_the_better, anew };
 
 void measure(const Device& device, Measuring how) {
-  lab::MeasuredCeilings now = lab::measure_ceilings(device);
+  bench::MeasuredCeilings now = bench::measure_ceilings(device);
   if (now.empty()) return;
   if (how == Measuring::keeping_the_better)
-    if (const auto known = lab::known_ceilings(device)) now = lab::better_of(*known, now);
-  if (const std::string why = lab::remember(device, now); !why.empty())
+    if (const auto known = bench::known_ceilings(device)) now = bench::better_of(*known, now);
+  if (const std::string why = bench::remember(device, now); !why.empty())
     warn({"what was measured cannot be remembered: " + why});
 }
 
@@ -47,17 +49,19 @@ std::vector<Found> found(const std::string& named, Measuring how) {
   std::vector<Found> out;
   for (const Device& device : devices_named(named.empty() ? "all" : named)) {
     if (how != Measuring::none) measure(device, how);
-    out.push_back({device, lab::known_ceilings(device)});
+    out.push_back({device, bench::known_ceilings(device)});
     if (const auto& measured = out.back().measured)
-      if (const std::string doubt = lab::doubt_about(device, *measured, lab::now_utc()); !doubt.empty()) warn({doubt});
+      if (const std::string doubt = bench::doubt_about(device, *measured, bench::now_utc()); !doubt.empty())
+        warn({doubt});
   }
   return out;
 }
 
 // "2030-01-31, under load"
-std::string when(const std::optional<lab::MeasuredCeilings>& measured) {
+std::string when(const std::optional<bench::MeasuredCeilings>& measured) {
   if (!measured || measured->empty()) return {};
-  return measured->date().substr(0, measured->date().find('T')) + (measured->under_load() ? ", under load" : "");
+  return measured->date().substr(0, measured->date().find('T')) +
+         (measured->under_load() ? ", under load" : "");
 }
 
 std::string rate(const std::optional<Ceilings>& ceilings, Element element) {
@@ -104,11 +108,11 @@ std::string table_of(const std::vector<Found>& all) {
 
 Json json_of(const Command& command, const std::vector<Found>& all) {
   Json out{{"schema", 1}, {"kind", "devices"}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["rows"] = Json::array();
   for (const auto& [device, measured, ceilings] : all) {
-    out["rows"].push_back(lab::to_json(device));
-    Json& told = out["rows"].back()["ceilings"] = ceilings ? lab::to_json(*ceilings) : Json(nullptr);
+    out["rows"].push_back(bench::to_json(device));
+    Json& told = out["rows"].back()["ceilings"] = ceilings ? bench::to_json(*ceilings) : Json(nullptr);
     if (!measured) continue;
     told["measured"] = measured->date();
     told["under_load"] = measured->under_load();
@@ -122,8 +126,10 @@ int devices(const Command& command) {
   bool measure = false, anew = false;
   std::string named, json;
   Words words("devices", "tessera devices [FLAGS]", about_devices);
-  words.flag("--measure", measure, "measure what each can do at most, and remember the better of that and what is known");
-  words.flag("--anew", anew, "measure, and forget what was known: of another machine under the same name, or after a change");
+  words.flag("--measure", measure,
+             "measure what each can do at most, and remember the better of that and what is known");
+  words.flag("--anew", anew,
+             "measure, and forget what was known: of another machine under the same name, or after a change");
   words.value("--device,--devices", named, "only these", "LIST");
   words.value("--json", json, "the devices; - is standard output", "FILE");
   words.closing(exit_codes);

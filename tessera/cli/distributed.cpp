@@ -49,8 +49,8 @@ void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
     table.add({std::to_string(rank), r.host, r.device, std::to_string(r.threads),
                idle ? "none" : fmt::format("{} × {}", r.rows.size(), r.cols.size()), seconds(r.read_seconds),
                seconds(r.compute_seconds), seconds(r.transfer_seconds), seconds(r.wait_seconds),
-               seconds(r.agree_seconds), idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6), seconds(r.check_seconds),
-               seconds(r.write_seconds)});
+               seconds(r.agree_seconds), idle ? "-" : fmt::format("{:.6g} MB", r.received_bytes * 1e-6),
+               seconds(r.check_seconds), seconds(r.write_seconds)});
   }
   fmt::print(to, "{}", table.text());
 }

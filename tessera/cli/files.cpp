@@ -95,13 +95,17 @@ Array alpha_as(const Array& alpha, Element element) {
 
 // Of what is neither a picture nor an array: what it seems to be, and what can be read.
 void demand_array(const std::string& path) {
-  constexpr std::string_view array = "\x93NUMPY", archive = "PK\x03\x04";  // of the latter the reader of arrays tells
+  constexpr std::string_view array = "\x93NUMPY",
+                             archive = "PK\x03\x04";  // of the latter the reader of arrays tells
   const auto beginning = beginning_of(path);
   if (!beginning) return;  // reading says why
   const std::string_view text(reinterpret_cast<const char*>(beginning->data()), beginning->size());
   if (!text.empty() && (text.starts_with(array.substr(0, text.size())) || text.starts_with(archive))) return;
   const std::string kind = kind_of(*beginning);
-  throw Error(path + ": " + (kind.empty() ? "is not known" : text.empty() ? "is empty" : "seems to be " + kind) +
+  throw Error(path + ": " +
+              (kind.empty()   ? "is not known"
+               : text.empty() ? "is empty"
+                              : "seems to be " + kind) +
               "; what is read are .npy arrays and PNG, JPEG, TIFF, PGM, PPM and PFM pictures");
 }
 
@@ -113,7 +117,8 @@ Files::Files(const FileOptions& options) : asked_alpha_(options.alpha), tiles_(o
     style_.quality = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.quality), 0, 101));
   if (style_.quality < 1 || style_.quality > 100) throw Error("--quality is 1 to 100");
   if (!asked_alpha_.empty() && asked_alpha_ != "aside" && asked_alpha_ != "channel" && asked_alpha_ != "drop")
-    throw Error("--alpha cannot be '" + asked_alpha_ + "'" + meant_or_all(asked_alpha_, {"aside", "channel", "drop"}));
+    throw Error("--alpha cannot be '" + asked_alpha_ + "'" +
+                meant_or_all(asked_alpha_, {"aside", "channel", "drop"}));
 }
 
 Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) {

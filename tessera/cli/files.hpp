@@ -32,7 +32,8 @@ class Files {
 
   Array read(const Parameter& p, const std::string& path, std::optional<Element> as);
 
-  // Of a call whose result is that region of the picture: alpha that was set aside keeps only the region, too.
+  // Of a call whose result is that region of the picture: alpha that was set aside keeps only the region,
+  // too.
   void cut_alpha(std::int64_t row, std::int64_t col, std::int64_t height, std::int64_t width);
 
   // Throws Error where the file cannot hold such an output, before it is computed.

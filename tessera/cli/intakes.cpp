@@ -31,7 +31,8 @@ std::vector<Alike> intakes_of(const Operation& operation, const Variant& variant
   const auto orders = orders_of(operation);
   if (tell == nullptr || orders.empty()) return out;
   for (const Element element : all_elements()) {
-    if (std::ranges::none_of(variant.choices, [element](const Choice& c) { return c.run.contains(element); })) continue;
+    if (std::ranges::none_of(variant.choices, [element](const Choice& c) { return c.run.contains(element); }))
+      continue;
     std::vector<Intake> intakes;
     for (const InputOrder& order : orders) intakes.push_back((*tell)(element, order));
     const auto like = std::ranges::find(out, intakes, &Alike::intakes);
@@ -67,7 +68,8 @@ std::string intake_table(const Operation& operation) {
   using Align = report::Table::Align;
   const auto orders = orders_of(operation);
   std::vector<report::Table::Column> columns{{"variant", Align::left}, {"elements", Align::left}};
-  for (std::size_t i = 0; i < orders.size() / 2; ++i) columns.push_back({name_of_order(orders[i]), Align::left});
+  for (std::size_t i = 0; i < orders.size() / 2; ++i)
+    columns.push_back({name_of_order(orders[i]), Align::left});
   columns.push_back({"odd", Align::left});
   report::Table table(columns);
   bool any = false;
@@ -77,17 +79,19 @@ std::string intake_table(const Operation& operation) {
     last = variant->file;
     for (const Alike& alike : intakes_of(operation, *variant)) {
       std::vector<std::string> row{variant->ladder + "/" + variant->name, text_of(alike.elements)};
-      for (std::size_t i = 0; i < orders.size() / 2; ++i) row.emplace_back(tessera::text_of(alike.intakes[i]));
+      for (std::size_t i = 0; i < orders.size() / 2; ++i)
+        row.emplace_back(tessera::text_of(alike.intakes[i]));
       row.push_back(text_of_odd(alike));
       table.add(row);
       any = true;
     }
   }
   if (!any) return {};
-  return "\nHow inputs are read (ᵀ: the file holds the transpose; odd: what is otherwise where addresses or lines are no "
+  return "\nHow inputs are read (ᵀ: the file holds the transpose; odd: what is otherwise where addresses or "
+         "lines are no "
          "multiples of 16 bytes)\n" +
          table.text() +
-         "The others read any order where it lies, without a pass before; yardsticks as their library "
+         "The others read any order where it lies, without a pass before; baselines as their library "
          "does.\n";
 }
 

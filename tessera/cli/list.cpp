@@ -9,8 +9,8 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/core/completion.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -19,18 +19,18 @@ namespace {
 using Align = report::Table::Align;
 using Json = nlohmann::ordered_json;
 
-// A rung is a file; it may be enlisted for several places, or missing from this build.
+// A rung is a file; it may be registered for several places, or missing from this build.
 struct Listed {
   std::string ladder, name, file, absent;
   int place = 0;
-  std::vector<const Variant*> enlisted;
+  std::vector<const Variant*> registered;
 };
 
 std::vector<Listed> rungs_of(const Operation& operation) {
   std::vector<Listed> out;
   for (const Variant* variant : ladder_of(operation.name)) {
     const auto same = std::ranges::find(out, variant->file, &Listed::file);
-    if (same != out.end()) same->enlisted.push_back(variant);
+    if (same != out.end()) same->registered.push_back(variant);
     else out.push_back({variant->ladder, variant->name, variant->file, {}, variant->place, {variant}});
   }
   for (const CatalogueEntry& entry : catalogue())
@@ -64,10 +64,10 @@ class Notes {
 };
 
 std::string where_it_runs(const Listed& rung, Notes& notes) {
-  if (rung.enlisted.empty())
+  if (rung.registered.empty())
     return "no " + notes.number_of(rung.absent.empty() ? "this build lacks it" : rung.absent);
   std::string here, reasons;
-  for (const Variant* variant : rung.enlisted) {
+  for (const Variant* variant : rung.registered) {
     const std::string where(name_of(variant->where));
     if (const Reason reason = reason_of(*variant))
       reasons +=
@@ -81,7 +81,7 @@ std::string where_it_runs(const Listed& rung, Notes& notes) {
 // What any of its choices computes.
 std::vector<std::string> elements_of(const Listed& rung) {
   const auto computes = [&rung](Element element) {
-    return std::ranges::any_of(rung.enlisted, [element](const Variant* v) {
+    return std::ranges::any_of(rung.registered, [element](const Variant* v) {
       return std::ranges::any_of(v->choices, [element](const Choice& c) { return c.run.contains(element); });
     });
   };
@@ -92,8 +92,8 @@ std::vector<std::string> elements_of(const Listed& rung) {
 }
 
 std::string tunings_of(const Listed& rung) {
-  if (rung.enlisted.empty()) return {};
-  const auto& choices = rung.enlisted[0]->choices;
+  if (rung.registered.empty()) return {};
+  const auto& choices = rung.registered[0]->choices;
   const std::string first = to_string(choices.at(0).defaults());
   if (choices.size() == 1) return first.empty() ? "-" : first;
   return fmt::format("{} (+{})", first, choices.size() - 1);
@@ -125,29 +125,30 @@ void print_ladder(std::FILE* to, const Operation& operation) {
     table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name,
                fmt::format("{}", fmt::join(elements_of(rung), " ")), tunings_of(rung),
                where_it_runs(rung, notes)});
-    if (!rung.enlisted.empty())
-      ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.enlisted[0]->idea);
+    if (!rung.registered.empty())
+      ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.registered[0]->idea);
   }
-  fmt::print(to, "{}{}\nIdeas\n{}{}{}", table.text(), notes.text(), ideas, intake_table(operation), rest_of(operation));
+  fmt::print(to, "{}{}\nIdeas\n{}{}{}", table.text(), notes.text(), ideas, intake_table(operation),
+             rest_of(operation));
 }
 
-// A rung, and on each place where it is enlisted whether it runs; "reason" where it does not.
+// A rung, and on each place where it is registered whether it runs; "reason" where it does not.
 Json json_of(const Operation& operation, const Listed& rung) {
   Json out{{"ladder", rung.ladder},
            {"place", rung.place},
            {"variant", rung.name},
-           {"idea", rung.enlisted.empty() ? Json(nullptr) : Json(rung.enlisted[0]->idea)},
+           {"idea", rung.registered.empty() ? Json(nullptr) : Json(rung.registered[0]->idea)},
            {"elements", elements_of(rung)},
            {"tunings", Json::array()},
            {"runs", Json::array()}};
-  if (rung.enlisted.empty()) {
+  if (rung.registered.empty()) {
     out["reason"] = rung.absent.empty() ? "this build lacks it" : rung.absent;
     return out;
   }
-  for (const Choice& choice : rung.enlisted[0]->choices)
-    out["tunings"].push_back(lab::to_json(choice.defaults()));
-  out["inputs"] = json_of_intakes(operation, *rung.enlisted[0]);
-  for (const Variant* variant : rung.enlisted) {
+  for (const Choice& choice : rung.registered[0]->choices)
+    out["tunings"].push_back(bench::to_json(choice.defaults()));
+  out["inputs"] = json_of_intakes(operation, *rung.registered[0]);
+  for (const Variant* variant : rung.registered) {
     const Reason reason = reason_of(*variant);
     out["runs"].push_back({{"device", std::string(name_of(variant->where))},
                            {"here", !reason},
@@ -158,7 +159,7 @@ Json json_of(const Operation& operation, const Listed& rung) {
 
 Json json_of(const Command& command, const std::vector<const Operation*>& shown, bool ladders) {
   Json out{{"schema", 1}, {"kind", "list"}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   auto& all = out["operations"] = Json::array();
   for (const Operation* operation : shown) {
     const auto rungs = rungs_of(*operation);

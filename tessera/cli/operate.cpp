@@ -124,8 +124,7 @@ Request request_of(const Operation& operation, const Options& options, bool whol
     throw Error("'" + options.device + "' may be several devices; " + operation.name +
                 " runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
-    const auto named =
-        variants_named(in_parts ? computed_in_parts(operation) : operation, options.variant);
+    const auto named = variants_named(in_parts ? computed_in_parts(operation) : operation, options.variant);
     request.variant = named.front()->name;
     // A ladder's name may say where: then only that is meant.
     const bool one_place =
@@ -330,7 +329,9 @@ int run_each(const Call& call, const Places& places, const std::string& name,
   if (!options.study.empty()) throw Error("--study tells of one file, not of several");
   const auto outputs = outputs_for(inputs, options.outputs);
   const std::vector<Options> own = options_for_each(call.operation, options, inputs, outputs);
-  const auto call_for = [&](std::size_t i) { return Call{call.operation, own[i], call.command, call.request}; };
+  const auto call_for = [&](std::size_t i) {
+    return Call{call.operation, own[i], call.command, call.request};
+  };
   const auto places_for = [&](std::size_t i) {
     Places out = places;
     out[name] = inputs[i];

@@ -35,8 +35,9 @@ std::string type_of(const Parameter& p) {
 
 // Another name where a parameter has this one.
 std::string protect_flag(const Operation& operation) {
-  const bool taken = std::ranges::any_of(operation.signature.parameters,
-                                         [](const Parameter& p) { return p.is_flag() && p.flag() == "protect"; });
+  const bool taken = std::ranges::any_of(operation.signature.parameters, [](const Parameter& p) {
+    return p.is_flag() && p.flag() == "protect";
+  });
   return taken ? "--protect-run" : "--protect";
 }
 

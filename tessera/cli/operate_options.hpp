@@ -24,12 +24,13 @@ bool takes_pictures(const Operation& operation);
 
 std::string about(const Operation& operation);  // for its help
 void declare(Words& words, const Operation& operation, OperateOptions& options);
-// The options of one call for each input: where a flag names files, the one that goes with it. Throws Error where they do
-// not go together, or an output would be written over one.
+// The options of one call for each input: where a flag names files, the one that goes with it. Throws Error
+// where they do not go together, or an output would be written over one.
 std::vector<OperateOptions> options_for_each(const Operation& operation, const OperateOptions& options,
                                              const std::vector<std::string>& inputs,
                                              const std::vector<std::vector<std::string>>& outputs);
-// To be asked before anything is computed: throws Error where what tells of a call would be written over its files.
+// To be asked before anything is computed: throws Error where what tells of a call would be written over its
+// files.
 void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
                             const std::vector<std::string>& outputs);
 

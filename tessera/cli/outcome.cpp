@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <variant>
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/verify.hpp"
 
@@ -69,7 +69,7 @@ void add_values(nlohmann::ordered_json& to, const Operation& operation, const Ar
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
                                const Outcome& outcome) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["dims"] = arguments.dims();
   out["element"] = operation.element_name(arguments);
   auto& asked = out["arguments"] = nlohmann::ordered_json::object();
@@ -78,9 +78,9 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
       asked[p.name] = found->second;
   out["ladder"] = outcome.plan.variant->ladder;
   out["variant"] = outcome.plan.variant->name;
-  out["tuning"] = lab::to_json(outcome.plan.tuning);
+  out["tuning"] = bench::to_json(outcome.plan.tuning);
   out["tuned"] = outcome.plan.tuned;
-  out["device"] = lab::to_json(outcome.plan.device);
+  out["device"] = bench::to_json(outcome.plan.device);
   out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
   add_values(out, operation, arguments, outcome.values);
   out["check"] = outcome.verdict ? json_of(*outcome.verdict) : nlohmann::ordered_json(nullptr);
@@ -109,11 +109,14 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   const std::string tuning = to_string(outcome.plan.tuning);
   table.add(
       {outcome.plan.variant->ladder + "/" + outcome.plan.variant->name, tuning.empty() ? "-" : tuning,
-       lab::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),
+       bench::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),
        report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
        flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
   fmt::print(to, "{}", table.text());
-  if (outcome.plan.tuned) fmt::print(to, "chosen because an earlier `tessera tune` chose it for sizes like these; --no-cache leaves that aside\n");
+  if (outcome.plan.tuned)
+    fmt::print(to,
+               "chosen because an earlier `tessera tune` chose it for sizes like these; --no-cache leaves "
+               "that aside\n");
   if (outcome.verdict) {
     const std::string text = describe(*outcome.verdict);
     fmt::print(to, "{}{}", text, text.ends_with('\n') ? "" : "\n");

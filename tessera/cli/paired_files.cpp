@@ -14,7 +14,8 @@ std::string stem_of(const std::string& path) { return std::filesystem::path(path
 std::string count(std::size_t files) { return std::to_string(files) + (files == 1 ? " file" : " files"); }
 
 // Nothing where no name is the same, or names do not tell the files apart.
-std::optional<std::vector<std::string>> by_name(const std::string& flag, const std::vector<std::string>& files,
+std::optional<std::vector<std::string>> by_name(const std::string& flag,
+                                                const std::vector<std::string>& files,
                                                 const std::vector<std::string>& inputs) {
   std::map<std::string, std::string> named;
   for (const std::string& file : files)
@@ -26,7 +27,8 @@ std::optional<std::vector<std::string>> by_name(const std::string& flag, const s
     else if (without.empty()) without = input;
   if (out.empty()) return std::nullopt;
   if (!without.empty())
-    throw Error("--" + flag + ": none of its " + count(files.size()) + " is called as " + without + " is, though others are called as their inputs");
+    throw Error("--" + flag + ": none of its " + count(files.size()) + " is called as " + without +
+                " is, though others are called as their inputs");
   return out;
 }
 
@@ -43,8 +45,9 @@ std::vector<std::string> paired_files(const std::string& flag, const std::string
   if (files.size() < 2) return std::vector<std::string>(inputs.size(), files.empty() ? word : files.front());
   if (auto named = by_name(flag, files, inputs)) return *named;
   if (files.size() == inputs.size()) return files;
-  throw Error("--" + flag + " " + word + " means " + count(files.size()) + " for " + count(inputs.size()) +
-              " to be read, none called alike: one serves all; else give as many, in the same order, or {name}");
+  throw Error(
+      "--" + flag + " " + word + " means " + count(files.size()) + " for " + count(inputs.size()) +
+      " to be read, none called alike: one serves all; else give as many, in the same order, or {name}");
 }
 
 }  // namespace tessera::cli

@@ -30,12 +30,15 @@ class PairedFiles : public testing::Test {
     }
   }
 
-  std::string folder_ = (std::filesystem::temp_directory_path() / ("tessera-paired-" + std::to_string(getpid()))).string() + "/";
+  std::string folder_ =
+      (std::filesystem::temp_directory_path() / ("tessera-paired-" + std::to_string(getpid()))).string() +
+      "/";
 };
 
 TEST_F(PairedFiles, OneServesAllAndFieldsAreFilled) {
   EXPECT_EQ(paired_files("protect", "m.png", {"a.jpg", "b.jpg"}), (Files{"m.png", "m.png"}));
-  EXPECT_EQ(paired_files("protect", "m/{name}_mask.png", {"in/a.jpg", "b.jpg"}), (Files{"m/a_mask.png", "m/b_mask.png"}));
+  EXPECT_EQ(paired_files("protect", "m/{name}_mask.png", {"in/a.jpg", "b.jpg"}),
+            (Files{"m/a_mask.png", "m/b_mask.png"}));
   const std::string only = put("only.png");
   EXPECT_EQ(paired_files("protect", folder_ + "*.png", {"a.jpg", "b.jpg"}), (Files{only, only}));
 }
@@ -45,8 +48,9 @@ TEST_F(PairedFiles, NamesTellMoreThanTheOrder) {
   EXPECT_EQ(paired_files("protect", folder_ + "*.png", {"in/b.jpg", "in/a.jpg"}), (Files{b, a}));
   put("c.png");  // one that nobody needs
   EXPECT_EQ(paired_files("protect", folder_ + "*.png", {"in/b.jpg", "in/a.jpg"}), (Files{b, a}));
-  EXPECT_EQ(refusal(folder_ + "*.png", {"in/b.jpg", "in/a.jpg", "in/d.jpg"}),
-            "--protect: none of its 3 files is called as in/d.jpg is, though others are called as their inputs");
+  EXPECT_EQ(
+      refusal(folder_ + "*.png", {"in/b.jpg", "in/a.jpg", "in/d.jpg"}),
+      "--protect: none of its 3 files is called as in/d.jpg is, though others are called as their inputs");
 }
 
 TEST_F(PairedFiles, WithoutACommonNameAsManyInTheirOrder) {

@@ -13,8 +13,8 @@
 #include "tessera/cli/search_options.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/dist/outlook.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -93,7 +93,8 @@ std::string bytes_text(double value) { return report::bytes(static_cast<std::int
 std::string why_unplanned(const Operation& operation) {
   return find_reduction(operation.name) == nullptr
              ? " runs on one device: its result is not computed in parts"
-             : " is shared by devices as partial results of a few numbers each: there are no copies to plan, --devices divides it by speed";
+             : " is shared by devices as partial results of a few numbers each: there are no copies to plan, "
+               "--devices divides it by speed";
 }
 
 class Planning {
@@ -107,7 +108,7 @@ class Planning {
     counts_ = {1, 2, 4, 8, 64, 1024};
     if (!options.gpus.empty()) counts_.insert(whole("--gpus", options.gpus));
     json_ = nlohmann::ordered_json{{"schema", 1}, {"kind", "plan"}, {"operation", operation.name}};
-    json_.update(lab::provenance(command.argv, lab::now_utc()));
+    json_.update(bench::provenance(command.argv, bench::now_utc()));
     json_["beside_computing"] = dist::beside_computing;
     json_["beside_others"] = dist::beside_others;
     json_["plans"] = nlohmann::ordered_json::array();
@@ -137,8 +138,8 @@ class Planning {
     dist::Machines gpu = machines(element);
     using Column = report::Table::Column;
     std::vector<Column> columns;
-    for (const char* title : {"GPUs", "with work", "grid", "received", "of it by network", "computing", "on devices",
-                              "efficiency", "from hosts", "efficiency"})
+    for (const char* title : {"GPUs", "with work", "grid", "received", "of it by network", "computing",
+                              "on devices", "efficiency", "from hosts", "efficiency"})
       columns.push_back({title});
     report::Table table(std::move(columns));
     const double alone = division.flops(division.whole()) / gpu.flops_per_second;
@@ -146,12 +147,15 @@ class Planning {
       gpu.devices = count;
       const dist::Outlook out = dist::outlook(division, arguments, gpu);
       const auto efficiency = [&](double seconds) {
-        return seconds > 0 && alone > 0 ? fmt::format("{:.0f} %", 100 * alone / seconds / static_cast<double>(count)) : "";
+        return seconds > 0 && alone > 0
+                   ? fmt::format("{:.0f} %", 100 * alone / seconds / static_cast<double>(count))
+                   : "";
       };
-      table.add({std::to_string(count), std::to_string(out.used()), fmt::format("{} × {}", out.grid_rows, out.grid_cols),
-                 bytes_text(out.received_bytes), bytes_text(out.network_bytes),
-                 report::seconds(out.compute_seconds), report::seconds(out.seconds), efficiency(out.seconds),
-                 report::seconds(out.host_seconds), efficiency(out.host_seconds)});
+      table.add({std::to_string(count), std::to_string(out.used()),
+                 fmt::format("{} × {}", out.grid_rows, out.grid_cols), bytes_text(out.received_bytes),
+                 bytes_text(out.network_bytes), report::seconds(out.compute_seconds),
+                 report::seconds(out.seconds), efficiency(out.seconds), report::seconds(out.host_seconds),
+                 efficiency(out.host_seconds)});
       note(arguments, gpu, out);
     }
     fmt::print(to_,

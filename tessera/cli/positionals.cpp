@@ -40,7 +40,8 @@ Positionals positionals_of(const Operation& operation, const std::vector<std::st
 void declare_flag(Words& words, const Parameter& p, std::string& into, const std::string& help,
                   const std::string& type) {
   const std::string name = "--" + p.flag();
-  if (p.options == std::vector<std::string>{"no", "yes"}) words.value_or(name, into, "yes", help, "[=no|yes]");
+  if (p.options == std::vector<std::string>{"no", "yes"})
+    words.value_or(name, into, "yes", help, "[=no|yes]");
   else words.value(name, into, help, type);
 }
 

@@ -36,8 +36,10 @@ struct PlacesOfRanks {
   void add(const DistributedOutcome& outcome, std::size_t number, double share) {
     const RankReport& rank = outcome.ranks[number];
     const std::string name = fmt::format("rank {}: ", number);
-    const auto panels = outcome.grid.has(static_cast<int>(number)) ? static_cast<std::size_t>(outcome.panels) : 0;
-    const bool travel = std::ranges::any_of(rank.spans, [](const dist::Span& span) { return span.device == 0; });
+    const auto panels =
+        outcome.grid.has(static_cast<int>(number)) ? static_cast<std::size_t>(outcome.panels) : 0;
+    const bool travel =
+        std::ranges::any_of(rank.spans, [](const dist::Span& span) { return span.device == 0; });
     std::vector<std::size_t> at{places.size()};  // of the rank itself, then of its devices
     if (rank.devices.empty()) places.push_back({name + rank.device, "", panels, share});
     else if (travel) places.push_back({name + "messages", "", panels, 0, true});

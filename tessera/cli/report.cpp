@@ -62,7 +62,8 @@ int export_chart(const std::vector<report::Document>& documents, const std::stri
 int report(const Command& command) {
   std::vector<std::string> files;
   std::string output, svg, png;
-  Words words("report", "tessera report RESULTS.json… [-o REPORT.html] [--svg NAME | --png NAME]", about_report);
+  Words words("report", "tessera report RESULTS.json… [-o REPORT.html] [--svg NAME | --png NAME]",
+              about_report);
   words.positionals("RESULTS", files, "");
   words.value("-o,--output", output,
               "the file to write; - is standard output [report.html, NAME.svg, NAME.png]", "FILE");

@@ -27,8 +27,8 @@ std::string places_of(const std::vector<const Variant*>& variants) {
 
 void declare_search(Words& words, SearchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--device,--devices", options.device, "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]",
-              "WHERE");
+  words.value("--device,--devices", options.device,
+              "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
   words.value("--variant", options.variants, "the variants to look at; a list", "NAME,…");
   words.values(
       "--over", options.over,
@@ -71,8 +71,7 @@ std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions
   if (names.empty())
     for (Subject& subject : out)
       for (const Variant* variant : ladder_of(operation.name))
-        if (variant->where == subject.device.where && !variant->yardstick)
-          subject.variants.push_back(variant);
+        if (variant->where == subject.device.where && !variant->baseline) subject.variants.push_back(variant);
   std::erase_if(out, [](const Subject& subject) { return subject.variants.empty(); });
   return out;
 }

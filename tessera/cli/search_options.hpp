@@ -21,7 +21,7 @@ struct Subject {
   std::vector<const Variant*> variants;
 };
 
-// Those named, or the whole ladders of the devices without yardsticks. Throws Error for one that no device
+// Those named, or the whole ladders of the devices without baselines. Throws Error for one that no device
 // named has.
 std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions& options);
 

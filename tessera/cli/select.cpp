@@ -41,7 +41,8 @@ std::vector<Device> devices_of(const std::string& item) {
   if (item == "all") return all_usable();
   if (item == "auto") return {find_device(unusable(Where::cuda) ? "cpu" : "cuda")};
   const std::size_t colon = item.find(':'), dash = item.find('-');
-  if (colon != std::string::npos && dash != std::string::npos && dash > colon && item.find('=') == std::string::npos)
+  if (colon != std::string::npos && dash != std::string::npos && dash > colon &&
+      item.find('=') == std::string::npos)
     return several(item, colon, dash);
   return {find_device(item)};
 }

@@ -21,7 +21,8 @@ std::string fastest_split(const std::vector<Measured>& measured) {
     if (is_shares(one) && (shares == nullptr || one.second < shares->second)) shares = &one;
   std::string others;
   const auto add = [&](const std::string& name, double seconds) {
-    others += fmt::format("; {} {}{:.3f} ×{}", name, others.empty() ? "took " : "", seconds / best.second, others.empty() ? " that" : "");
+    others += fmt::format("; {} {}{:.3f} ×{}", name, others.empty() ? "took " : "", seconds / best.second,
+                          others.empty() ? " that" : "");
   };
   if (shares != nullptr && shares != &best) add("the best shares, " + shares->first + ",", shares->second);
   for (const Measured& one : measured)

@@ -8,8 +8,8 @@
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -91,7 +91,8 @@ std::string studies_text(const Operation& operation) {
 void demand_tables_alone(bool check, const std::vector<std::string>& outputs) {
   if (check) throw Error("--check would be ignored: --study makes tables, and no result to verify");
   if (!outputs.empty())
-    throw Error("--output " + outputs.front() + " would be ignored: --study makes tables; --json FILE keeps them");
+    throw Error("--output " + outputs.front() +
+                " would be ignored: --study makes tables; --json FILE keeps them");
 }
 
 int study(const Operation& operation, const std::string& name, const Arguments& arguments,
@@ -117,7 +118,7 @@ int study(const Operation& operation, const std::string& name, const Arguments& 
         });
   }
   ordered_json out{{"schema", 1}, {"kind", "study"}, {"operation", operation.name}, {"study", name}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["words"] = arguments.words();
   out["tables"] = std::move(tables);
   write_json(json, out);

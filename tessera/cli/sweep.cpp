@@ -11,9 +11,9 @@
 #include "tessera/cli/sweep_split.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/core/division.hpp"
-#include "tessera/lab/ceilings.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/remarks.hpp"
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/report/two_way_table.hpp"
@@ -59,8 +59,8 @@ std::vector<std::string> table_of(const std::string& asked, const std::vector<Su
 }
 
 // The loop that one processor would run, if it was measured on this problem.
-const lab::Row* serial_of(const std::vector<lab::Row>& rows, const lab::Row& like) {
-  const auto found = std::ranges::find_if(rows, [&like](const lab::Row& r) {
+const bench::Row* serial_of(const std::vector<bench::Row>& rows, const bench::Row& like) {
+  const auto found = std::ranges::find_if(rows, [&like](const bench::Row& r) {
     return r.variant->where == Where::cpu && r.variant->place == 1 && r.counts() && r.dims == like.dims &&
            r.words == like.words && r.element_name() == like.element_name();
   });
@@ -86,8 +86,8 @@ class Sweep {
   int run() {
     note_interrupts();
     earlier_ = earlier_of(*options_, session_, "sweep");
-    if (earlier_) measuring_.known = [this](const lab::Row& blank) { return earlier_->find(blank); };
-    warn(lab::build_warnings());
+    if (earlier_) measuring_.known = [this](const bench::Row& blank) { return earlier_->find(blank); };
+    warn(bench::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
       for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) measure(points_[i], subjects_[s]);
     if (options_->json == "-") write_json("-", json());
@@ -139,9 +139,9 @@ class Sweep {
     const tune::Space space = tune::space_of(subject.variants, asked_of(subject, point.problem));
     if (!space.dropped.empty()) fmt::print(stderr, "{}\n", tune::describe(space));
     const std::string title = fmt::format("{}, {} on {}", title_of(*operation_, point.problem),
-                                          name_of(point.element), lab::label_of(subject.device));
+                                          name_of(point.element), bench::label_of(subject.device));
     const std::size_t batch = in_turn(point, subject.device);
-    std::vector<lab::Row> rows;
+    std::vector<bench::Row> rows;
     {
       Progress progress;
       for (std::size_t from = 0; from < space.configs.size() && !interrupted(); from += batch) {
@@ -152,20 +152,20 @@ class Sweep {
         measure(point, subject.device, {space.configs.begin() + from, space.configs.begin() + to}, rows);
       }
     }
-    for (lab::Row& row : rows)
-      if (const lab::Row* serial = serial_of(session_.rows, row); serial != nullptr && row.counts())
+    for (bench::Row& row : rows)
+      if (const bench::Row* serial = serial_of(session_.rows, row); serial != nullptr && row.counts())
         row.ratio_serial = serial->median() / row.median();
     print(title, rows, batch);
   }
 
   void measure(const Point& point, const Device& device, const std::vector<tune::Config>& configs,
-               std::vector<lab::Row>& rows) {
-    std::vector<lab::Candidate> candidates;
+               std::vector<bench::Row>& rows) {
+    std::vector<bench::Candidate> candidates;
     for (const tune::Config& config : configs) candidates.push_back(tune::candidate_of(config, device));
     const auto more = tune::measure_each(
         candidates,
-        [&](const std::vector<lab::Candidate>& some) {
-          return lab::measure(*operation_, point.element, point.problem, some, measuring_);
+        [&](const std::vector<bench::Candidate>& some) {
+          return bench::measure(*operation_, point.element, point.problem, some, measuring_);
         },
         interrupted);
     rows.insert(rows.end(), more.begin(), more.end());
@@ -173,11 +173,11 @@ class Sweep {
     if (options_->json != "-") write_json(options_->json, json());
   }
 
-  void print(const std::string& title, const std::vector<lab::Row>& rows, std::size_t batch) {
+  void print(const std::string& title, const std::vector<bench::Row>& rows, std::size_t batch) {
     if (rows.empty()) return fmt::print(to_, "{}: no configuration is left\n", title);
     fmt::print(to_, "{}; inputs {}, seed {}; {} configuration{}, {} in turn\n", title, session_.caches,
                session_.seed, rows.size(), rows.size() == 1 ? "" : "s", std::min(batch, rows.size()));
-    const bool in_table = std::ranges::any_of(rows, [this](const lab::Row& row) {
+    const bool in_table = std::ranges::any_of(rows, [this](const bench::Row& row) {
       return std::ranges::any_of(
           table_, [&row](const std::string& name) { return row.tuning.find(name).has_value(); });
     });
@@ -192,49 +192,49 @@ class Sweep {
     for (const std::string& sentence : tune::conclusion(rows)) fmt::print(to_, "{}\n", sentence);
     fmt::print(to_, "\n");
     std::fflush(to_);
-    warn(lab::warnings(rows));
-    warn(lab::ceiling_doubts(rows));
+    warn(bench::warnings(rows));
+    warn(bench::ceiling_doubts(rows));
   }
 
   // What the processors took for the same problem, for whoever reads another device's table.
-  std::string beside(const std::vector<lab::Row>& rows) const {
-    const lab::Row* host = nullptr;
-    for (const lab::Row& row : session_.rows)
+  std::string beside(const std::vector<bench::Row>& rows) const {
+    const bench::Row* host = nullptr;
+    for (const bench::Row& row : session_.rows)
       if (row.device.where == Where::cpu && row.counts() && row.dims == rows[0].dims &&
           row.words == rows[0].words && row.element_name() == rows[0].element_name() &&
           (host == nullptr || row.median() < host->median()))
         host = &row;
     if (host == nullptr || rows[0].device.where == Where::cpu) return {};
-    return fmt::format("beside it: {} on {}, {}\n", host->variant->name, lab::label_of(host->device),
+    return fmt::format("beside it: {} on {}, {}\n", host->variant->name, bench::label_of(host->device),
                        report::seconds(host->median()));
   }
 
   nlohmann::ordered_json json() const {
-    auto out = lab::to_json(session_);
+    auto out = bench::to_json(session_);
     out["kind"] = "sweep";
     return earlier_ ? earlier_->merged(std::move(out)) : out;
   }
 
   int exit() const {
     const auto& rows = session_.rows;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return !r.harm.empty(); }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
       return exit_code::memory;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
       return exit_code::wrong;
     if (interrupted()) return exit_code::interrupted;
-    const bool measured = std::ranges::any_of(rows, [](const lab::Row& r) { return !r.seconds.empty(); });
+    const bool measured = std::ranges::any_of(rows, [](const bench::Row& r) { return !r.seconds.empty(); });
     return measured ? exit_code::passed : exit_code::no_device;
   }
 
   const Operation* operation_;
   const SweepOptions* options_;
-  lab::Measuring measuring_;
+  bench::Measuring measuring_;
   std::vector<Subject> subjects_;
   std::vector<Point> points_;
   std::vector<std::string> table_;
   std::FILE* to_;
-  lab::Session session_;
-  std::optional<lab::Earlier> earlier_;
+  bench::Session session_;
+  std::optional<bench::Earlier> earlier_;
 };
 
 }  // namespace
@@ -256,8 +256,8 @@ int sweep(const Command& command) {
                 "32:3040,1:1,plan,auto,dynamic",
                 "A:B,…");
   if (operation == nullptr || is_divisible(operation->name))
-    words.value("--memory", options.memory, "with --split: the most that a GPU may hold: 500M, 8G [what is free]",
-                "BYTES");
+    words.value("--memory", options.memory,
+                "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
   words.flag("--times", options.times, "cells of tables are times, not rates");
   words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   words.closing(exit_codes);

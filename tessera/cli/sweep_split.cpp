@@ -9,8 +9,8 @@
 #include "tessera/cli/split_words.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -86,7 +86,8 @@ class SplitSweep {
 
  private:
   Measured measure(Inputs& inputs, const std::string& word) const {
-    Spread spread{.devices = devices_, .request = request_, .split = parse_split(word), .memory_bytes = memory_};
+    Spread spread{
+        .devices = devices_, .request = request_, .split = parse_split(word), .memory_bytes = memory_};
     spread.repeat = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
     spread.pin = true;
     Measured out{.split = word, .run = {}, .right = {}};
@@ -101,8 +102,8 @@ class SplitSweep {
     const std::int64_t rows = divided_rows(operation_->name, arguments);
     using Column = report::Table::Column;
     std::vector<Column> columns{{"split", report::Table::Align::left}};
-    for (const Device& device : devices_) columns.push_back({"rows of " + lab::label_of(device)});
-    for (const Device& device : devices_) columns.push_back({"time of " + lab::label_of(device)});
+    for (const Device& device : devices_) columns.push_back({"rows of " + bench::label_of(device)});
+    for (const Device& device : devices_) columns.push_back({"time of " + bench::label_of(device)});
     for (const char* title : {"ratio", "together", "GFLOP/s", "result"}) columns.push_back({title});
     report::Table table(std::move(columns));
     for (const Measured& one : measured) {
@@ -134,13 +135,14 @@ class SplitSweep {
     std::string devices;
     for (std::size_t d = 0; d < one.run.shares.size(); ++d) {
       const Share& share = one.run.shares[d];
-      const std::string label = lab::label_of(share.plan.device);
+      const std::string label = bench::label_of(share.plan.device);
       devices += (devices.empty() ? "" : " + ") + label;
       Json part{{"device", label}, {"share", one.run.flops > 0 ? share.flops / one.run.flops : 0}};
       part["seconds"] = share.tiles > 0 ? Json(share.end_seconds) : Json(nullptr);
       part["gflops"] = share.busy_seconds > 0 ? Json(share.flops / share.busy_seconds * 1e-9) : Json(nullptr);
       part["variant"] = share.plan.variant == nullptr ? Json(nullptr) : Json(share.plan.variant->name);
-      for (const dist::Deed deed : {dist::Deed::copy_in, dist::Deed::copy_peer, dist::Deed::compute, dist::Deed::copy_out})
+      for (const dist::Deed deed :
+           {dist::Deed::copy_in, dist::Deed::copy_peer, dist::Deed::compute, dist::Deed::copy_out})
         part[dist::name_of(deed)] = one.run.timeline.busy(d, deed);
       parts.push_back(std::move(part));
     }
@@ -161,7 +163,7 @@ class SplitSweep {
 
   const Operation* operation_;
   const SearchOptions* options_;
-  lab::Measuring measuring_;
+  bench::Measuring measuring_;
   std::vector<Device> devices_;
   std::vector<std::string> splits_;
   Request request_;

@@ -10,8 +10,8 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -29,10 +29,10 @@ std::string rung_of(const Share& share) {
 nlohmann::ordered_json json_of(const Share& share, const Together& together) {
   using Json = nlohmann::ordered_json;
   const bool chosen = share.plan.variant != nullptr;
-  return {{"device", lab::to_json(share.plan.device)},
+  return {{"device", bench::to_json(share.plan.device)},
           {"ladder", chosen ? Json(share.plan.variant->ladder) : Json(nullptr)},
           {"variant", chosen ? Json(share.plan.variant->name) : Json(nullptr)},
-          {"tuning", lab::to_json(share.plan.tuning)},
+          {"tuning", bench::to_json(share.plan.tuning)},
           {"parts", share.tiles},
           {"share", share_of(share, together)},
           {"busy", share.busy_seconds},
@@ -76,9 +76,10 @@ void print_times(std::FILE* to, const Together& together) {
 }
 
 void print(std::FILE* to, const Overlap& overlap) {
-  fmt::print(to, "copies hid behind computing: {} from the host, {} from device to device; {}; start-up before: {}",
-             report::bytes(overlap.bytes_from_host), report::bytes(overlap.bytes_from_peers),
-             overlap.held ? "all held" : "not all held", trimmed(report::seconds(overlap.start_seconds)));
+  fmt::print(
+      to, "copies hid behind computing: {} from the host, {} from device to device; {}; start-up before: {}",
+      report::bytes(overlap.bytes_from_host), report::bytes(overlap.bytes_from_peers),
+      overlap.held ? "all held" : "not all held", trimmed(report::seconds(overlap.start_seconds)));
   if (overlap.pinned_bytes > 0) fmt::print(to, ", {} pinned", report::bytes(overlap.pinned_bytes));
   fmt::print(to, "\n");
 }
@@ -90,12 +91,15 @@ void declare(Words& words, TogetherOptions& options, bool in_parts, const std::s
   words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
               "FILE");
   words.flag(protect, options.protect,
-             "each device in a process of its own, each " + part + " checked: what dies, hangs or errs loses nothing");
-  words.value("--limit", options.limit, "the longest that a " + part + " may take, protected [300]", "SECONDS");
-  words.value("--fault", options.faults,
-              "makes device 0, 1, … fail at its first, second, … " + part +
-                  ": kill:1@3, fail:, poison:, hang:, delay:1@3:0.5, flip:1@3[:BIT], strew:1@3:ELEMENTS, swap:1@3",
-              "KIND:DEVICE@PART,…");
+             "each device in a process of its own, each " + part +
+                 " checked: what dies, hangs or errs loses nothing");
+  words.value("--limit", options.limit, "the longest that a " + part + " may take, protected [300]",
+              "SECONDS");
+  words.value(
+      "--fault", options.faults,
+      "makes device 0, 1, … fail at its first, second, … " + part +
+          ": kill:1@3, fail:, poison:, hang:, delay:1@3:0.5, flip:1@3[:BIT], strew:1@3:ELEMENTS, swap:1@3",
+      "KIND:DEVICE@PART,…");
   if (!in_parts) {
     words.value("--split", options.split,
                 "of several files over several devices: dynamic (each takes the next), auto (by measured "
@@ -103,10 +107,11 @@ void declare(Words& words, TogetherOptions& options, bool in_parts, const std::s
                 "dynamic|auto|A:B:…");
     return;
   }
-  words.value("--split", options.split,
-              "of the result's rows, or of files, over several devices: plan (products on GPUs: made beforehand; "
-              "others: dynamic), dynamic (each takes the next part), auto (by measured speed) or shares [plan]",
-              "plan|dynamic|auto|A:B:…");
+  words.value(
+      "--split", options.split,
+      "of the result's rows, or of files, over several devices: plan (products on GPUs: made beforehand; "
+      "others: dynamic), dynamic (each takes the next part), auto (by measured speed) or shares [plan]",
+      "plan|dynamic|auto|A:B:…");
   words.value("--repeat", options.repeat, "so often, one after another; the time of each is told [1]", "N");
   words.value("--memory", options.memory,
               "the most that a device's part may take there: 500M, 8G [what is free]", "BYTES");
@@ -186,11 +191,12 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
                        {"done after"},
                        {"GFLOP/s"}});
   for (const Share& share : together.shares)
-    table.add({lab::label_of(share.plan.device), rung_of(share), std::to_string(share.tiles),
+    table.add({bench::label_of(share.plan.device), rung_of(share), std::to_string(share.tiles),
                fmt::format("{:.1f} %", 100 * share_of(share, together)), report::seconds(share.busy_seconds),
                share.tiles > 0 ? report::seconds(share.end_seconds) : "",
                gflops(share.flops, share.busy_seconds)});
-  fmt::print(to, "{}{} together: {}", table.text(), operation.name, trimmed(report::seconds(together.seconds)));
+  fmt::print(to, "{}{} together: {}", table.text(), operation.name,
+             trimmed(report::seconds(together.seconds)));
   if (const std::string rate = gflops(together.flops, together.seconds); !rate.empty())
     fmt::print(to, ", {} GFLOP/s", rate);
   fmt::print(to, "; the first to be done waited for {:.1f} % of it\n", 100 * waited(together));
@@ -200,12 +206,13 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
     const Share& share = together.shares[d];
     if (share.wrong > 0)
       fmt::print(to, "{} (device {}): {} part{} found wrong, and computed again\n",
-                 lab::label_of(share.plan.device), d, share.wrong, share.wrong == 1 ? "" : "s");
+                 bench::label_of(share.plan.device), d, share.wrong, share.wrong == 1 ? "" : "s");
     if (!share.lost.empty())
       fmt::print(to, "{} (device {}) was given up, and its parts were done by the others: {}\n",
-                 lab::label_of(share.plan.device), d, share.lost);
+                 bench::label_of(share.plan.device), d, share.lost);
     if (!share.left_out.empty())
-      fmt::print(to, "{} (device {}) was left out: {}\n", lab::label_of(share.plan.device), d, share.left_out);
+      fmt::print(to, "{} (device {}) was left out: {}\n", bench::label_of(share.plan.device), d,
+                 share.left_out);
   }
   print_checks(to, checks_of(together));
   if (!together.checkpoint_lost.empty())
@@ -215,7 +222,9 @@ void print_shares(std::FILE* to, const Operation& operation, const Together& tog
     fmt::print(to, "copied to where all processes see it: {}\n", report::bytes(together.copied_bytes));
   if (together.mapped_bytes > 0)
     fmt::print(to, "read by all processes from the files: {}\n", report::bytes(together.mapped_bytes));
-  if (together.start_seconds > 0) fmt::print(to, "start-up of their processes before: {}\n", trimmed(report::seconds(together.start_seconds)));
+  if (together.start_seconds > 0)
+    fmt::print(to, "start-up of their processes before: {}\n",
+               trimmed(report::seconds(together.start_seconds)));
 }
 
 void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Together& together) {
@@ -231,16 +240,21 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
 }
 
 nlohmann::ordered_json json_of(const Overlap& overlap) {
-  return {{"start_up_seconds", overlap.start_seconds}, {"pinned_bytes", overlap.pinned_bytes},
-          {"bytes_from_host", overlap.bytes_from_host}, {"bytes_from_peers", overlap.bytes_from_peers},
-          {"held", overlap.held},                       {"tile", overlap.tile},
-          {"panel", overlap.panel},                     {"memory_bytes", overlap.memory_bytes},
-          {"trial_flops", overlap.flops_per_second},    {"trial_bytes_in", overlap.bytes_in_per_second}};
+  return {{"start_up_seconds", overlap.start_seconds},
+          {"pinned_bytes", overlap.pinned_bytes},
+          {"bytes_from_host", overlap.bytes_from_host},
+          {"bytes_from_peers", overlap.bytes_from_peers},
+          {"held", overlap.held},
+          {"tile", overlap.tile},
+          {"panel", overlap.panel},
+          {"memory_bytes", overlap.memory_bytes},
+          {"trial_flops", overlap.flops_per_second},
+          {"trial_bytes_in", overlap.bytes_in_per_second}};
 }
 
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Together& together) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["seconds"] = {{"round_trip", together.seconds}};
   if (together.times.size() > 1) out["seconds"]["runs"] = together.times;
   out["overlap"] = together.overlap ? json_of(*together.overlap) : nlohmann::ordered_json(nullptr);
@@ -267,7 +281,9 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
   out["arguments"] = arguments.words();
   out["same_bits"] = together.same_bits;
   out["restored"] = together.restored;
-  out["checkpoint_lost"] = together.checkpoint_lost.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(together.checkpoint_lost);
+  out["checkpoint_lost"] = together.checkpoint_lost.empty()
+                               ? nlohmann::ordered_json(nullptr)
+                               : nlohmann::ordered_json(together.checkpoint_lost);
   add_values(out, operation, arguments, together.values);
   out["protect"] = checks_json(checks_of(together));
   out["check"] = together.verdict ? json_of(*together.verdict) : nlohmann::ordered_json(nullptr);
@@ -277,7 +293,7 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
 void write_timeline(const std::string& path, const Together& together) {
   if (path.empty()) return;
   std::vector<std::string> names;
-  for (const Share& share : together.shares) names.push_back(lab::label_of(share.plan.device));
+  for (const Share& share : together.shares) names.push_back(bench::label_of(share.plan.device));
   write_text(path, dist::chrome_trace(together.timeline, names));
 }
 

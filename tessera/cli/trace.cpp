@@ -9,7 +9,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/lab/machine.hpp"
+#include "tessera/bench/machine.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/report/trace_table.hpp"
 #include "tessera/report/why.hpp"
@@ -82,19 +82,19 @@ std::int64_t count_named(const std::string& flag, const std::string& word, std::
 }
 
 // What is asked for must be there; the program itself and what it loaded may hold none.
-std::map<std::string, std::vector<lab::KernelCode>> code_in(const std::string& files,
-                                                            const std::vector<lab::Candidate>& rungs) {
-  std::vector<lab::KernelCode> named;
+std::map<std::string, std::vector<bench::KernelCode>> code_in(const std::string& files,
+                                                              const std::vector<bench::Candidate>& rungs) {
+  std::vector<bench::KernelCode> named;
   for (const std::string& file : split(files, ','))
-    std::ranges::move(lab::read_code(file), std::back_inserter(named));
-  std::map<std::string, std::vector<lab::KernelCode>> out;
-  for (const lab::Candidate& rung : rungs) {
+    std::ranges::move(bench::read_code(file), std::back_inserter(named));
+  std::map<std::string, std::vector<bench::KernelCode>> out;
+  for (const bench::Candidate& rung : rungs) {
     const std::string& object = rung.plan.variant->object;
     if (out.contains(object)) continue;
-    std::vector<lab::KernelCode>& code = out[object] = named;
+    std::vector<bench::KernelCode>& code = out[object] = named;
     if (!files.empty()) continue;
     try {
-      code = lab::read_code(object.empty() ? "/proc/self/exe" : object);
+      code = bench::read_code(object.empty() ? "/proc/self/exe" : object);
     } catch (const Error&) {
       code.clear();
     }
@@ -102,8 +102,8 @@ std::map<std::string, std::vector<lab::KernelCode>> code_in(const std::string& f
   return out;
 }
 
-lab::Tracing tracing_of(const Options& options, const std::vector<lab::Candidate>& rungs) {
-  lab::Tracing out;
+bench::Tracing tracing_of(const Options& options, const std::vector<bench::Candidate>& rungs) {
+  bench::Tracing out;
   out.schedules.clear();
   const std::string words = options.schedule.empty() ? "ascending,descending,1" : options.schedule;
   for (const std::string& word : split(words, ',')) out.schedules.push_back(simt::parse_schedule(word));
@@ -117,7 +117,7 @@ lab::Tracing tracing_of(const Options& options, const std::vector<lab::Candidate
   return out;
 }
 
-std::vector<lab::Candidate> rungs(const Operation& operation, const Options& options) {
+std::vector<bench::Candidate> rungs(const Operation& operation, const Options& options) {
   Selection selection;
   selection.devices = {find_device("simt")};
   selection.variants = options.why.empty() ? split(options.variants, ',') : options.why;
@@ -137,21 +137,21 @@ std::vector<Case> problems(const Operation& operation, const Options& options) {
   return problems_of(operation, given.sizes, base);
 }
 
-int exit_of(const lab::TraceSession& session) {
+int exit_of(const bench::TraceSession& session) {
   const auto& rows = session.rows;
-  if (std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.findings.empty(); }))
+  if (std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.findings.empty(); }))
     return exit_code::memory;
-  const bool told = std::ranges::any_of(rows, [](const lab::Traced& r) { return !r.absent || r.code; });
+  const bool told = std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.absent || r.code; });
   return told ? exit_code::passed : exit_code::no_device;
 }
 
-void print(std::FILE* to, const std::vector<lab::Traced>& rows, const Options& options) {
+void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options& options) {
   fmt::print(to, "{}", report::trace_table(rows));
   if (options.lines)
-    for (const lab::Traced& row : rows)
+    for (const bench::Traced& row : rows)
       if (!row.absent) fmt::print(to, "\n{}", report::line_table(row));
   std::string findings;
-  for (const lab::Traced& row : rows) findings += report::findings_text(row);
+  for (const bench::Traced& row : rows) findings += report::findings_text(row);
   if (!options.why.empty() && rows.size() == 2) fmt::print(to, "\n{}\n", report::why(rows[0], rows[1]));
   fmt::print(to, "{}{}{}\n", findings.empty() ? "" : "\n", findings, report::notes(rows));
 }
@@ -171,14 +171,14 @@ int trace(const Command& command) {
   if (!options.why.empty() && (!options.variants.empty() || !options.tunings.empty()))
     throw Error("--why names the two rungs itself: leave out --variant and --tunings");
   const auto asked = rungs(operation, options);
-  const lab::Tracing tracing = tracing_of(options, asked);
+  const bench::Tracing tracing = tracing_of(options, asked);
   std::FILE* const to = table_stream(options.json);
-  lab::TraceSession session{command.argv, operation.name, lab::now_utc(), tracing.seed, {}};
+  bench::TraceSession session{command.argv, operation.name, bench::now_utc(), tracing.seed, {}};
   for (const Case& problem : problems(operation, options)) {
-    std::vector<lab::Traced> rows;
-    for (const lab::Candidate& rung : asked) {
+    std::vector<bench::Traced> rows;
+    for (const bench::Candidate& rung : asked) {
       if (!rung.absent) {
-        rows.push_back(lab::trace(operation, element, problem, rung.plan, tracing));
+        rows.push_back(bench::trace(operation, element, problem, rung.plan, tracing));
         continue;
       }
       rows.emplace_back();
@@ -190,7 +190,7 @@ int trace(const Command& command) {
     print(to, rows, options);
     std::ranges::move(rows, std::back_inserter(session.rows));
   }
-  write_json(options.json, lab::to_json(session));
+  write_json(options.json, bench::to_json(session));
   return exit_of(session);
 }
 

@@ -11,11 +11,11 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/tune_words.hpp"
-#include "tessera/lab/ceilings.hpp"
-#include "tessera/lab/clock.hpp"
-#include "tessera/lab/compare.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/remarks.hpp"
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/clock.hpp"
+#include "tessera/bench/compare.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/counter.hpp"
@@ -34,7 +34,8 @@ constexpr const char* about_tune =
     "with what is used without tuning; the winner is kept with its evidence, and calls of this operation on\n"
     "this device and with sizes like these use it from then on, unless they name a variant.\n\n"
     "Kernels are ranked beforehand: the executor counts what some blocks of a small problem ask of memory,\n"
-    "which with the warps that fit on a GPU tells which should be fast. How well that order fits the measured\n"
+    "which with the warps that fit on a GPU tells which should be fast. How well that order fits the "
+    "measured\n"
     "one is told at the end.";
 
 struct TuneOptions : SearchOptions {
@@ -60,7 +61,7 @@ void read_budget(const std::string& word, tune::Means& means) {
 
 // Which build this is, however its changes are called.
 std::string build_key() {
-  const lab::Build build = lab::this_build();
+  const bench::Build build = bench::this_build();
   std::string out = build.git + " " + build.compiler + " " + build.flags;
   out += " " + build.cuda_compiler + " " + build.cuda_architectures + " " + build.cuda_flags;
   if (!build.git.empty() && build.git.find("-dirty") == std::string::npos) return out;
@@ -93,7 +94,7 @@ class Tune {
 
   int run() {
     note_interrupts();
-    warn(lab::build_warnings());
+    warn(bench::build_warnings());
     for (std::size_t i = 0; i < points_.size() && !interrupted(); ++i)
       for (std::size_t s = 0; s < subjects_.size() && !interrupted(); ++s) {
         tune(points_[i], subjects_[s]);
@@ -111,9 +112,9 @@ class Tune {
            (options_->no_verify ? "unverified" : "verified");
   }
 
-  tune::Measure measure_with(const Point& point, const lab::Measuring& measuring) const {
-    return [this, &point, &measuring](const std::vector<lab::Candidate>& candidates) {
-      return lab::measure(*operation_, point.element, point.problem, candidates, measuring);
+  tune::Measure measure_with(const Point& point, const bench::Measuring& measuring) const {
+    return [this, &point, &measuring](const std::vector<bench::Candidate>& candidates) {
+      return bench::measure(*operation_, point.element, point.problem, candidates, measuring);
     };
   }
 
@@ -138,7 +139,7 @@ class Tune {
       task.known.push_back(*found);
     const std::string title = fmt::format("{} {}, {} on {}", operation_->name,
                                           report::to_string(point.problem.dims, size_names(*operation_)),
-                                          name_of(point.element), lab::label_of(subject.device));
+                                          name_of(point.element), bench::label_of(subject.device));
     tune::Outcome outcome;
     {
       Progress progress;
@@ -146,7 +147,7 @@ class Tune {
       measuring_.progress = [&](const std::string& text) {
         progress.say(fmt::format("[{}] {}: {}", done, title, text));
       };
-      lab::Measuring quick = measuring_;
+      bench::Measuring quick = measuring_;
       if (quick.effort.samples == 0) quick.effort.samples = quick_samples;
       means_.explore = measure_with(point, quick);
       means_.decide = measure_with(point, measuring_);
@@ -163,27 +164,30 @@ class Tune {
   void tell(const std::string& title, const tune::Outcome& outcome, const tune::Space& space) {
     const tune::Counter::Totals counted = counter_.take_totals();
     fmt::print(to_, "{}\n{}", title, text_of(outcome, space, options_->search, counted));
-    const lab::Row* best = outcome.best();
+    const bench::Row* best = outcome.best();
     if (interrupted()) fmt::print(to_, "interrupted: what was measured is kept; the same command goes on\n");
-    else if (best != nullptr && best->verified != lab::Verified::ok)
+    else if (best != nullptr && best->verified != bench::Verified::ok)
       fmt::print(to_, "not kept for later calls, because it was not verified\n");
     else if (best != nullptr && !outcome.settled)
-      fmt::print(to_, "not kept for later calls: that takes {} samples of each; --reps {} or more gives them\n",
-                 lab::Judging{}.fewest, lab::Judging{}.fewest);
+      fmt::print(to_,
+                 "not kept for later calls: that takes {} samples of each; --reps {} or more gives them\n",
+                 bench::Judging{}.fewest, bench::Judging{}.fewest);
     else if (best != nullptr && !journal_.file().empty() && journal_.failure().empty())
-      fmt::print(to_, "kept in {}: calls of {} with sizes like these use what was chosen from now on (--no-cache leaves it aside)\n",
+      fmt::print(to_,
+                 "kept in {}: calls of {} with sizes like these use what was chosen from now on (--no-cache "
+                 "leaves it aside)\n",
                  journal_.file(), operation_->name);
     fmt::print(to_, "\n");
     std::fflush(to_);
-    warn(lab::warnings(outcome.finals));
-    warn(lab::ceiling_doubts(outcome.finals));
+    warn(bench::warnings(outcome.finals));
+    warn(bench::ceiling_doubts(outcome.finals));
     nlohmann::ordered_json decision{{"title", title}, {"search", options_->search}};
     decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
       // Also those that an earlier call kept without what the device can do.
       for (tune::Trial trial : *trials) {
-        if (const auto known = lab::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates();
+        if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates();
         session_.rows.push_back(trial.row);
         rows_.push_back(json_of(trial));
       }
@@ -191,7 +195,7 @@ class Tune {
   }
 
   nlohmann::ordered_json json() const {
-    auto out = lab::to_json(session_);
+    auto out = bench::to_json(session_);
     out["kind"] = "tune";
     out["cache"] = journal_.file();
     out["decisions"] = decisions_;
@@ -201,9 +205,9 @@ class Tune {
 
   int exit() const {
     const auto& rows = session_.rows;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return !r.harm.empty(); }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return !r.harm.empty(); }))
       return exit_code::memory;
-    if (std::ranges::any_of(rows, [](const lab::Row& r) { return r.verified == lab::Verified::wrong; }))
+    if (std::ranges::any_of(rows, [](const bench::Row& r) { return r.verified == bench::Verified::wrong; }))
       return exit_code::wrong;
     if (interrupted()) return exit_code::interrupted;
     return found_ ? exit_code::passed : exit_code::no_device;
@@ -211,15 +215,15 @@ class Tune {
 
   const Operation* operation_;
   const TuneOptions* options_;
-  lab::Measuring measuring_;
+  bench::Measuring measuring_;
   std::vector<Subject> subjects_;
   std::vector<Point> points_;
   std::FILE* to_;
   tune::Journal journal_;
   tune::Counter counter_;
-  lab::Stopwatch watch_;
+  bench::Stopwatch watch_;
   tune::Means means_;
-  lab::Session session_;
+  bench::Session session_;
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array(),
                          decisions_ = nlohmann::ordered_json::array();
   bool found_ = false;

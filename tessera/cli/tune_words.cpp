@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include "tessera/lab/compare.hpp"
-#include "tessera/lab/remarks.hpp"
+#include "tessera/bench/compare.hpp"
+#include "tessera/bench/remarks.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/report/row_words.hpp"
 
@@ -13,21 +13,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::size_t count(const std::vector<tune::Trial>& trials, bool (*is)(const lab::Row&)) {
+std::size_t count(const std::vector<tune::Trial>& trials, bool (*is)(const bench::Row&)) {
   return static_cast<std::size_t>(
       std::ranges::count_if(trials, [is](const tune::Trial& trial) { return is(trial.row); }));
 }
 
-bool is_wrong(const lab::Row& row) { return row.verified == lab::Verified::wrong; }
-bool has_no_time(const lab::Row& row) { return row.seconds.empty() && !is_wrong(row); }
+bool is_wrong(const bench::Row& row) { return row.verified == bench::Verified::wrong; }
+bool has_no_time(const bench::Row& row) { return row.seconds.empty() && !is_wrong(row); }
 
-std::string name_of(const lab::Row& row) {
+std::string name_of(const bench::Row& row) {
   const std::string tuning = to_string(row.tuning);
   return report::name_of(row) + (tuning.empty() ? "" : " " + tuning);
 }
 
-const lab::Row* fastest(const std::vector<tune::Trial>& trials) {
-  const lab::Row* out = nullptr;
+const bench::Row* fastest(const std::vector<tune::Trial>& trials) {
+  const bench::Row* out = nullptr;
   for (const tune::Trial& trial : trials)
     if (trial.row.counts() && (out == nullptr || trial.row.median() < out->median())) out = &trial.row;
   return out;
@@ -35,7 +35,7 @@ const lab::Row* fastest(const std::vector<tune::Trial>& trials) {
 
 // An interrupt may have come before anything was measured, whatever earlier calls have kept.
 std::string without_a_winner(const tune::Outcome& outcome) {
-  const lab::Row* first = fastest(outcome.trials);
+  const bench::Row* first = fastest(outcome.trials);
   if (outcome.interrupted && first != nullptr)
     return name_of(*first) + " is the fastest so far; the best have not been measured in turn yet";
   if (outcome.interrupted && outcome.trials.empty()) return "no configuration has been looked at yet";
@@ -45,22 +45,24 @@ std::string without_a_winner(const tune::Outcome& outcome) {
 }
 
 // One sample has no spread, and so its ratio no error that could be told.
-std::string times_faster(const lab::Row& of, const lab::Row& to) {
-  const lab::Ratio ratio = lab::ratio_of(lab::summarize(of.seconds), lab::summarize(to.seconds));
+std::string times_faster(const bench::Row& of, const bench::Row& to) {
+  const bench::Ratio ratio = bench::ratio_of(bench::summarize(of.seconds), bench::summarize(to.seconds));
   if (of.seconds.size() < 2 || to.seconds.size() < 2) return fmt::format("{:.2f} times faster", ratio.value);
   return fmt::format("{:.2f} ± {:.2f} times faster", ratio.value, ratio.error);
 }
 
 // What a user may do where the samples of two do not tell which is faster.
-std::string remedy(const lab::Row& best, const lab::Row& rival) {
-  const std::size_t fewest = lab::Judging{}.fewest, had = std::min(best.seconds.size(), rival.seconds.size());
+std::string remedy(const bench::Row& best, const bench::Row& rival) {
+  const std::size_t fewest = bench::Judging{}.fewest,
+                    had = std::min(best.seconds.size(), rival.seconds.size());
   if (had < fewest) return fmt::format(". The same command with --reps {} or more can tell", fewest);
   return fmt::format(
-      ". The same command with more samples (--reps {}), on a machine that does nothing else, may tell", 4 * had);
+      ". The same command with more samples (--reps {}), on a machine that does nothing else, may tell",
+      4 * had);
 }
 
 std::string sentence(const tune::Outcome& outcome) {
-  const lab::Row *best = outcome.best(), *untuned = outcome.untuned();
+  const bench::Row *best = outcome.best(), *untuned = outcome.untuned();
   if (best == nullptr) return without_a_winner(outcome);
   if (untuned == nullptr)
     return name_of(*best) + " is the fastest; what is used without tuning could not be measured";
@@ -68,10 +70,12 @@ std::string sentence(const tune::Outcome& outcome) {
     return name_of(*best) + " ran " + times_faster(*best, *untuned) + " than " + name_of(*untuned) +
            ", which is used without tuning";
   if (!outcome.rival)
-    return name_of(*best) + " is the fastest of what was tried; it is what is used without tuning, and goes on being used";
-  const lab::Row& rival = outcome.finals[*outcome.rival];
+    return name_of(*best) +
+           " is the fastest of what was tried; it is what is used without tuning, and goes on being used";
+  const bench::Row& rival = outcome.finals[*outcome.rival];
   return name_of(*best) + ", which is used without tuning, goes on being used: " + name_of(rival) + " ran " +
-         times_faster(rival, *best) + ", which does not show that it is faster (" + outcome.why + ")" + remedy(*best, rival);
+         times_faster(rival, *best) + ", which does not show that it is faster (" + outcome.why + ")" +
+         remedy(*best, rival);
 }
 
 Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -84,7 +88,7 @@ Json json_of(const tune::Fit& fit) {
 
 std::string text_of(const tune::Outcome& outcome, const tune::Space& space, const std::string& search,
                     const tune::Counter::Totals& counted) {
-  std::vector<lab::Row> without;
+  std::vector<bench::Row> without;
   for (const auto* trials : {&outcome.trials, &outcome.left})
     for (const tune::Trial& trial : *trials)
       if (!trial.row.counts()) without.push_back(trial.row);
@@ -95,7 +99,8 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
   if (const std::string words = tune::describe(counted); !words.empty()) out += words + "\n";
   out += report::reasons_of(without) + report::findings_of(without);
   if (!outcome.finals.empty())
-    out += "the fastest few, measured again in turn with what is used without tuning:\n" + report::ladder_table(outcome.finals);
+    out += "the fastest few, measured again in turn with what is used without tuning:\n" +
+           report::ladder_table(outcome.finals);
   out += sentence(outcome) + ".\n";
   if (outcome.fit.count > 0) {
     out += "predicted order against the measured one: " + tune::describe(outcome.fit);
@@ -109,7 +114,7 @@ std::string text_of(const tune::Outcome& outcome, const tune::Space& space, cons
 }
 
 Json json_of(const tune::Trial& trial) {
-  Json out = lab::to_json(trial.row);
+  Json out = bench::to_json(trial.row);
   out["occupancy"] = number(trial.prediction.occupancy);
   out["predicted_cost"] = number(trial.prediction.cost);
   return out;
@@ -134,9 +139,9 @@ Json json_of(const tune::Outcome& outcome, const tune::Space& space, const tune:
            {"counting_seconds", counted.seconds}};
   if (outcome.fit_uncounted.count > 0) out["prediction_by_occupancy"] = json_of(outcome.fit_uncounted);
   for (const auto& [condition, dropped] : space.dropped) out["dropped"][condition] = dropped;
-  if (const lab::Row* best = outcome.best()) out["winner"] = lab::to_json(*best);
-  if (const lab::Row* untuned = outcome.untuned()) out["untuned"] = lab::to_json(*untuned);
-  for (const lab::Row& row : outcome.finals) out["finals"].push_back(lab::to_json(row));
+  if (const bench::Row* best = outcome.best()) out["winner"] = bench::to_json(*best);
+  if (const bench::Row* untuned = outcome.untuned()) out["untuned"] = bench::to_json(*untuned);
+  for (const bench::Row& row : outcome.finals) out["finals"].push_back(bench::to_json(row));
   return out;
 }
 

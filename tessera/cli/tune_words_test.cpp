@@ -12,11 +12,11 @@ const Variant& variant() {
   return out;
 }
 
-lab::Row row(int x, std::vector<double> seconds) {
-  lab::Row out;
+bench::Row row(int x, std::vector<double> seconds) {
+  bench::Row out;
   out.variant = &variant();
   out.tuning = {{"x", x}};
-  out.verified = seconds.empty() ? lab::Verified::unchecked : lab::Verified::ok;
+  out.verified = seconds.empty() ? bench::Verified::unchecked : bench::Verified::ok;
   if (seconds.empty()) out.reason = "interrupted";
   out.seconds = std::move(seconds);
   return out;
@@ -55,8 +55,10 @@ TEST(TuneWords, WhatIsNotSettledIsNotCalledFaster) {
   outcome.why = "too few samples: 1, 5 are needed";
   const std::string text = said(outcome);
   EXPECT_TRUE(has(text, "x=16, which is used without tuning, goes on being used: ")) << text;
-  EXPECT_TRUE(has(text, "x=8 ran 2.00 times faster, which does not show that it is faster (too few samples: 1, 5 are needed). "
-                        "The same command with --reps 5 or more can tell.\n"))
+  EXPECT_TRUE(has(
+      text,
+      "x=8 ran 2.00 times faster, which does not show that it is faster (too few samples: 1, 5 are needed). "
+      "The same command with --reps 5 or more can tell.\n"))
       << text;
 }
 
@@ -65,14 +67,16 @@ TEST(TuneWords, NoiseAsksForMoreSamplesThanThereWere) {
   outcome.finals = {row(16, {2, 3, 4, 5, 6, 7}), row(8, {1, 3, 4, 5, 6, 7, 8})};
   outcome.rival = 1;
   outcome.why = "too noisy to tell";
-  EXPECT_TRUE(has(said(outcome), "(too noisy to tell). The same command with more samples (--reps 24), on a machine"))
+  EXPECT_TRUE(
+      has(said(outcome), "(too noisy to tell). The same command with more samples (--reps 24), on a machine"))
       << said(outcome);
 }
 
 TEST(TuneWords, WhereNothingWasFasterThatIsSaid) {
   tune::Outcome outcome;
   outcome.finals = {row(16, {1, 1}), row(8, {2, 2})};
-  EXPECT_TRUE(has(said(outcome), "x=16 is the fastest of what was tried; it is what is used without tuning")) << said(outcome);
+  EXPECT_TRUE(has(said(outcome), "x=16 is the fastest of what was tried; it is what is used without tuning"))
+      << said(outcome);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
@@ -67,7 +67,8 @@ Walk walk_of(const Options& options, const Operation& operation, const Device& d
 Operation quick(Operation operation) {
   constexpr double most_flops = 2e5;
   std::erase_if(operation.cases, [&operation](const Case& c) {
-    const Inputs inputs(operation, c.elements.empty() ? operation.elements.front() : c.elements.front(), c, 1);
+    const Inputs inputs(operation, c.elements.empty() ? operation.elements.front() : c.elements.front(), c,
+                        1);
     return operation.flops && operation.flops(inputs.arguments()) > most_flops;
   });
   return operation;
@@ -78,8 +79,8 @@ Walked verify_on(const Operation& operation, const Device& device, const Options
   Progress progress;
   std::int64_t done = 0;
   const auto told = [&](const WalkItem& item) {
-    findings.take(item, lab::label_of(device));
-    progress.say(fmt::format("[{}] {} {} {}", ++done, lab::label_of(device), item.variant->name,
+    findings.take(item, bench::label_of(device));
+    progress.say(fmt::format("[{}] {} {} {}", ++done, bench::label_of(device), item.variant->name,
                              to_string(*item.tried)));
   };
   const Walk asked = walk_of(options, operation, device);
@@ -111,7 +112,7 @@ std::string table_of(const std::vector<Walked>& all) {
                        {"largest error/bound"}});
   for (const Walked& walked : all)
     for (const WalkTotals& t : walked.totals)
-      table.add({walked.operation->name, lab::label_of(walked.device),
+      table.add({walked.operation->name, bench::label_of(walked.device),
                  t.variant->ladder + "/" + t.variant->name, std::to_string(t.passed),
                  std::to_string(t.skipped), std::to_string(t.failed),
                  t.passed > 0 ? report::number(t.largest_ratio) : ""});
@@ -121,13 +122,13 @@ std::string table_of(const std::vector<Walked>& all) {
 nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>& all,
                                const Findings& findings) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "verify"}};
-  out.update(lab::provenance(command.argv, lab::now_utc()));
+  out.update(bench::provenance(command.argv, bench::now_utc()));
   out["rows"] = nlohmann::ordered_json::array();
   for (const Walked& walked : all)
     for (const WalkTotals& t : walked.totals)
       out["rows"].push_back(
           {{"operation", walked.operation->name},
-           {"device", lab::label_of(walked.device)},
+           {"device", bench::label_of(walked.device)},
            {"device_name", walked.device.name},
            {"ladder", t.variant->ladder},
            {"variant", t.variant->name},
@@ -145,9 +146,10 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
 
 int verify(const Command& command) {
   Options options;
-  Words words("verify", "tessera verify [OPERATION…] [FLAGS]",
-              "Tries every variant, choice, case and element against the reference. Zones of known bytes lie round\n"
-              "every array, and inputs are compared with what they were: a write there fails, with exit code 4.");
+  Words words(
+      "verify", "tessera verify [OPERATION…] [FLAGS]",
+      "Tries every variant, choice, case and element against the reference. Zones of known bytes lie round\n"
+      "every array, and inputs are compared with what they were: a write there fails, with exit code 4.");
   words.positionals("OPERATION", options.operations, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all that are usable", "WHERE");
@@ -174,7 +176,8 @@ int verify(const Command& command) {
   for (const auto& [reason, times] : findings.skipped()) fmt::print(to, "skipped {} × {}\n", times, reason);
   fmt::print(to, "{} passed, {} skipped, {} failed\n", sum.passed, sum.skipped, sum.failed);
   if (sum.passed + sum.skipped + sum.failed == 0)
-    fmt::print(stderr, "tessera: nothing was tried: no such variant runs on these devices; see tessera list\n");
+    fmt::print(stderr,
+               "tessera: nothing was tried: no such variant runs on these devices; see tessera list\n");
   write_json(options.json, json_of(command, all, findings));
   if (sum.harmed != 0) return exit_code::memory;
   if (sum.failed != 0) return exit_code::wrong;

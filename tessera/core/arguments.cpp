@@ -58,13 +58,14 @@ std::int64_t default_size(const Parameter& p, std::int64_t size) {
 void check_needs(const Parameter& p, const std::string& word, const Parameter& needed) {
   const bool same = p.kind == Kind::real ? parse_real(p, word) == parse_real(p, p.value) : word == p.value;
   if (!same)
-    throw Error("--" + p.flag() + " " + word + " needs " + needed.name + ", which was not given; --" + needed.flag() +
-                " gives it");
+    throw Error("--" + p.flag() + " " + word + " needs " + needed.name + ", which was not given; --" +
+                needed.flag() + " gives it");
 }
 
 // Its default is told only by the inputs.
 bool follows_from_dimensions(const Parameter& p) {
-  return p.kind == Kind::integer && std::ranges::any_of(p.value, [](unsigned char c) { return std::isalpha(c) != 0; });
+  return p.kind == Kind::integer &&
+         std::ranges::any_of(p.value, [](unsigned char c) { return std::isalpha(c) != 0; });
 }
 
 std::int64_t millionths(double value) {
@@ -113,7 +114,8 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     settle_dims(*p, given->second);
   }
   Dims named = dims_;  // in an expression, a real counts its millionths
-  for (const Parameter* p : signature.of(Kind::real)) named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
+  for (const Parameter* p : signature.of(Kind::real))
+    named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
   for (const Parameter& p : signature.parameters) {
     if (!follows_from_dimensions(p) || dims_.contains(p.name)) continue;
     const ToldSize* const told = find_size(p.value);
@@ -122,7 +124,8 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     words_[p.name] = std::to_string(dims_[p.name]);
   }
   for (const Parameter& p : signature.parameters)
-    if (!p.needs.empty() && !arrays_.contains(p.needs)) check_needs(p, words_.at(p.name), signature.at(p.needs));
+    if (!p.needs.empty() && !arrays_.contains(p.needs))
+      check_needs(p, words_.at(p.name), signature.at(p.needs));
   for (const Parameter* p : signature.of(Kind::output)) {
     ArrayView out;
     out.element = p->element_with(element, words_);
@@ -136,7 +139,9 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
         throw Error("--" + size->flag() + " is missing: " + size->help);
       if (is_name(extent) && !dims_.contains(extent)) throw Error(nobody_tells(signature, extent));
       out.extents.push_back(evaluate(extent, dims_));
-      if (out.extents.back() < 0) throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent + " elements along a dimension");
+      if (out.extents.back() < 0)
+        throw Error(p->name + " would have " + std::to_string(out.extents.back()) + " = " + extent +
+                    " elements along a dimension");
     }
     (void)out.bytes();
     out.strides = row_major_strides(out.extents);
@@ -147,7 +152,8 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
 void Arguments::check_words(const Words& given) {
   for (const auto& [name, word] : given) {
     const Parameter* p = signature_->find(name);
-    if (p == nullptr || p->is_array() || p->kind == Kind::value) throw Error("no argument is called '" + name + "'");
+    if (p == nullptr || p->is_array() || p->kind == Kind::value)
+      throw Error("no argument is called '" + name + "'");
   }
   for (const Parameter& p : signature_->parameters) {
     if (p.is_array() || p.kind == Kind::value) continue;
@@ -185,14 +191,15 @@ void Arguments::settle_dims(const Parameter& p, const ArrayView& array) {
     const std::int64_t size = seen.extents[d];
     if (!is_name(name)) {
       if (const std::int64_t wanted = evaluate(name, dims_); wanted != size)
-        throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", which should be " + std::to_string(wanted));
+        throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", which should be " +
+                    std::to_string(wanted));
       continue;
     }
     const auto [at, fresh] = dims_.emplace(name, size);
     if (fresh) settled_by_[name] = p.name;
     else if (at->second != size)
-      throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", but " + settled_by_[name] + " has " +
-                  std::to_string(at->second));
+      throw Error(p.name + " has " + name + " = " + std::to_string(size) + ", but " + settled_by_[name] +
+                  " has " + std::to_string(at->second));
   }
 }
 
@@ -218,8 +225,8 @@ void Arguments::set_array(const std::string& name, void* data) {
 void Arguments::set_array(const std::string& name, const ArrayView& view) {
   const ArrayView& old = array(name);
   if (old.extents != view.extents || old.element != view.element)
-    throw Error(name + " is " + to_string(view.extents) + " of " + std::string(name_of(view.element)) + ", but must be " +
-                to_string(old.extents) + " of " + std::string(name_of(old.element)));
+    throw Error(name + " is " + to_string(view.extents) + " of " + std::string(name_of(view.element)) +
+                ", but must be " + to_string(old.extents) + " of " + std::string(name_of(old.element)));
   arrays_.at(name) = view;
 }
 

@@ -15,14 +15,15 @@ class Arguments {
 
   // Checks shapes, elements and ranges. Outputs have extents but no memory until set_array.
   // Throws Error: "B has k = 33, but A has 65".
-  Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs, const Words& words);
+  Arguments(const Signature& signature, Element element, std::map<std::string, ArrayView> inputs,
+            const Words& words);
 
   const Signature& signature() const { return *signature_; }
   Element element() const { return element_; }
   const Dims& dims() const { return dims_; }
   std::int64_t dim(const std::string& name) const;
 
-  bool has(const std::string& name) const;               // was this optional array given?
+  bool has(const std::string& name) const;                // was this optional array given?
   const ArrayView& array(const std::string& name) const;  // as it lies in memory
   void set_array(const std::string& name, void* data);
   void set_array(const std::string& name, const ArrayView& view);  // of the same extents
@@ -32,8 +33,8 @@ class Arguments {
   const std::string& text(const std::string& name) const;  // text and choices
   const Words& words() const { return words_; }            // every scalar, defaults filled in
 
-  // The array as the operation sees it (op applied; one that serves all: with a first stride of 0). An optional one not given has no data and
-  // extent 0. T is the element's type; throws where it is not.
+  // The array as the operation sees it (op applied; one that serves all: with a first stride of 0). An
+  // optional one not given has no data and extent 0. T is the element's type; throws where it is not.
   template <class T, int rank>
   View<T, rank> view(const std::string& name) const {
     View<T, rank> out;

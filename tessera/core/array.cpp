@@ -10,8 +10,8 @@ namespace {
 
 class HostMemory final : public Memory {
  public:
-  // Large arrays lie on whole pages of 2 MiB where the system has such: a walk along one then asks for a translation of
-  // addresses 512 times more seldom, and the first touch of it faults as much less often.
+  // Large arrays lie on whole pages of 2 MiB where the system has such: a walk along one then asks for a
+  // translation of addresses 512 times more seldom, and the first touch of it faults as much less often.
   void* allocate(std::size_t bytes) override {
     constexpr std::size_t least = 256, page = std::size_t{2} << 20, large = 2 * page;
     const std::size_t alignment = bytes >= large ? page : least;
@@ -20,7 +20,8 @@ class HostMemory final : public Memory {
         rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
     if (address == nullptr) throw Error("the host cannot give " + std::to_string(bytes) + " bytes of memory");
 #if defined(MADV_HUGEPAGE)
-    if (bytes >= large) madvise(address, rounded, MADV_HUGEPAGE);  // only for speed: a refusal changes nothing
+    if (bytes >= large)
+      madvise(address, rounded, MADV_HUGEPAGE);  // only for speed: a refusal changes nothing
 #endif
     return address;
   }
@@ -50,8 +51,7 @@ char* pack(const ArrayView& from, std::size_t dimension, const char* at, char* t
 std::string to_string(const Extents& extents) {
   if (extents.empty()) return "a single value";
   std::string out;
-  for (std::size_t i = 0; i < extents.size(); ++i)
-    out += (i == 0 ? "" : " × ") + std::to_string(extents[i]);
+  for (std::size_t i = 0; i < extents.size(); ++i) out += (i == 0 ? "" : " × ") + std::to_string(extents[i]);
   return out;
 }
 
@@ -59,7 +59,8 @@ std::int64_t count_of(const Extents& extents) {
   std::int64_t count = 1;
   bool empty = false;
   for (const std::int64_t extent : extents) {
-    if (extent < 0) throw Error("an array cannot have " + std::to_string(extent) + " elements along a dimension");
+    if (extent < 0)
+      throw Error("an array cannot have " + std::to_string(extent) + " elements along a dimension");
     empty |= extent == 0;
   }
   if (empty) return 0;

@@ -27,7 +27,7 @@ struct ArrayView {
 
   std::int64_t count() const { return count_of(extents); }
   std::size_t bytes() const { return bytes_of(element, extents); }  // of its elements, without gaps
-  bool row_major() const;  // its elements lie one after another, last index fastest
+  bool row_major() const;        // its elements lie one after another, last index fastest
   ArrayView transposed() const;  // the last two dimensions exchanged
   // The smallest interval [first, last) of element offsets that holds every element.
   std::pair<std::int64_t, std::int64_t> span() const;
@@ -56,8 +56,14 @@ class Array {
   const ArrayView& view() const { return view_; }
   Element element() const { return view_.element; }
   const Extents& extents() const { return view_.extents; }
-  template <class T> T* as() { return static_cast<T*>(view_.data); }
-  template <class T> const T* as() const { return static_cast<const T*>(view_.data); }
+  template <class T>
+  T* as() {
+    return static_cast<T*>(view_.data);
+  }
+  template <class T>
+  const T* as() const {
+    return static_cast<const T*>(view_.data);
+  }
 
  private:
   ArrayView view_;

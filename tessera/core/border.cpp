@@ -34,8 +34,9 @@ Border border_named(const std::string& word) {
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
   for (const BorderName& known : border_names)
     if (name == known.name) return known.border;
-  throw Error("--border cannot be '" + word + "'" +
-              meant_or_all(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
+  throw Error(
+      "--border cannot be '" + word + "'" +
+      meant_or_all(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
 }
 
 }  // namespace tessera

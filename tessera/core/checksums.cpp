@@ -15,7 +15,7 @@ std::map<Key, MakeChecksums>& all() {
 
 }  // namespace
 
-void enlist_checksums(const std::string& operation, Where where, MakeChecksums make) {
+void register_checksums(const std::string& operation, Where where, MakeChecksums make) {
   all()[{operation, where}] = std::move(make);
 }
 

@@ -36,7 +36,7 @@ class Checksums {
 // for such arguments.
 using MakeChecksums = std::function<std::unique_ptr<Checksums>(const Arguments& whole, const Device& device)>;
 
-void enlist_checksums(const std::string& operation, Where where, MakeChecksums make);
+void register_checksums(const std::string& operation, Where where, MakeChecksums make);
 const MakeChecksums* find_checksums(const std::string& operation, Where where);  // null: none
 
 }  // namespace tessera

@@ -15,7 +15,7 @@ std::map<std::string, Completion, std::less<>>& completions() {
 
 std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// Looked up when it is needed: variants enlist before it or after it.
+// Looked up when it is needed: variants register before it or after it.
 const Completion* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
   if (!choice.cannot_hold(arguments)) return nullptr;
   const Completion* const found = completion_of(operation);
@@ -24,7 +24,8 @@ const Completion* serving(const std::string& operation, const Choice& choice, co
 
 // The spare memory is the workspace's end: a variant knows what its front holds.
 template <class Compute>
-void run_completed(const Completion& completion, const Compute& compute, const Arguments& arguments, Run& run) {
+void run_completed(const Completion& completion, const Compute& compute, const Arguments& arguments,
+                   Run& run) {
   const std::size_t spare_bytes = completion.spare_bytes(arguments);
   Run own = run;
   void* spare = nullptr;
@@ -42,7 +43,7 @@ void run_completed(const Completion& completion, const Compute& compute, const A
 
 }  // namespace
 
-void enlist_completion(Completion completion) {
+void register_completion(Completion completion) {
   std::string operation = completion.operation;
   completions().insert_or_assign(std::move(operation), std::move(completion));
 }
@@ -53,7 +54,7 @@ const Completion* completion_of(std::string_view operation) {
 }
 
 void complete(Variant& variant) {
-  if (variant.yardstick) return;
+  if (variant.baseline) return;
   for (Choice& choice : variant.choices) {
     if (!choice.cannot_hold) continue;
     const Choice alone = choice;
@@ -63,7 +64,9 @@ void complete(Variant& variant) {
     };
     for (auto& [element, run] : choice.run)
       run = [alone, operation, element = element](const Arguments& arguments, const Tuning& tuning, Run& at) {
-        const auto compute = [&](const Arguments& given, Run& there) { alone.run.at(element)(given, tuning, there); };
+        const auto compute = [&](const Arguments& given, Run& there) {
+          alone.run.at(element)(given, tuning, there);
+        };
         const Completion* const completion = serving(operation, alone, arguments);
         if (completion == nullptr) compute(arguments, at);
         else run_completed(*completion, compute, arguments, at);

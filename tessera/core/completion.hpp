@@ -24,11 +24,11 @@ struct Completion {
   std::function<void(const Arguments&, void* spare, Run&)> after;
 };
 
-void enlist_completion(Completion completion);
+void register_completion(Completion completion);
 const Completion* completion_of(std::string_view operation);  // null: it has none
 
 // Every choice that may refuse what its type does not hold hands that to the operation's completion from
-// then on. Yardsticks do not: what they are timed for is theirs alone.
+// then on. Baselines do not: what they are timed for is theirs alone.
 void complete(Variant& variant);
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ std::deque<Contraction>& all() {  // whose entries stay where they are
 
 }  // namespace
 
-void enlist(Contraction contraction) { all().push_back(std::move(contraction)); }
+void register_contraction(Contraction contraction) { all().push_back(std::move(contraction)); }
 
 const Contraction* contraction_of(std::string_view operation) {
   const auto found = std::find_if(all().rbegin(), all().rend(), [&](const Contraction& contraction) {

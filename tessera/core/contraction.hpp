@@ -43,7 +43,7 @@ struct Contraction {
       panel;
 };
 
-void enlist(Contraction contraction);  // the last of an operation counts
+void register_contraction(Contraction contraction);             // the last of an operation counts
 const Contraction* contraction_of(std::string_view operation);  // null: its result cannot be shared so
 
 }  // namespace tessera

@@ -35,15 +35,18 @@ class CpuBackend final : public HostBackend {
   std::vector<Device> devices_{host_device(Where::cpu)};
 };
 
-const Backend& cpu = enlist_backend(std::make_unique<CpuBackend>());
+const Backend& cpu = register_backend(std::make_unique<CpuBackend>());
 
 }  // namespace
 
 std::string_view name_of(Where where) {
   switch (where) {
-    case Where::cpu: return "cpu";
-    case Where::simt: return "simt";
-    case Where::cuda: return "cuda";
+    case Where::cpu:
+      return "cpu";
+    case Where::simt:
+      return "simt";
+    case Where::cuda:
+      return "cuda";
   }
   return "?";
 }
@@ -62,7 +65,7 @@ std::string Device::label() const {
   return out;
 }
 
-Backend& enlist_backend(std::unique_ptr<Backend> backend) {
+Backend& register_backend(std::unique_ptr<Backend> backend) {
   return *backends().emplace_back(std::move(backend));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run may run on, and the one interface through which arrays reach it and time is taken.
-// The host's processors, the SIMT executor and CUDA each enlist a Backend; core knows no CUDA.
+// The host's processors, the SIMT executor and CUDA each register a Backend; core knows no CUDA.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,15 +28,15 @@ std::optional<Where> parse_where(std::string_view name);
 struct Device {
   Where where = Where::cpu;
   int index = 0;
-  std::string name;              // as its maker calls it
-  int threads = 1;               // cpu, simt: OS threads that a run may use
-  int processors = 1;            // cores, or a GPU's multiprocessors
-  int compute_capability = 0;    // 90 for 9.0; 0: no GPU
+  std::string name;            // as its maker calls it
+  int threads = 1;             // cpu, simt: OS threads that a run may use
+  int processors = 1;          // cores, or a GPU's multiprocessors
+  int compute_capability = 0;  // 90 for 9.0; 0: no GPU
   std::int64_t memory_bytes = 0;
   std::int64_t cache_bytes = 0;  // the last level's
   int max_threads_per_block = 1024;
   std::int64_t max_shared_bytes = 48 * 1024;  // for one block
-  std::string driver;            // cuda: the driver's and the toolkit's versions
+  std::string driver;                         // cuda: the driver's and the toolkit's versions
 
   std::string label() const;  // "cuda:0"
 };
@@ -51,10 +51,10 @@ struct Run {
   void* workspace = nullptr;  // in the device's memory; all zeros before the first run
   std::size_t workspace_bytes = 0;
   simt::Tracer* tracer = nullptr;  // simt: what watches a traced kernel
-  double own_seconds = -1;    // what a variant that works in another process says of its time
-  Values values = {};         // what a variant tells of its result
-  // What the variant may spend, counted as Operation::flops counts, where nobody knows before what it takes: a GPU
-  // waits for more than that. Then it throws OutOfPatience, and the GPU begins anew.
+  double own_seconds = -1;         // what a variant that works in another process says of its time
+  Values values = {};              // what a variant tells of its result
+  // What the variant may spend, counted as Operation::flops counts, where nobody knows before what it takes:
+  // a GPU waits for more than that. Then it throws OutOfPatience, and the GPU begins anew.
   double patience = std::numeric_limits<double>::infinity();
   double spent_seconds = 0;  // by the one that was out of patience before; 0: there was none
 };
@@ -83,7 +83,7 @@ class Backend {
   virtual Where where() const = 0;
   virtual const std::vector<Device>& devices() = 0;  // empty: unusable() says why
   virtual std::string unusable() = 0;
-  virtual bool shares_host_memory() const = 0;       // then arrays need not be copied
+  virtual bool shares_host_memory() const = 0;  // then arrays need not be copied
   virtual Memory& memory(const Device& device) = 0;
   // Bytes that can still be allocated there.
   virtual std::int64_t free_memory(const Device& device) { return device.memory_bytes; }
@@ -93,7 +93,7 @@ class Backend {
   // On return the host's side may be used again.
   virtual void copy(const Run& run, void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(const Run& run, void* to, unsigned char byte, std::size_t bytes) = 0;
-  virtual void synchronize(const Run& run) = 0;  // throws what the work before it threw
+  virtual void synchronize(const Run& run) = 0;   // throws what the work before it threw
   virtual void flush_caches(const Run& run) = 0;  // so that the next run finds its inputs cold
   // The time that `work`, which may only enqueue, takes on the device, in seconds.
   virtual double seconds(const Run& run, const std::function<void()>& work) = 0;
@@ -103,8 +103,8 @@ class Backend {
     (void)hide_launches;
     return {.seconds = seconds(run, work)};
   }
-  // `work`, which may only enqueue, to be done again and again: where the backend can note down what is enqueued,
-  // without the host's part in it. Throws Error where the work cannot be noted.
+  // `work`, which may only enqueue, to be done again and again: where the backend can note down what is
+  // enqueued, without the host's part in it. Throws Error where the work cannot be noted.
   virtual std::function<void()> noted(const Run&, const std::function<void()>& work) { return work; }
   // The energy that the device has used since some moment, in joules; nothing: it does not tell.
   virtual std::optional<double> joules(const Device&) { return std::nullopt; }
@@ -113,8 +113,8 @@ class Backend {
   virtual Ceilings measure_ceilings(const Device&) { return {}; }
 };
 
-Backend& enlist_backend(std::unique_ptr<Backend> backend);
-Backend* find_backend(Where where);      // the last enlisted; null: this build has none
+Backend& register_backend(std::unique_ptr<Backend> backend);
+Backend* find_backend(Where where);  // the last registered; null: this build has none
 Backend& backend_of(const Device& device);
 
 // Processors of this machine that the process may use.

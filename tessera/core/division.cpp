@@ -43,7 +43,7 @@ std::size_t bytes_of(const Slice& slice, const ArrayView& array) {
   return bytes_of(array.element, extents);
 }
 
-void enlist_division(const std::string& operation, Divide divide) {
+void register_division(const std::string& operation, Divide divide) {
   divisions()[operation] = std::move(divide);
 }
 
@@ -52,7 +52,7 @@ const Divide* find_division(const std::string& operation) {
   return found == divisions().end() ? nullptr : &found->second;
 }
 
-void enlist_reduction(const std::string& operation, Reduction reduction) {
+void register_reduction(const std::string& operation, Reduction reduction) {
   reductions()[operation] = std::move(reduction);
 }
 

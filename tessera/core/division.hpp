@@ -62,7 +62,7 @@ std::size_t bytes_of(const Slice& slice, const ArrayView& array);
 // Throws Error where arguments cannot be cut that others of the operation can.
 using Divide = std::function<Division(const Arguments&)>;
 
-void enlist_division(const std::string& operation, Divide divide);
+void register_division(const std::string& operation, Divide divide);
 const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
 
 // A result that is made of partial results, in an order that does not know who computed them. They are the
@@ -80,7 +80,7 @@ struct Reduction {
   std::string partial_of(const Arguments& whole) const { return partial_for ? partial_for(whole) : partial; }
 };
 
-void enlist_reduction(const std::string& operation, Reduction reduction);
+void register_reduction(const std::string& operation, Reduction reduction);
 const Reduction* find_reduction(const std::string& operation);  // null: its result is not made so
 
 // Whether several devices can share an operation, one way or the other, and the rows that they divide.

@@ -15,12 +15,10 @@ struct Row {
 };
 
 constexpr Row table[] = {
-    {Element::f64, "f64", 8, false}, {Element::f32, "f32", 4, false},
-    {Element::f16, "f16", 2, false}, {Element::bf16, "bf16", 2, false},
-    {Element::i32, "i32", 4, true},  {Element::i8, "i8", 1, true},
-    {Element::u8, "u8", 1, true},    {Element::e4m3, "e4m3", 1, false},
-    {Element::e5m2, "e5m2", 1, false}, {Element::i16, "i16", 2, true},
-    {Element::u16, "u16", 2, true},
+    {Element::f64, "f64", 8, false},   {Element::f32, "f32", 4, false},   {Element::f16, "f16", 2, false},
+    {Element::bf16, "bf16", 2, false}, {Element::i32, "i32", 4, true},    {Element::i8, "i8", 1, true},
+    {Element::u8, "u8", 1, true},      {Element::e4m3, "e4m3", 1, false}, {Element::e5m2, "e5m2", 1, false},
+    {Element::i16, "i16", 2, true},    {Element::u16, "u16", 2, true},
 };
 
 const Row& row(Element element) { return table[static_cast<std::size_t>(element)]; }
@@ -60,7 +58,8 @@ std::uint8_t to_fp8(float value, const Fp8& format, Overflow overflow) {
   } else {
     // Subnormal: adding a power of two lines the fraction up with the last place, rounding as it goes.
     const float line = std::ldexp(1.0f, 24 - format.bias - format.fraction_bits);
-    out = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + line) - std::bit_cast<std::uint32_t>(line);
+    out = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + line) -
+          std::bit_cast<std::uint32_t>(line);
   }
   if (out > format.largest) out = overflow == Overflow::saturates ? format.largest : format.beyond;
   return static_cast<std::uint8_t>(sign | out);
@@ -71,7 +70,8 @@ float from_fp8(std::uint8_t bits, const Fp8& format) {
   const int exponent = magnitude >> format.fraction_bits;
   float value = 0;
   if (magnitude > format.largest) value = magnitude == 0x7c ? INFINITY : NAN;
-  else if (exponent == 0) value = std::ldexp(static_cast<float>(fraction), 1 - format.bias - format.fraction_bits);
+  else if (exponent == 0)
+    value = std::ldexp(static_cast<float>(fraction), 1 - format.bias - format.fraction_bits);
   else
     value = std::ldexp(static_cast<float>(fraction + (1 << format.fraction_bits)),
                        exponent - format.bias - format.fraction_bits);

@@ -48,21 +48,33 @@ struct e5m2 {
 template <class... T>
 struct Types {};
 
-template <class T> inline constexpr Element element_of = Element::f64;
-template <> inline constexpr Element element_of<double> = Element::f64;
-template <> inline constexpr Element element_of<float> = Element::f32;
-template <> inline constexpr Element element_of<f16> = Element::f16;
-template <> inline constexpr Element element_of<bf16> = Element::bf16;
-template <> inline constexpr Element element_of<std::int32_t> = Element::i32;
-template <> inline constexpr Element element_of<std::int8_t> = Element::i8;
-template <> inline constexpr Element element_of<std::uint8_t> = Element::u8;
-template <> inline constexpr Element element_of<e4m3> = Element::e4m3;
-template <> inline constexpr Element element_of<e5m2> = Element::e5m2;
-template <> inline constexpr Element element_of<std::int16_t> = Element::i16;
-template <> inline constexpr Element element_of<std::uint16_t> = Element::u16;
+template <class T>
+inline constexpr Element element_of = Element::f64;
+template <>
+inline constexpr Element element_of<double> = Element::f64;
+template <>
+inline constexpr Element element_of<float> = Element::f32;
+template <>
+inline constexpr Element element_of<f16> = Element::f16;
+template <>
+inline constexpr Element element_of<bf16> = Element::bf16;
+template <>
+inline constexpr Element element_of<std::int32_t> = Element::i32;
+template <>
+inline constexpr Element element_of<std::int8_t> = Element::i8;
+template <>
+inline constexpr Element element_of<std::uint8_t> = Element::u8;
+template <>
+inline constexpr Element element_of<e4m3> = Element::e4m3;
+template <>
+inline constexpr Element element_of<e5m2> = Element::e5m2;
+template <>
+inline constexpr Element element_of<std::int16_t> = Element::i16;
+template <>
+inline constexpr Element element_of<std::uint16_t> = Element::u16;
 
-std::size_t size_of(Element element);            // in bytes
-std::string_view name_of(Element element);       // "f32"
+std::size_t size_of(Element element);       // in bytes
+std::string_view name_of(Element element);  // "f32"
 bool is_integer(Element element);
 std::optional<Element> parse_element(std::string_view name);  // "s16" is i16, as pictures' users call it
 const std::vector<Element>& all_elements();
@@ -76,17 +88,28 @@ void store_from_double(Element element, void* address, double value);
 template <class F>
 decltype(auto) dispatch(Element element, F&& f) {
   switch (element) {
-    case Element::f64: return f(std::type_identity<double>{});
-    case Element::f32: return f(std::type_identity<float>{});
-    case Element::f16: return f(std::type_identity<f16>{});
-    case Element::bf16: return f(std::type_identity<bf16>{});
-    case Element::i32: return f(std::type_identity<std::int32_t>{});
-    case Element::i8: return f(std::type_identity<std::int8_t>{});
-    case Element::u8: return f(std::type_identity<std::uint8_t>{});
-    case Element::e4m3: return f(std::type_identity<e4m3>{});
-    case Element::e5m2: return f(std::type_identity<e5m2>{});
-    case Element::i16: return f(std::type_identity<std::int16_t>{});
-    case Element::u16: return f(std::type_identity<std::uint16_t>{});
+    case Element::f64:
+      return f(std::type_identity<double>{});
+    case Element::f32:
+      return f(std::type_identity<float>{});
+    case Element::f16:
+      return f(std::type_identity<f16>{});
+    case Element::bf16:
+      return f(std::type_identity<bf16>{});
+    case Element::i32:
+      return f(std::type_identity<std::int32_t>{});
+    case Element::i8:
+      return f(std::type_identity<std::int8_t>{});
+    case Element::u8:
+      return f(std::type_identity<std::uint8_t>{});
+    case Element::e4m3:
+      return f(std::type_identity<e4m3>{});
+    case Element::e5m2:
+      return f(std::type_identity<e5m2>{});
+    case Element::i16:
+      return f(std::type_identity<std::int16_t>{});
+    case Element::u16:
+      return f(std::type_identity<std::uint16_t>{});
   }
   throw Error(Error::Kind::internal, "unknown element");
 }

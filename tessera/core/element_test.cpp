@@ -18,7 +18,8 @@ float nearest_value(float x) {
     if (!std::isfinite(value)) continue;
     const float distance = std::abs(value - x);
     const bool is_even = (bits & 1) == 0;
-    if (distance < least || (distance == least && is_even && !even)) best = value, least = distance, even = is_even;
+    if (distance < least || (distance == least && is_even && !even))
+      best = value, least = distance, even = is_even;
   }
   return best;
 }
@@ -44,8 +45,8 @@ TEST(Element, EveryHalfSurvivesTheWayThroughFloat) {
 }
 
 TEST(Element, HalvesRoundToNearestTiesToEven) {
-  for (const float x : {1.0f, 1.00048828125f, 1.00146484375f, 0.1f, -3.14159265f, 65503.0f, 6.0e-8f, 2.98e-8f, 3.0e-5f,
-                        6.1e-5f, 1e-3f, 2049.0f, 2051.0f, -0.33333f})
+  for (const float x : {1.0f, 1.00048828125f, 1.00146484375f, 0.1f, -3.14159265f, 65503.0f, 6.0e-8f, 2.98e-8f,
+                        3.0e-5f, 6.1e-5f, 1e-3f, 2049.0f, 2051.0f, -0.33333f})
     expect_rounds_to_nearest<f16>(x);
   for (const float x : {1.0f, 1.00390625f, 1.01171875f, 0.1f, 3.14159265f, 1e30f, -1e-30f, 257.0f, 259.0f})
     expect_rounds_to_nearest<bf16>(x);

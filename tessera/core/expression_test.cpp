@@ -46,7 +46,8 @@ TEST(Expression, TakesPowersOfTen) {
 }
 
 TEST(Expression, SaysWhatItCannotRead) {
-  EXPECT_NE(complaint("m + ").find("expected a whole number or a name"), std::string::npos) << complaint("m + ");
+  EXPECT_NE(complaint("m + ").find("expected a whole number or a name"), std::string::npos)
+      << complaint("m + ");
   EXPECT_NE(complaint("m x").find("expected an operator"), std::string::npos);
   EXPECT_NE(complaint("q").find("nothing is called 'q'"), std::string::npos);
   EXPECT_NE(complaint("1/0").find("division by zero"), std::string::npos);

@@ -20,7 +20,8 @@ struct Here {
   int column = 0;  // 0: not known
 
 #if defined(__CUDACC__)
-  TESSERA_ANYWHERE static constexpr Here current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  TESSERA_ANYWHERE static constexpr Here current(const char* file = __builtin_FILE(),
+                                                 int line = __builtin_LINE()) {
     return {file, line};
   }
 #elif __has_builtin(__builtin_COLUMN)

@@ -5,20 +5,20 @@
 namespace tessera {
 namespace {
 
-std::map<Where, std::unique_ptr<InOrder>>& enlisted() {
+std::map<Where, std::unique_ptr<InOrder>>& registered() {
   static std::map<Where, std::unique_ptr<InOrder>> all;
   return all;
 }
 
 }  // namespace
 
-void enlist_in_order(Where where, std::unique_ptr<InOrder> devices) {
-  enlisted()[where] = std::move(devices);
+void register_in_order(Where where, std::unique_ptr<InOrder> devices) {
+  registered()[where] = std::move(devices);
 }
 
 InOrder* find_in_order(Where where) {
-  const auto found = enlisted().find(where);
-  return found == enlisted().end() ? nullptr : found->second.get();
+  const auto found = registered().find(where);
+  return found == registered().end() ? nullptr : found->second.get();
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a kind of device whose work lies in streams offers to a caller who brings arrays and a stream of their
-// own. Its backend enlists one; devices that share the host's memory need none.
+// own. Its backend registers one; devices that share the host's memory need none.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -28,7 +28,7 @@ class InOrder {
   virtual void give_back(const Run& run, void* address) noexcept = 0;
 };
 
-void enlist_in_order(Where where, std::unique_ptr<InOrder> devices);
-InOrder* find_in_order(Where where);  // the last enlisted; null: it has no streams
+void register_in_order(Where where, std::unique_ptr<InOrder> devices);
+InOrder* find_in_order(Where where);  // the last registered; null: it has no streams
 
 }  // namespace tessera

@@ -36,7 +36,9 @@ std::string_view text_of(Intake intake) {
   return "turned; large: packed; few rows: as it lies";
 }
 
-void enlist_intake(TellIntake tell, Here here) { all().insert_or_assign(std::string(with_folder(here.file)), std::move(tell)); }
+void register_intake(TellIntake tell, Here here) {
+  all().insert_or_assign(std::string(with_folder(here.file)), std::move(tell));
+}
 
 const TellIntake* intake_of(std::string_view file) {
   const auto found = all().find(file);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rung reads an input that a word may transpose: what each order in memory costs it. Rungs state it; `list` shows it.
+// How a rung reads an input that a word may transpose: what each order in memory costs it. Rungs state it;
+// `list` shows it.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,7 +15,8 @@ enum class Intake {
   turned_in_loading,
   packed_before,           // a pass of its own writes a copy first
   packed_if_large,         // where that pass takes less than it saves; else as it lies, an element at a time
-  turned_packed_or_lying,  // as packed_if_large, but else turned in loading, and as it lies where C has few rows
+  turned_packed_or_lying,  // as packed_if_large, but else turned in loading, and as it lies where C has few
+                           // rows
 };
 std::string_view text_of(Intake intake);
 
@@ -26,7 +28,7 @@ struct InputOrder {
 using TellIntake = std::function<Intake(Element, const InputOrder&)>;
 
 // For the rung of the caller's file.
-void enlist_intake(TellIntake tell, Here here = Here::current());
+void register_intake(TellIntake tell, Here here = Here::current());
 const TellIntake* intake_of(std::string_view file);  // Variant::file; null: it states nothing
 
 }  // namespace tessera

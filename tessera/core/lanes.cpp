@@ -6,20 +6,20 @@
 namespace tessera {
 namespace {
 
-std::map<Where, std::unique_ptr<LaneMaker>>& enlisted() {
+std::map<Where, std::unique_ptr<LaneMaker>>& registered() {
   static std::map<Where, std::unique_ptr<LaneMaker>> all;
   return all;
 }
 
 }  // namespace
 
-std::unique_ptr<LaneMaker> enlist_lanes(Where where, std::unique_ptr<LaneMaker> maker) {
-  return std::exchange(enlisted()[where], std::move(maker));
+std::unique_ptr<LaneMaker> register_lanes(Where where, std::unique_ptr<LaneMaker> maker) {
+  return std::exchange(registered()[where], std::move(maker));
 }
 
 LaneMaker* find_lanes(Where where) {
-  const auto found = enlisted().find(where);
-  return found == enlisted().end() ? nullptr : found->second.get();
+  const auto found = registered().find(where);
+  return found == registered().end() ? nullptr : found->second.get();
 }
 
 }  // namespace tessera

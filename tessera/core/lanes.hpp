@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that copies and computes at the same time, as whoever overlaps the two sees it: four queues, each in
-// its own order, and marks by which one waits for another. A kind of device that can do so enlists how they are
-// opened; a test makes its own, of threads.
+// A device that copies and computes at the same time, as whoever overlaps the two sees it: four queues, each
+// in its own order, and marks by which one waits for another. A kind of device that can do so registers how
+// they are opened; a test makes its own, of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -71,12 +71,13 @@ class LaneMaker {
  public:
   virtual ~LaneMaker() = default;
   virtual std::unique_ptr<Lanes> open(const Device& device) = 0;
-  // Makes host memory such that copies reach it, until what is returned goes, and while it is not freed. Null:
-  // the system refuses.
+  // Makes host memory such that copies reach it, until what is returned goes, and while it is not freed.
+  // Null: the system refuses.
   virtual std::shared_ptr<void> pin(void* data, std::size_t bytes) = 0;
 };
 
-std::unique_ptr<LaneMaker> enlist_lanes(Where where, std::unique_ptr<LaneMaker> maker);  // returns the one before
-LaneMaker* find_lanes(Where where);  // the last enlisted; null: its devices only do one thing after another
+std::unique_ptr<LaneMaker> register_lanes(Where where,
+                                          std::unique_ptr<LaneMaker> maker);  // returns the one before
+LaneMaker* find_lanes(Where where);  // the last registered; null: its devices only do one thing after another
 
 }  // namespace tessera

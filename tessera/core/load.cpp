@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// What enlist() refused while a file is being opened; null: none is.
+// What register_variant() refused while a file is being opened; null: none is.
 std::vector<std::string>* refused = nullptr;
 
 std::string opening;  // what file_being_loaded() tells
@@ -104,7 +104,7 @@ void load_one(const std::string& file) {
 
 const std::string& file_being_loaded() { return opening; }
 
-void refuse_to_enlist(const std::string& text) {
+void refuse_registration(const std::string& text) {
   if (refused == nullptr) throw Error(Error::Kind::internal, text);
   refused->push_back(text);
 }
@@ -116,8 +116,8 @@ void load(const std::vector<std::string>& files) {
   for (const Operation& operation : operations()) names.push_back(operation.name);
   for (const Variant& variant : all_variants()) {
     if (find_operation(variant.operation) != nullptr) continue;
-    throw Error(variant.file + ": there is no operation '" + variant.operation + "', as the file's folder says" +
-                meant_or_all(variant.operation, names));
+    throw Error(variant.file + ": there is no operation '" + variant.operation +
+                "', as the file's folder says" + meant_or_all(variant.operation, names));
   }
 }
 

@@ -6,16 +6,16 @@
 
 namespace tessera {
 
-// Opens the files, whose rungs and operations enlist themselves. Before anything holds a pointer to a
+// Opens the files, whose rungs and operations register themselves. Before anything holds a pointer to a
 // Variant or an Operation: the registry moves. Throws Error when a file cannot be used, and says why;
-// what was enlisted until then stays.
+// what was registered until then stays.
 void load(const std::vector<std::string>& files);
 
-// The file that is being opened right now; empty: none is, so what enlists itself is this program's.
+// The file that is being opened right now; empty: none is, so what registers itself is this program's.
 const std::string& file_being_loaded();
 
-// How enlist() says no: throws Error, or, because nothing may be thrown through the system's loader,
-// leaves `text` for load() to throw.
-void refuse_to_enlist(const std::string& text);
+// How register_variant() says no: throws Error, or, because nothing may be thrown through the system's
+// loader, leaves `text` for load() to throw.
+void refuse_registration(const std::string& text);
 
 }  // namespace tessera

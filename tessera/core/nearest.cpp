@@ -8,7 +8,8 @@ namespace tessera {
 namespace {
 
 // Letters put in, left out or replaced, and neighbours exchanged, each one edit: the optimal string alignment
-// distance (Boytsov, 2011, "Indexing methods for approximate dictionary searching", section 2.1), by rows of its table.
+// distance (Boytsov, 2011, "Indexing methods for approximate dictionary searching", section 2.1), by rows of
+// its table.
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1), above, twice_above;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -31,7 +32,8 @@ std::size_t edits(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   // As many edits as the word has letters make any word of it.
-  std::size_t least = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, std::max<std::size_t>(1, word.size()));
+  std::size_t least =
+      std::min(std::max<std::size_t>(2, word.size() / 3) + 1, std::max<std::size_t>(1, word.size()));
   for (const auto& candidate : candidates)
     if (const std::size_t distance = edits(word, candidate); distance < least) {
       least = distance;
@@ -41,7 +43,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string meant_or_all(std::string_view word, const std::vector<std::string>& names) {
-  if (const std::string meant = nearest(word, names); !meant.empty()) return "; did you mean '" + meant + "'?";
+  if (const std::string meant = nearest(word, names); !meant.empty())
+    return "; did you mean '" + meant + "'?";
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "; there is " : ", ") + name;
   return out;

@@ -30,10 +30,10 @@ std::string Operation::element_name(const Arguments& arguments) const {
 template <>
 const OperationInterface OperationInterface::here{};
 
-void enlist(Operation operation, const OperationInterface&) {
+void register_operation(Operation operation, const OperationInterface&) {
   auto& list = all();
   if (find_operation(operation.name) != nullptr)
-    return refuse_to_enlist("two operations are called '" + operation.name + "'");
+    return refuse_registration("two operations are called '" + operation.name + "'");
   list.insert(std::ranges::upper_bound(list, operation.name, {}, &Operation::name), std::move(operation));
 }
 

@@ -30,9 +30,9 @@ struct Expected {
 
 // Inputs to try.
 enum class Distribution {
-  normal,    // standard normal, full mantissas; integers: every bit random
-  exact,     // whole numbers whose sums any rung must give exactly, and no lower precision can
-  special,   // normal, with infinities and NaN strewn in
+  normal,   // standard normal, full mantissas; integers: every bit random
+  exact,    // whole numbers whose sums any rung must give exactly, and no lower precision can
+  special,  // normal, with infinities and NaN strewn in
 };
 
 struct Case {
@@ -46,13 +46,14 @@ struct Case {
 struct Operation {
   std::string name, summary;
   Signature signature;
-  std::vector<Element> elements;  // the first is the default
-  std::string output;             // the one that verification looks at
+  std::vector<Element> elements;   // the first is the default
+  std::string output;              // the one that verification looks at
   std::size_t row_dimensions = 1;  // of it: how many count its rows
   // What the problem needs, however a variant computes it; 0: nobody knows before.
   std::function<double(const Arguments&)> flops;
   // Fills an input for a distribution; without it, normal.
-  std::function<void(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, ArrayView)> fill;
+  std::function<void(const Arguments&, const std::string& input, Distribution, std::uint64_t seed, ArrayView)>
+      fill;
   // Appends these rows, in higher precision than any variant, for arguments in host memory.
   std::function<void(const Arguments&, std::span<const std::int64_t> rows, Data, Expected&)> reference;
   // Optional: rows of the output that a randomised check, cheaper than the product itself, finds wrong.
@@ -63,9 +64,9 @@ struct Operation {
   std::function<std::string(const Arguments&)> element_text;
   // Optional: adds what can be told of a result whatever variant computed it; outputs are in host memory.
   std::function<void(const Arguments&, Values&)> tell;
-  double largest_norm_error = 0;                       // relative L2 norm demanded of random data, 0: none …
+  double largest_norm_error = 0;  // relative L2 norm demanded of random data, 0: none …
   std::function<bool(const Arguments&)> norm_demanded;  // … with these arguments
-  std::vector<Case> cases;  // what `verify` tries
+  std::vector<Case> cases;                              // what `verify` tries
 
   double bytes(const Arguments& arguments) const;  // inputs once, outputs once
   std::string element_name(const Arguments& arguments) const;
@@ -75,9 +76,9 @@ using OperationInterface = InterfaceOf<Operation, Signature, Case, Expected, Arg
 template <>
 const OperationInterface OperationInterface::here;
 
-void enlist(Operation operation, const OperationInterface& = OperationInterface::here);
-const std::vector<Operation>& operations();                 // sorted by name
-const Operation* find_operation(std::string_view name);      // null: none
+void register_operation(Operation operation, const OperationInterface& = OperationInterface::here);
+const std::vector<Operation>& operations();              // sorted by name
+const Operation* find_operation(std::string_view name);  // null: none
 
 // The candidate nearest to `word` by edits, or "" when none is near enough to be meant.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view before = ", multiprocessors ", between = " of ";
 
-std::map<Where, RefusesPart>& enlisted() {
+std::map<Where, RefusesPart>& registered() {
   static std::map<Where, RefusesPart> all;
   return all;
 }
@@ -40,20 +40,21 @@ std::optional<Part> part_of(const Device& device) {
 Device as_part(Device gpu, int first, int count) {
   const int all = gpu.processors, last = first + count - 1;
   if (first < 0 || count < 1 || last >= all)
-    throw Error("the multiprocessors " + std::to_string(first) + "-" + std::to_string(last) + " of " + gpu.label() +
-                ": it has " + std::to_string(all));
-  gpu.name += std::string(before) + std::to_string(first) + "-" + std::to_string(last) + std::string(between) +
-              std::to_string(all);
+    throw Error("the multiprocessors " + std::to_string(first) + "-" + std::to_string(last) + " of " +
+                gpu.label() + ": it has " + std::to_string(all));
+  gpu.name += std::string(before) + std::to_string(first) + "-" + std::to_string(last) +
+              std::string(between) + std::to_string(all);
   gpu.processors = count;
   return gpu;
 }
 
-void enlist_parts(Where where, RefusesPart refuses) { enlisted()[where] = std::move(refuses); }
+void register_parts(Where where, RefusesPart refuses) { registered()[where] = std::move(refuses); }
 
 void check_part(const Device& device) {
   if (!part_of(device)) return;
-  const auto found = enlisted().find(device.where);
-  const std::string reason = found == enlisted().end() ? "its multiprocessors cannot be divided" : found->second(device);
+  const auto found = registered().find(device.where);
+  const std::string reason =
+      found == registered().end() ? "its multiprocessors cannot be divided" : found->second(device);
   if (!reason.empty()) throw Error(Error::Kind::no_device, device.label() + " cannot be used: " + reason);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a GPU: some of its multiprocessors, which are then a device of their own, as a slower GPU would be.
-// Its memory and its link to the host are still the whole GPU's. Its name says which they are, so that nothing
-// that was tuned or measured on the whole is taken for it.
+// A part of a GPU: some of its multiprocessors, which are then a device of their own, as a slower GPU would
+// be. Its memory and its link to the host are still the whole GPU's. Its name says which they are, so that
+// nothing that was tuned or measured on the whole is taken for it.
 #pragma once
 #include <functional>
 #include <optional>
@@ -26,7 +26,7 @@ Device as_part(Device gpu, int first, int count);
 // Why a kind of device does not give a part of one of its devices; empty: it does.
 using RefusesPart = std::function<std::string(const Device& part)>;
 
-void enlist_parts(Where where, RefusesPart refuses);
+void register_parts(Where where, RefusesPart refuses);
 // Throws Error where the device is a part that is not given.
 void check_part(const Device& device);
 

@@ -26,7 +26,8 @@ TEST(Parts, AreDevicesOfSoManyMultiprocessors) {
 
 TEST(Parts, HaveNamesOfTheirOwn) {
   EXPECT_EQ(as_part(gpu(), 44, 88).name, "a GPU, of some kind, multiprocessors 44-131 of 132");
-  for (const char* name : {"a GPU", "a GPU, multiprocessors", "a GPU, multiprocessors 4", "a GPU, multiprocessors 4-7 of 9 or so"}) {
+  for (const char* name : {"a GPU", "a GPU, multiprocessors", "a GPU, multiprocessors 4",
+                           "a GPU, multiprocessors 4-7 of 9 or so"}) {
     Device whole = gpu();
     whole.name = name;
     EXPECT_FALSE(part_of(whole)) << name;

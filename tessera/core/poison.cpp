@@ -12,7 +12,7 @@ std::map<Where, Poison>& poisons() {
 
 }  // namespace
 
-void enlist_poison(Where where, Poison poison) { poisons()[where] = std::move(poison); }
+void register_poison(Where where, Poison poison) { poisons()[where] = std::move(poison); }
 
 const Poison* find_poison(Where where) {
   const auto found = poisons().find(where);

@@ -9,7 +9,7 @@ namespace tessera {
 
 using Poison = std::function<void(const Device&)>;  // throws what the device says of it
 
-void enlist_poison(Where where, Poison poison);
+void register_poison(Where where, Poison poison);
 const Poison* find_poison(Where where);  // null: nothing does that there
 
 }  // namespace tessera

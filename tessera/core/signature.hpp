@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-// Which arrays picture files may stand for: [images,height,width,channels]. A file of fewer dimensions is one of
-// [height,width] or [height,width,channels], and what is computed from it is written with as many.
+// Which arrays picture files may stand for: [images,height,width,channels]. A file of fewer dimensions is one
+// of [height,width] or [height,width,channels], and what is computed from it is written with as many.
 enum class Picture : std::uint8_t {
   no,
   whole,   // alpha is a channel like the others
@@ -26,30 +26,32 @@ struct Parameter {
   Kind kind = Kind::input;
   std::string name;
   std::string help;
-  std::vector<std::string> extents = {};      // arrays: an expression for each dimension
-  bool optional = false;                      // inputs: given by --flag, or not at all
-  std::string transposed_by = {};             // inputs: the choice whose "transpose" exchanges the last two extents
-  std::optional<Element> element = {};        // arrays: fixed, else the operation's
+  std::vector<std::string> extents = {};  // arrays: an expression for each dimension
+  bool optional = false;                  // inputs: given by --flag, or not at all
+  std::string transposed_by = {};       // inputs: the choice whose "transpose" exchanges the last two extents
+  std::optional<Element> element = {};  // arrays: fixed, else the operation's
   // arrays: the element that follows from the operation's and the words given; throws Error where they do not
   // go together.
   std::function<Element(Element, const std::map<std::string, std::string>&)> element_from = {};
   // inputs: the choice whose word says which extents these are; words not named leave `extents`
   std::string shaped_by = {};
   std::map<std::string, std::vector<std::string>> shapes = {};
-  // inputs: the choice whose word "all" leaves out the first extent: one array serves all along it. An array of one
-  // dimension fewer says so itself.
+  // inputs: the choice whose word "all" leaves out the first extent: one array serves all along it. An array
+  // of one dimension fewer says so itself.
   std::string shared_by = {};
-  std::string value = {};                     // scalars: the default, as one would type it
-  double minimum = -1e300, maximum = 1e300;   // real, integer
-  std::vector<std::string> options = {};      // choice
-  std::string needs = {};                     // scalars: the optional input without which only the default makes sense
-  bool positional = false;                    // text: comes by its place, and must come
-  bool rest = false;                          // text: all words that no other parameter takes, a space between them
-  Picture picture = Picture::no;              // arrays
+  std::string value = {};                    // scalars: the default, as one would type it
+  double minimum = -1e300, maximum = 1e300;  // real, integer
+  std::vector<std::string> options = {};     // choice
+  std::string needs = {};         // scalars: the optional input without which only the default makes sense
+  bool positional = false;        // text: comes by its place, and must come
+  bool rest = false;              // text: all words that no other parameter takes, a space between them
+  Picture picture = Picture::no;  // arrays
 
   bool is_array() const { return kind == Kind::input || kind == Kind::output; }
-  std::size_t packed_dimensions() const { return picture == Picture::no ? 1 : 2; }  // whose elements have no gaps between them
-  bool is_flag() const;     // comes as --name, not by its place
+  std::size_t packed_dimensions() const {
+    return picture == Picture::no ? 1 : 2;
+  }                          // whose elements have no gaps between them
+  bool is_flag() const;      // comes as --name, not by its place
   std::string flag() const;  // "op-a" for --op-a
   Element element_with(Element of_operation, const std::map<std::string, std::string>& words) const;
   std::vector<std::string> extents_with(const std::map<std::string, std::string>& words) const;
@@ -61,12 +63,14 @@ Parameter input(std::string name, std::vector<std::string> extents, std::string 
 Parameter optional_input(std::string name, std::vector<std::string> extents, std::string help);
 Parameter output(std::string name, std::vector<std::string> extents, std::string help);
 Parameter real(std::string name, double value, std::string help);
-Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum, std::string help);
+Parameter integer(std::string name, std::int64_t value, std::int64_t minimum, std::int64_t maximum,
+                  std::string help);
 // Left out, it has no value: text() is empty, and no dimension is called so.
 Parameter optional_integer(std::string name, std::int64_t minimum, std::int64_t maximum, std::string help);
 // Left out, it is an expression of the inputs' dimensions.
 Parameter dimension(std::string name, std::string expression, std::int64_t minimum, std::string help);
-Parameter choice(std::string name, std::vector<std::string> options, std::string help);  // the first is the default
+Parameter choice(std::string name, std::vector<std::string> options,
+                 std::string help);  // the first is the default
 Parameter text(std::string name, std::string value, std::string help);
 Parameter word(std::string name, std::string help);   // text that comes by its place
 Parameter words(std::string name, std::string help);  // text: the words that are left over, perhaps none

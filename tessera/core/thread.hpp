@@ -89,7 +89,8 @@ struct Thread {
   SIMT T shuffle_xor(T value, int mask, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
   SIMT bool any(bool predicate, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
   SIMT bool all(bool predicate, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
-  SIMT std::uint32_t ballot(bool predicate, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
+  SIMT std::uint32_t ballot(bool predicate, std::uint32_t lanes = all_lanes,
+                            Here here = Here::current()) const;
   // The lanes that hold the same value as this one.
   template <class T>
   SIMT std::uint32_t match_any(T value, std::uint32_t lanes = all_lanes, Here here = Here::current()) const;
@@ -99,11 +100,16 @@ struct Thread {
 
   // Atomics on global or shared memory; each returns the value before. T: int32, uint32, uint64,
   // float, double (minimum, maximum: integers only).
-  template <class T> SIMT T atomic_add(T* address, T value) const;
-  template <class T> SIMT T atomic_min(T* address, T value) const;
-  template <class T> SIMT T atomic_max(T* address, T value) const;
-  template <class T> SIMT T atomic_exchange(T* address, T value) const;
-  template <class T> SIMT T atomic_cas(T* address, T expected, T value) const;
+  template <class T>
+  SIMT T atomic_add(T* address, T value) const;
+  template <class T>
+  SIMT T atomic_min(T* address, T value) const;
+  template <class T>
+  SIMT T atomic_max(T* address, T value) const;
+  template <class T>
+  SIMT T atomic_exchange(T* address, T value) const;
+  template <class T>
+  SIMT T atomic_cas(T* address, T expected, T value) const;
   SIMT void fence() const;  // orders this thread's accesses as seen by the whole grid
 
   // One 128-bit access, on the GPU and in the traced executor. The address is a multiple of 16.

@@ -71,8 +71,12 @@ SIMT T Thread::shuffle_xor(T value, int mask, std::uint32_t lanes, Here) const {
   using Word = detail::Word<T>;
   return detail::bits_as<T>(__shfl_xor_sync(lanes, detail::bits_as<Word>(value), mask));
 }
-SIMT bool Thread::any(bool predicate, std::uint32_t lanes, Here) const { return __any_sync(lanes, predicate) != 0; }
-SIMT bool Thread::all(bool predicate, std::uint32_t lanes, Here) const { return __all_sync(lanes, predicate) != 0; }
+SIMT bool Thread::any(bool predicate, std::uint32_t lanes, Here) const {
+  return __any_sync(lanes, predicate) != 0;
+}
+SIMT bool Thread::all(bool predicate, std::uint32_t lanes, Here) const {
+  return __all_sync(lanes, predicate) != 0;
+}
 SIMT std::uint32_t Thread::ballot(bool predicate, std::uint32_t lanes, Here) const {
   return __ballot_sync(lanes, predicate);
 }

@@ -11,7 +11,7 @@ std::map<std::string, ToldSize>& sizes() {
 
 }  // namespace
 
-void enlist_size(const std::string& name, ToldSize size) { sizes()[name] = std::move(size); }
+void register_size(const std::string& name, ToldSize size) { sizes()[name] = std::move(size); }
 
 const ToldSize* find_size(const std::string& name) {
   const auto found = sizes().find(name);

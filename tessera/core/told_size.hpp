@@ -15,7 +15,7 @@ namespace tessera {
 using ToldSize = std::function<std::int64_t(const std::map<std::string, ArrayView>&, const Dims&,
                                             const std::map<std::string, std::string>&)>;
 
-void enlist_size(const std::string& name, ToldSize size);
+void register_size(const std::string& name, ToldSize size);
 const ToldSize* find_size(const std::string& name);  // null: none is called so
 
 }  // namespace tessera

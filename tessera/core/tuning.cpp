@@ -27,7 +27,8 @@ void Tuning::set(const std::string& name, int value) {
 
 std::string to_string(const Tuning& tuning) {
   std::string out;
-  for (const auto& [name, value] : tuning) out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
+  for (const auto& [name, value] : tuning)
+    out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
   return out;
 }
 
@@ -40,7 +41,8 @@ Tuning parse_tuning(std::string_view text) {
     if (equals == std::string_view::npos || !is_name(item.substr(0, equals)))
       throw Error("'" + std::string(item) + "' is not a tuning: write name=number");
     const std::int64_t value = evaluate(item.substr(equals + 1));
-    if (value < -1'000'000'000 || value > 1'000'000'000) throw Error("'" + std::string(item) + "' is out of range");
+    if (value < -1'000'000'000 || value > 1'000'000'000)
+      throw Error("'" + std::string(item) + "' is out of range");
     out.set(std::string(item.substr(0, equals)), static_cast<int>(value));
   }
   return out;

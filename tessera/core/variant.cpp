@@ -35,10 +35,12 @@ std::optional<Place> read_place(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos || slash == 0) return std::nullopt;
   const std::size_t before = path.rfind('/', slash - 1);
-  const std::string_view folder = path.substr(before == std::string_view::npos ? 0 : before + 1, slash - (before == std::string_view::npos ? 0 : before + 1));
+  const std::string_view folder = path.substr(before == std::string_view::npos ? 0 : before + 1,
+                                              slash - (before == std::string_view::npos ? 0 : before + 1));
   const std::string_view file = path.substr(slash + 1), stem = file.substr(0, file.find('.'));
   const std::size_t first = stem.find('_');
-  if (first == std::string_view::npos || stem.size() < first + 5 || stem[first + 3] != '_') return std::nullopt;
+  if (first == std::string_view::npos || stem.size() < first + 5 || stem[first + 3] != '_')
+    return std::nullopt;
   const std::string_view digits = stem.substr(first + 1, 2);
   for (const char c : digits)
     if (std::isdigit(static_cast<unsigned char>(c)) == 0) return std::nullopt;
@@ -48,7 +50,7 @@ std::optional<Place> read_place(std::string_view path) {
 
 std::optional<Place> place_of(std::string_view path) {
   auto place = read_place(path);
-  if (!place) refuse_to_enlist(std::string(path) + ": not named FOLDER/LADDER_00_NAME.suffix");
+  if (!place) refuse_registration(std::string(path) + ": not named FOLDER/LADDER_00_NAME.suffix");
   return place;
 }
 
@@ -67,7 +69,8 @@ bool Choice::allows(const Tuning& wanted) const {
   });
 }
 
-Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning, const Device& device) const {
+Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
+                        const Device& device) const {
   if (device.where != where)
     return "runs on " + std::string(name_of(where)) + ", not on " + std::string(name_of(device.where));
   if (!choice.run.contains(arguments.element()))
@@ -78,13 +81,14 @@ Reason Variant::refuses(const Choice& choice, const Arguments& arguments, const 
     if (Reason reason = choice.cannot_hold(arguments)) return reason;
   for (const Range& range : choice.ranges)
     if (const int value = tuning[range.name]; value < range.first || value > range.last)
-      return range.name + " = " + std::to_string(value) + " is not within " + std::to_string(range.first) + " to " +
-             std::to_string(range.last);
+      return range.name + " = " + std::to_string(value) + " is not within " + std::to_string(range.first) +
+             " to " + std::to_string(range.last);
   return choice.refuses ? choice.refuses(arguments, tuning, device) : std::nullopt;
 }
 
 const Choice* Variant::find(const Tuning& wanted) const {
-  const auto found = std::ranges::find_if(choices, [&wanted](const Choice& choice) { return choice.allows(wanted); });
+  const auto found =
+      std::ranges::find_if(choices, [&wanted](const Choice& choice) { return choice.allows(wanted); });
   return found == choices.end() ? nullptr : &*found;
 }
 
@@ -108,18 +112,19 @@ bool name_by_file(Variant& variant, Here here) {
 
 }  // namespace
 
-void enlist(Variant variant, Here here, const VariantInterface&) {
+void register_variant(Variant variant, Here here, const VariantInterface&) {
   if (!name_by_file(variant, here)) return;
   auto& all = variants();
   const auto name = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.name, v.where); };
   if (const auto same = std::ranges::find(all, name(variant), name); same != all.end())
-    return refuse_to_enlist(variant.file + ": the ladder has a rung called '" + variant.name + "' already, in " + same->file);
+    return refuse_registration(variant.file + ": the ladder has a rung called '" + variant.name +
+                               "' already, in " + same->file);
   const auto key = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.place, v.file, v.where); };
   complete(variant);
   all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
 }
 
-void enlist_traced(Variant variant, Here here) {
+void register_traced(Variant variant, Here here) {
   if (!name_by_file(variant, here)) return;
   complete(variant);
   traced_variants().push_back(std::move(variant));
@@ -145,7 +150,7 @@ std::vector<const Variant*> ladder_of(std::string_view operation) {
 
 const std::vector<CatalogueEntry>& catalogue() { return entries(); }
 
-void enlist_catalogue(const char* file, const char* absent) {
+void register_catalogue(const char* file, const char* absent) {
   if (auto place = place_of(file))
     entries().push_back({std::move(place->operation), std::move(place->ladder), std::move(place->name),
                          std::move(place->file), place->place, absent});

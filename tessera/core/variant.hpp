@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A variant: one way to compute an operation, and what the lab, the tuner and the report may know
-// of it. Variants enlist themselves; nobody keeps a list. Its operation, ladder, place and name
+// of it. Variants register themselves; nobody keeps a list. Its operation, ladder, place and name
 // are read off the name of its file.
 #pragma once
 #include <functional>
@@ -32,10 +32,11 @@ struct Footprint {
 
 // Ready to run once its parameters have values.
 struct Choice {
-  Tuning tuning;               // fixed when it was compiled
-  std::vector<Range> ranges;   // left to the run
+  Tuning tuning;              // fixed when it was compiled
+  std::vector<Range> ranges;  // left to the run
   std::map<Element, std::function<void(const Arguments&, const Tuning&, Run&)>> run;
-  std::map<Element, std::string> kernels;  // the types that kernels are made from, as the compiler spells them
+  std::map<Element, std::string>
+      kernels;  // the types that kernels are made from, as the compiler spells them
   // Optional: why the type that hands it the arguments has no room for what they ask.
   std::function<Reason(const Arguments&)> cannot_hold = {};
   // Optional. The Tuning handed to these holds both the fixed values and the parameters.
@@ -45,26 +46,29 @@ struct Choice {
   std::function<std::optional<Footprint>(const Arguments&, const Tuning&)> footprint = {};  // kernels only
 
   Tuning defaults() const;  // the fixed values and each parameter's default
-  bool allows(const Tuning& wanted) const;  // its fixed values and the names of its ranges fit all of `wanted`
+  bool allows(
+      const Tuning& wanted) const;  // its fixed values and the names of its ranges fit all of `wanted`
 };
 
 struct Variant {
-  std::string idea;             // what this rung adds to the one below it
+  std::string idea;  // what this rung adds to the one below it
   Where where = Where::cpu;
-  std::vector<Choice> choices;  // the first is the default
-  bool yardstick = false;       // somebody else's code: place 00
-  bool compares_time_only = false;  // a yardstick that computes something slightly different
+  std::vector<Choice> choices;      // the first is the default
+  bool baseline = false;            // somebody else's code: place 00
+  bool compares_time_only = false;  // a baseline that computes something slightly different
   // Whether the machine can run it at all (an instruction set, a library).
   std::function<Reason(const Device&)> needs;
 
-  // Read off the file's name by enlist().
+  // Read off the file's name by register_variant().
   std::string operation, ladder, name, file;
   std::string object;  // the shared object that brought it, as load() was told; empty: this program
   int place = 0;
 
   // Why this choice cannot run these arguments there: element, needs, limits, its own refusal.
-  Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning, const Device& device) const;
-  const Choice* find(const Tuning& wanted) const;  // the first whose fixed values and ranges allow all of `wanted`
+  Reason refuses(const Choice& choice, const Arguments& arguments, const Tuning& tuning,
+                 const Device& device) const;
+  const Choice* find(
+      const Tuning& wanted) const;  // the first whose fixed values and ranges allow all of `wanted`
 };
 
 using VariantInterface = InterfaceOf<Variant, Choice, Arguments, Tuning, Run, Device>;
@@ -73,10 +77,11 @@ const VariantInterface VariantInterface::here;
 
 // ops/NAME/LADDER_PLACE_NAME.SUFFIX → the variant's place. Throws Error for any other file name, and for
 // a name that the ladder has already.
-void enlist(Variant variant, Here here = Here::current(), const VariantInterface& = VariantInterface::here);
+void register_variant(Variant variant, Here here = Here::current(),
+                      const VariantInterface& = VariantInterface::here);
 
 // A kernel's second build, in which every access is seen. It is no rung of the ladder.
-void enlist_traced(Variant variant, Here here = Here::current());
+void register_traced(Variant variant, Here here = Here::current());
 // The traced build of a choice of a variant; null: there is none.
 const Choice* traced_twin(const Variant& variant, const Choice& choice);
 
@@ -90,6 +95,6 @@ struct CatalogueEntry {
   std::string absent;  // why this build lacks it; empty: it is here
 };
 const std::vector<CatalogueEntry>& catalogue();
-void enlist_catalogue(const char* file, const char* absent);
+void register_catalogue(const char* file, const char* absent);
 
 }  // namespace tessera

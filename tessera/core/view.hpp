@@ -10,7 +10,7 @@ inline namespace TESSERA_UNIT {
 
 template <class T, int rank>
 struct View {
-  T* data = nullptr;                // null: an optional array that was not given
+  T* data = nullptr;  // null: an optional array that was not given
   std::int64_t extent[unsigned{rank}] = {};
   std::int64_t stride[unsigned{rank}] = {};  // in elements
 

@@ -13,7 +13,7 @@ std::map<std::pair<std::string, std::string>, std::size_t>& fronts() {
 
 }  // namespace
 
-void enlist_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes) {
+void register_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes) {
   fronts()[{operation, variant}] = bytes;
 }
 

@@ -11,7 +11,7 @@
 namespace tessera {
 
 // The names are of a variant for GPUs: its executor's twin is handed zeros throughout.
-void enlist_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes);
+void register_zeroed_front(const std::string& operation, const std::string& variant, std::size_t bytes);
 std::optional<std::size_t> zeroed_front_of(const Variant& variant);
 
 }  // namespace tessera

@@ -5,8 +5,8 @@
 
 namespace tessera::cuda {
 
-// What the device answers; `otherwise` where it answers nobody any more. An error is asked and answered: it does not
-// reach the next check.
+// What the device answers; `otherwise` where it answers nobody any more. An error is asked and answered: it
+// does not reach the next check.
 template <class T, class Ask>
 T ask_device(int index, T otherwise, const Ask& ask) try {
   const OnDevice on_device(index);

@@ -201,7 +201,7 @@ class CudaBackend : public Backend {
   std::vector<std::unique_ptr<Spare>> spares_;
 };
 
-[[maybe_unused]] const Backend& backend_enlisted = enlist_backend(std::make_unique<CudaBackend>());
+[[maybe_unused]] const Backend& backend_registered = register_backend(std::make_unique<CudaBackend>());
 
 }  // namespace
 }  // namespace tessera::cuda

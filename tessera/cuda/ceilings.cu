@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(threads) chain_products(double factor, double 
   for (int i = 0; i < 8; ++i) a[i] = factor + i;
 #pragma unroll
   for (int i = 0; i < 4; ++i) b[i] = factor - i;
-  // Unrolled, it spills.
+    // Unrolled, it spills.
 #pragma unroll 1
   for (int s = 0; s < products; ++s)
 #pragma unroll

@@ -15,7 +15,9 @@ inline void check(cudaError_t status, Here where = Here::current()) {
   throw Error(bad_access ? Error::Kind::memory : Error::Kind::internal,
               std::string(where.file) + ":" + std::to_string(where.line) +
                   ": CUDA: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")" +
-                  (status == cudaErrorNoKernelImageForDevice ? "; TESSERA_CUDA_ARCHITECTURES names the GPUs to build for" : ""));
+                  (status == cudaErrorNoKernelImageForDevice
+                       ? "; TESSERA_CUDA_ARCHITECTURES names the GPUs to build for"
+                       : ""));
 }
 
 }  // namespace tessera::cuda

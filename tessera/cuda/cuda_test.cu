@@ -186,7 +186,8 @@ TEST_F(OnGpu, PartsShareNoMultiprocessor) {
   EXPECT_THROW(check_part(as_part(*device_, 1, 4)), Error);
   // Times and clocks are told of a part's work, too.
   tessera::Run run{&first, backend_->make_stream(first)};
-  const Reading reading = backend_->read(run, [&] { backend_->flush_caches(run); }, true);
+  const Reading reading = backend_->read(
+      run, [&] { backend_->flush_caches(run); }, true);
   EXPECT_GT(reading.seconds, 0);
   backend_->release_stream(first, run.stream);
 }

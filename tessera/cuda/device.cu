@@ -14,8 +14,9 @@ std::string driver_words(int index) {
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver));
   check(cudaRuntimeGetVersion(&runtime));
-  return tessera::driver_text({"driver for CUDA " + version_text(driver) + ", runtime " + version_text(runtime),
-                              Nvml(pci_bus_of(index)).driver_version()});
+  return tessera::driver_text(
+      {"driver for CUDA " + version_text(driver) + ", runtime " + version_text(runtime),
+       Nvml(pci_bus_of(index)).driver_version()});
 }
 
 std::string why_unusable(cudaError_t status) {

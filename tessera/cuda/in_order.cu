@@ -109,7 +109,8 @@ class CudaInOrder : public InOrder {
   std::vector<std::unique_ptr<Pool>> pools_;  // by a device's index
 };
 
-[[maybe_unused]] const bool in_order_enlisted = (enlist_in_order(Where::cuda, std::make_unique<CudaInOrder>()), true);
+[[maybe_unused]] const bool in_order_registered =
+    (register_in_order(Where::cuda, std::make_unique<CudaInOrder>()), true);
 
 }  // namespace
 }  // namespace tessera::cuda

@@ -136,8 +136,8 @@ class CudaLanes final : public Lanes {
       return check(cudaMemcpyPeerAsync(to.data, device_.index, from.data, other.device().index, shape.total(),
                                        stream(Lane::peer)));
     if (other.device().index == device_.index)
-      return check(cudaMemcpy2DAsync(to.data, pitch(to, shape), from.data, pitch(from, shape), shape.bytes, shape.rows,
-                                     cudaMemcpyDeviceToDevice, stream(Lane::peer)));
+      return check(cudaMemcpy2DAsync(to.data, pitch(to, shape), from.data, pitch(from, shape), shape.bytes,
+                                     shape.rows, cudaMemcpyDeviceToDevice, stream(Lane::peer)));
     cudaMemcpy3DPeerParms parms{};
     parms.srcDevice = other.device().index;
     parms.dstDevice = device_.index;
@@ -172,7 +172,9 @@ class CudaLanes final : public Lanes {
   cudaStream_t stream(Lane lane) const { return streams_[static_cast<std::size_t>(lane)].get(); }
 
   // Of a single row nobody asks for a pitch, but the copy wants one that holds the row.
-  static std::size_t pitch(const Rows& rows, const RowShape& shape) { return std::max(rows.pitch, shape.bytes); }
+  static std::size_t pitch(const Rows& rows, const RowShape& shape) {
+    return std::max(rows.pitch, shape.bytes);
+  }
 
   static bool is_pinned(const void* address) {
     cudaPointerAttributes attributes{};
@@ -204,7 +206,8 @@ class CudaLaneMaker final : public LaneMaker {
   }
 };
 
-[[maybe_unused]] const bool lanes_enlisted = (enlist_lanes(Where::cuda, std::make_unique<CudaLaneMaker>()), true);
+[[maybe_unused]] const bool lanes_registered =
+    (register_lanes(Where::cuda, std::make_unique<CudaLaneMaker>()), true);
 
 }  // namespace
 }  // namespace tessera::cuda

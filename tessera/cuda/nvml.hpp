@@ -17,7 +17,7 @@ class Nvml {
   std::optional<double> clock_mhz() const;                 // of the multiprocessors, now
   // A mean of a window, renewed some ten times a second; where the driver is old, the window is a second.
   std::optional<double> power_w() const;
-  std::optional<double> joules() const;   // since the driver was loaded; its last step may be 0.1 s old
+  std::optional<double> joules() const;  // since the driver was loaded; its last step may be 0.1 s old
 
  private:
   void* device_ = nullptr;

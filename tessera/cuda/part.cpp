@@ -11,7 +11,8 @@
 namespace tessera::cuda {
 namespace {
 
-// The driver's functions, found at run time: the library must start where there is no driver, or an older one.
+// The driver's functions, found at run time: the library must start where there is no driver, or an older
+// one.
 struct Driver {
   decltype(&cuDeviceGetDevResource) get_resource = nullptr;
   decltype(&cuDevSmResourceSplitByCount) split = nullptr;
@@ -34,7 +35,8 @@ struct Driver {
     constexpr unsigned since = 12050;
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableDefault, &result);
+    const cudaError_t status =
+        cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableDefault, &result);
     (void)cudaGetLastError();
     if (status == cudaSuccess && result == cudaDriverEntryPointSuccess) function = reinterpret_cast<F>(found);
     else absent = std::string("the driver is too old to divide a GPU: it has no ") + name;
@@ -51,13 +53,14 @@ void check_driver(CUresult status, const char* doing) {
     throw Error(Error::Kind::no_device, "the driver's error " + std::to_string(status) + " " + doing);
 }
 
-// The GPU's multiprocessors in the smallest groups that the driver gives: any of its parts is some of these, so
-// that parts of one GPU share no multiprocessor where their numbers do not meet. Small groups may lie in different
-// clusters of the hardware, where large clusters of blocks find no place.
+// The GPU's multiprocessors in the smallest groups that the driver gives: any of its parts is some of these,
+// so that parts of one GPU share no multiprocessor where their numbers do not meet. Small groups may lie in
+// different clusters of the hardware, where large clusters of blocks find no place.
 std::vector<CUdevResource> groups_of(const Device& device) {
   constexpr unsigned least = 2;  // multiprocessors come in pairs
   CUdevResource all{}, rest{};
-  check_driver(driver().get_resource(device.index, &all, CU_DEV_RESOURCE_TYPE_SM), "telling the multiprocessors");
+  check_driver(driver().get_resource(device.index, &all, CU_DEV_RESOURCE_TYPE_SM),
+               "telling the multiprocessors");
   constexpr unsigned any = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
   unsigned count = 0;
   check_driver(driver().split(nullptr, &count, &all, nullptr, any, least), "counting parts");
@@ -73,14 +76,17 @@ CUgreenCtx make_context(const Device& device, const Part& part) {
   if (size == 0) throw Error(Error::Kind::no_device, "the driver divides no multiprocessors");
   if (part.first % size != 0 || part.count % size != 0)
     throw Error("multiprocessors are dealt out by " + std::to_string(size));
-  const auto first = static_cast<std::size_t>(part.first / size), count = static_cast<std::size_t>(part.count / size);
+  const auto first = static_cast<std::size_t>(part.first / size),
+             count = static_cast<std::size_t>(part.count / size);
   if (first + count > groups.size())
-    throw Error("the driver deals out only " + std::to_string(groups.size() * static_cast<std::size_t>(size)) +
-                " multiprocessors");
+    throw Error("the driver deals out only " +
+                std::to_string(groups.size() * static_cast<std::size_t>(size)) + " multiprocessors");
   CUdevResourceDesc description{};
-  check_driver(driver().describe(&description, groups.data() + first, static_cast<unsigned>(count)), "describing a part");
+  check_driver(driver().describe(&description, groups.data() + first, static_cast<unsigned>(count)),
+               "describing a part");
   CUgreenCtx out{};
-  check_driver(driver().create(&out, description, device.index, CU_GREEN_CTX_DEFAULT_STREAM), "making a part");
+  check_driver(driver().create(&out, description, device.index, CU_GREEN_CTX_DEFAULT_STREAM),
+               "making a part");
   return out;
 }
 
@@ -104,7 +110,7 @@ std::string no_part(const Device& device) try {
   return error.what();
 }
 
-[[maybe_unused]] const bool enlisted = (enlist_parts(Where::cuda, no_part), true);
+[[maybe_unused]] const bool registered = (register_parts(Where::cuda, no_part), true);
 
 }  // namespace
 

@@ -16,7 +16,7 @@ void poison(const Device& device) {
   check(cudaDeviceSynchronize());
 }
 
-[[maybe_unused]] const bool poison_enlisted = (enlist_poison(Where::cuda, poison), true);
+[[maybe_unused]] const bool poison_registered = (register_poison(Where::cuda, poison), true);
 
 }  // namespace
 }  // namespace tessera::cuda

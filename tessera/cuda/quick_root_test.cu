@@ -85,8 +85,7 @@ class QuickRoots : public testing::Test {
 
   template <class... More>
   Counts of(const char* name, More... more) const {
-    const RuntimeKernel kernel(
-        std::string(formula::kernel_source()) + kernels, name, capability_);
+    const RuntimeKernel kernel(std::string(formula::kernel_source()) + kernels, name, capability_);
     const DeviceBuffer counts(sizeof(Counts));
     const Stream stream;
     check(cudaMemsetAsync(counts.get(), 0, sizeof(Counts), stream.get()));

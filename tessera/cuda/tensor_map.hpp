@@ -19,7 +19,8 @@ struct Lines {
 // Whether the engine can copy from and to these: addresses and strides are multiples of 16 bytes.
 bool has_tensor_map(const Lines& lines, int element_bytes);
 
-// A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that have no map.
+// A box is of `box_lines` lines (256 at most) and 128 bytes of each, swizzled. Throws Error for lines that
+// have no map.
 CUtensorMap tensor_map(const Lines& lines, CUtensorMapDataType type, int element_bytes, int box_lines);
 
 // Matrices of one kind, `step` elements apart.

@@ -71,7 +71,8 @@ class PlanClock {
         const Device& device = plan_->devices[d];
         const double first = std::max({free, room, source});
         const Piece& piece = plan_->pieces[copy.piece];
-        free = first + static_cast<double>(piece.bytes) / (peer ? device.peer_bytes_per_second : device.bytes_in_of(piece.row_bytes));
+        free = first + static_cast<double>(piece.bytes) /
+                           (peer ? device.peer_bytes_per_second : device.bytes_in_of(piece.row_bytes));
         e.arrived[copy.piece] = free;
         note(d, peer ? Deed::copy_peer : Deed::copy_in, part(d).steps[step].number, first, free);
         ++at;

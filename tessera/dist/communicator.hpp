@@ -55,7 +55,8 @@ class Communicator {
   virtual std::unique_ptr<Communicator> split(int colour) = 0;
 
   virtual std::unique_ptr<Pending> start_broadcast(void* data, std::size_t bytes, int root) = 0;
-  // Each rank has its own messages, or none; those between two ranks meet in their order, and are alike in size.
+  // Each rank has its own messages, or none; those between two ranks meet in their order, and are alike in
+  // size.
   virtual std::unique_ptr<Pending> start_exchange(const std::vector<Message>& messages) = 0;
   virtual std::unique_ptr<Pending> start_largest(std::int64_t& value) = 0;  // in place of `value`
   // Everybody's, by rank, on rank 0; empty elsewhere.

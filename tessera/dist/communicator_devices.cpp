@@ -99,7 +99,7 @@ std::unique_ptr<Pending> StagedCommunicator::start_broadcast(void* data, std::si
   return std::make_unique<StagedBroadcast>(hosts_, backend_, run_, data, bytes, root);
 }
 
-void enlist_link(Where where, DeviceLink link) { links()[where] = std::move(link); }
+void register_link(Where where, DeviceLink link) { links()[where] = std::move(link); }
 
 std::vector<std::unique_ptr<Communicator>> join_devices(Communicator& all,
                                                         const std::vector<Communicator*>& groups,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcasts and exchanges between the memories of devices, one of each rank: by a library that knows the links between
-// them, or through the hosts' memory. All else is left to a communicator of hosts.
+// Broadcasts and exchanges between the memories of devices, one of each rank: by a library that knows the
+// links between them, or through the hosts' memory. All else is left to a communicator of hosts.
 #pragma once
 #include <exception>
 #include "tessera/core/device.hpp"
@@ -45,16 +45,16 @@ class StagedCommunicator : public DeviceCommunicator {
   const Run& run_;
 };
 
-// What joins devices of one kind directly; it enlists itself where the build has it.
+// What joins devices of one kind directly; it registers itself where the build has it.
 struct DeviceLink {
   std::function<Reason()> unusable;
   // All of `hosts` call it; `run`: device and stream of the broadcasts, which stay.
   std::function<std::unique_ptr<Communicator>(Communicator& hosts, const Run& run)> join;
 };
-void enlist_link(Where where, DeviceLink link);
+void register_link(Where where, DeviceLink link);
 
-// For groups of ranks, all of whom call it with the same groups: links where every rank of `all` has one, and a
-// device of its own, else staged copies. Null entries for devices that share the hosts' memory.
+// For groups of ranks, all of whom call it with the same groups: links where every rank of `all` has one, and
+// a device of its own, else staged copies. Null entries for devices that share the hosts' memory.
 std::vector<std::unique_ptr<Communicator>> join_devices(Communicator& all,
                                                         const std::vector<Communicator*>& groups,
                                                         const Run& run);

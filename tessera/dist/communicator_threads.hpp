@@ -80,7 +80,8 @@ class ThreadCommunicator : public Communicator {
     return start(std::move(brought), [messages, rank = rank_](const std::vector<std::string>& all) {
       std::map<int, std::size_t> read;  // how far each rank's letters were looked at
       for (const Message& message : messages)
-        if (message.comes) take_letter(all[static_cast<std::size_t>(message.other)], read[message.other], rank, message);
+        if (message.comes)
+          take_letter(all[static_cast<std::size_t>(message.other)], read[message.other], rank, message);
     });
   }
 
@@ -102,7 +103,8 @@ class ThreadCommunicator : public Communicator {
   static void take_letter(const std::string& letters, std::size_t& at, int rank, const Message& message) {
     for (;;) {
       ThreadLetter letter{};
-      if (at + sizeof letter > letters.size()) throw Error(Error::Kind::internal, "a rank waits for what nobody sends");
+      if (at + sizeof letter > letters.size())
+        throw Error(Error::Kind::internal, "a rank waits for what nobody sends");
       std::memcpy(&letter, letters.data() + at, sizeof letter);
       const char* const data = letters.data() + at + sizeof letter;
       at += sizeof letter + letter.bytes;

@@ -53,8 +53,7 @@ struct PanelTimes {
   double agree_seconds = 0;     // for the slowest rank's word that none has failed
   double received_bytes = 0;
   std::chrono::steady_clock::time_point started = {};  // when the first panel set out
-  std::vector<Span> spans =
-      {};  // each panel's way here (copy_peer) and its adding, since `started`
+  std::vector<Span> spans = {};  // each panel's way here (copy_peer) and its adding, since `started`
 };
 
 // Adds all panels in their order. `row`, `col`: the ranks of this one's row and column of the grid, which

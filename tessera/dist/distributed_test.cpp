@@ -204,7 +204,7 @@ class FarBackend : public HostBackend {
 
 TEST(Devices, WithoutALinkBroadcastsGoThroughTheHosts) {
   if (find_backend(Where::cuda) != nullptr) GTEST_SKIP() << "a build with CUDA has devices of its own there";
-  auto& backend = static_cast<FarBackend&>(enlist_backend(std::make_unique<FarBackend>()));
+  auto& backend = static_cast<FarBackend&>(register_backend(std::make_unique<FarBackend>()));
   for (const bool ask : {false, true}) {
     backend.copies = 0;
     on_threads(3, [&](Communicator& ranks) {
@@ -227,13 +227,14 @@ TEST(Devices, WithoutALinkBroadcastsGoThroughTheHosts) {
 TEST(Devices, RanksThatShareADeviceUseNoLink) {
   if (find_backend(Where::cuda) != nullptr && dynamic_cast<FarBackend*>(find_backend(Where::cuda)) == nullptr)
     GTEST_SKIP() << "a build with CUDA has devices of its own there";
-  auto& backend = static_cast<FarBackend&>(enlist_backend(std::make_unique<FarBackend>()));
+  auto& backend = static_cast<FarBackend&>(register_backend(std::make_unique<FarBackend>()));
   std::atomic<int> joined = 0;
-  enlist_link(Where::cuda, {[] { return Reason(); },
-                            [&](Communicator& hosts, const tessera::Run& run) -> std::unique_ptr<Communicator> {
-                              ++joined;
-                              return std::make_unique<StagedCommunicator>(hosts, backend, run);
-                            }});
+  register_link(Where::cuda,
+                {[] { return Reason(); },
+                 [&](Communicator& hosts, const tessera::Run& run) -> std::unique_ptr<Communicator> {
+                   ++joined;
+                   return std::make_unique<StagedCommunicator>(hosts, backend, run);
+                 }});
   for (const int ranks : {1, 2}) {
     joined = 0;
     on_threads(ranks, [&](Communicator& all) {
@@ -242,7 +243,7 @@ TEST(Devices, RanksThatShareADeviceUseNoLink) {
     });
     EXPECT_EQ(joined, ranks == 1 ? 1 : 0);
   }
-  enlist_link(Where::cuda, {[] { return Reason("no more"); }, {}});
+  register_link(Where::cuda, {[] { return Reason("no more"); }, {}});
 }
 
 TEST(Devices, PanelsAreBroughtToThem) {

@@ -18,7 +18,8 @@ struct Product {
   Arguments arguments;
   Division division;
 
-  Product(Element element, std::int64_t n) : arguments(arguments_of(element, n)), division((*find_division("matmul"))(arguments)) {}
+  Product(Element element, std::int64_t n)
+      : arguments(arguments_of(element, n)), division((*find_division("matmul"))(arguments)) {}
 
   static Arguments arguments_of(Element element, std::int64_t n) {
     const ArrayView view{nullptr, element, {n, n}, {n, 1}};
@@ -48,8 +49,8 @@ Device h200(std::int64_t memory, double part) {
 // As `warp_tiles` wants it: a tile's partial sums, and counters.
 std::int64_t workspace(const Plan& plan) { return 4 * plan.manner.tile * plan.manner.tile + 65536; }
 
-// Deeper panels come first and do not fit: with their workspace, and uneven ones with the gaps between them. Where that
-// was kept of every manner's memory, the panels that were left had room for three pieces less.
+// Deeper panels come first and do not fit: with their workspace, and uneven ones with the gaps between them.
+// Where that was kept of every manner's memory, the panels that were left had room for three pieces less.
 TEST(Fitting, WhatOneDepthWantsBesidesIsNotKeptFromOthers) {
   const Product product(Element::f32, 16384);
   constexpr std::int64_t memory = 512 * mebibyte, piece = 16 * mebibyte;
@@ -107,9 +108,10 @@ TEST(Fitting, WithoutALimitTheFirstPlanIsTaken) {
 TEST(Fitting, AWorkspaceLargerThanTheMemoryIsAnError) {
   const Product product(Element::f32, 2048);
   constexpr std::int64_t memory = 64 * mebibyte;
-  EXPECT_THROW(plan_to_fit({h200(memory, 0.6)}, product.planning(),
-                           [&](const Plan& plan) { return std::vector{product.laid_out(plan) + 2 * memory}; }),
-               Error);
+  EXPECT_THROW(
+      plan_to_fit({h200(memory, 0.6)}, product.planning(),
+                  [&](const Plan& plan) { return std::vector{product.laid_out(plan) + 2 * memory}; }),
+      Error);
 }
 
 }  // namespace

@@ -54,7 +54,11 @@ ArrayView rows_of(const Slice& slice, const ArrayView& array) {
 }
 
 Layout::Layout(const Plan& plan, std::size_t device, const Division& division, const Arguments& arguments)
-    : plan_(&plan), device_(device), division_(&division), arguments_(&arguments), steps_(part().steps.size()) {
+    : plan_(&plan),
+      device_(device),
+      division_(&division),
+      arguments_(&arguments),
+      steps_(part().steps.size()) {
   if (part().held) lay_out_held();
   else lay_out_slots();
 }
@@ -85,7 +89,8 @@ Place Layout::inside(const Slice& slice) const {
   const auto size = static_cast<std::int64_t>(size_of(array.element));
   const std::size_t along = out.turned ? 0 : slice.box.size() - 1;
   out.offset = block.place.offset + (slice.box[along].first - block.box[along].first) * size;
-  if (slice.box.size() == 2) out.offset += (slice.box[1 - along].first - block.box[1 - along].first) * out.pitch;
+  if (slice.box.size() == 2)
+    out.offset += (slice.box[1 - along].first - block.box[1 - along].first) * out.pitch;
   return out;
 }
 

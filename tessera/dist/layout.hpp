@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the pieces and tiles of a plan lie in a device's memory, which is one block: settled before anything
-// runs, so that nothing is allocated meanwhile. Where the device holds all, each array's part lies as one, and
-// a step may read several pieces; else pieces take the room that others have left.
+// runs, so that nothing is allocated meanwhile. Where the device holds all, each array's part lies as one,
+// and a step may read several pieces; else pieces take the room that others have left.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace tessera::dist {
 
-// Rows of bytes in a block, all in bytes from its beginning. `turned`: an array of two dimensions whose columns
-// lie one after another, so that a row here is one of these.
+// Rows of bytes in a block, all in bytes from its beginning. `turned`: an array of two dimensions whose
+// columns lie one after another, so that a row here is one of these.
 struct Place {
   std::int64_t offset = 0, pitch = 0, rows = 0, row_bytes = 0;
   bool turned = false;

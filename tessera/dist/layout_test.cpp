@@ -15,13 +15,19 @@ struct Product {
   Division division;
 
   Product(std::int64_t m, std::int64_t n, std::int64_t k)
-      : arguments(find_operation("matmul")->signature, Element::f32,
-                  {{"A", {nullptr, Element::f32, {m, k}, {k, 1}}}, {"B", {nullptr, Element::f32, {k, n}, {n, 1}}}}, {}),
+      : arguments(
+            find_operation("matmul")->signature, Element::f32,
+            {{"A", {nullptr, Element::f32, {m, k}, {k, 1}}}, {"B", {nullptr, Element::f32, {k, n}, {n, 1}}}},
+            {}),
         division((*find_division("matmul"))(arguments)) {}
 
   Plan plan(std::int64_t memory, const Manner& manner) const {
-    const Device device{.name = "gpu", .kind = "gpu", .flops_per_second = 1e12, .bytes_in_per_second = 1e10,
-                        .bytes_out_per_second = 1e10, .memory_bytes = memory};
+    const Device device{.name = "gpu",
+                        .kind = "gpu",
+                        .flops_per_second = 1e12,
+                        .bytes_in_per_second = 1e10,
+                        .bytes_out_per_second = 1e10,
+                        .memory_bytes = memory};
     const std::vector<Interval> rows{{0, division.rows}};
     return make_plan(division, arguments, {device}, rows, manner);
   }
@@ -41,7 +47,8 @@ TEST(Layout, OfSlotsKeepsApartWhatIsThereTogether) {
   for (std::size_t s = 0; s < steps.size(); ++s) {
     if (s >= Plan::ahead)
       for (const std::size_t piece : steps[s - Plan::ahead].drops) here.erase(piece);
-    for (std::size_t c = 0; c < steps[s].copies.size(); ++c) here[steps[s].copies[c].piece] = layout.step(s).copies[c];
+    for (std::size_t c = 0; c < steps[s].copies.size(); ++c)
+      here[steps[s].copies[c].piece] = layout.step(s).copies[c];
     for (const auto& [piece, place] : here) {
       EXPECT_LE(place.offset + place.bytes(), layout.bytes());
       EXPECT_EQ(place.offset % 256, 0);

@@ -18,8 +18,8 @@ std::optional<Number> number(const Environment& environment, const char* name) {
   return value;
 }
 
-// SLURM's variables are set for all that runs within an allocation: a batch script, and a shell of `salloc`, are
-// steps of their own, whose numbers are the largest of 32 bits. Any other step was started by srun.
+// SLURM's variables are set for all that runs within an allocation: a batch script, and a shell of `salloc`,
+// are steps of their own, whose numbers are the largest of 32 bits. Any other step was started by srun.
 std::optional<Launcher> step_of_slurm(const Environment& environment) {
   constexpr std::int64_t least_special = 0xfffffff0;
   auto step = number<std::int64_t>(environment, "SLURM_STEP_ID");

@@ -18,10 +18,10 @@ struct Launcher {
 
 using Environment = std::function<const char*(const char*)>;  // as std::getenv
 
-// Open MPI's own variables; PMI's (MPICH and its kin, srun --mpi=pmi2); MVAPICH's; PMIx's (srun --mpi=pmix) and
-// PALS's, whose size only SLURM tells; else those of a step that srun started, with no interface by which its tasks
-// could meet. An allocation's alone say nothing: they are set for whatever runs within it, a batch script among it.
-// TESSERA_MPI=none: nobody started it.
+// Open MPI's own variables; PMI's (MPICH and its kin, srun --mpi=pmi2); MVAPICH's; PMIx's (srun --mpi=pmix)
+// and PALS's, whose size only SLURM tells; else those of a step that srun started, with no interface by which
+// its tasks could meet. An allocation's alone say nothing: they are set for whatever runs within it, a batch
+// script among it. TESSERA_MPI=none: nobody started it.
 std::optional<Launcher> find_launcher(const Environment& environment);
 
 }  // namespace tessera::dist

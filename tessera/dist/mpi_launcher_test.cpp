@@ -68,7 +68,8 @@ TEST(Launcher, AnAllocationIsNoLauncher) {
 
 TEST(Launcher, TasksOfAStepAreSeveralWithoutAnInterfaceToMeet) {
   for (const char* const name : {"SLURM_STEP_ID", "SLURM_STEPID"}) {
-    const auto found = launcher({{name, "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "1"}});
+    const auto found =
+        launcher({{name, "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "1"}});
     ASSERT_TRUE(found);
     EXPECT_EQ(found->size, 4);
     EXPECT_EQ(found->rank, 1);
@@ -77,12 +78,14 @@ TEST(Launcher, TasksOfAStepAreSeveralWithoutAnInterfaceToMeet) {
   const auto one = launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}});
   EXPECT_FALSE(one->started_several());
   // mpirun within a step: what it says is nearer.
-  const auto inner = launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
+  const auto inner =
+      launcher({{"SLURM_STEP_ID", "3"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
   EXPECT_FALSE(inner->started_several());
 }
 
 TEST(Launcher, ARankOfOneOrMoreIsOneOfSeveral) {
-  for (const char* const name : {"PMIX_RANK", "PMI_RANK", "PALS_RANKID", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK"}) {
+  for (const char* const name :
+       {"PMIX_RANK", "PMI_RANK", "PALS_RANKID", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK"}) {
     const auto found = launcher({{name, "3"}});
     ASSERT_TRUE(found) << name;
     EXPECT_EQ(found->rank, 3) << name;

@@ -64,20 +64,22 @@ Function function(void* handle, const char* name) {
   return reinterpret_cast<Function>(dlsym(handle, name));
 }
 
-// Another MPI than the launcher's sees one rank, and so do tasks of srun that have no interface to meet by: each would
-// compute all, and write it where the others do.
-void demand_seen(const std::optional<Launcher>& launcher, const Communicator& seen, const std::string& library) {
+// Another MPI than the launcher's sees one rank, and so do tasks of srun that have no interface to meet by:
+// each would compute all, and write it where the others do.
+void demand_seen(const std::optional<Launcher>& launcher, const Communicator& seen,
+                 const std::string& library) {
   if (!launcher) return;
   const bool sizes = !launcher->size || *launcher->size == seen.size();
   if (sizes && (!launcher->rank || *launcher->rank == seen.rank())) return;
   std::string what = std::to_string(seen.size()) + (seen.size() == 1 ? " rank" : " ranks");
   if (sizes)
-    what = "rank " + std::to_string(seen.rank()) + " of " + what + " where " + launcher->name + " says rank " +
-           std::to_string(*launcher->rank);
-  throw without_mpi(launcher, library + " uses " + seen.name() + ", which sees " + what +
-                                  ": it was built for another MPI than the launcher's, or the launcher gives it no way "
-                                  "to find the others (srun: --mpi=pmix or pmi2). With TESSERA_MPI=none each computes "
-                                  "alone");
+    what = "rank " + std::to_string(seen.rank()) + " of " + what + " where " + launcher->name +
+           " says rank " + std::to_string(*launcher->rank);
+  throw without_mpi(launcher,
+                    library + " uses " + seen.name() + ", which sees " + what +
+                        ": it was built for another MPI than the launcher's, or the launcher gives it no way "
+                        "to find the others (srun: --mpi=pmix or pmi2). With TESSERA_MPI=none each computes "
+                        "alone");
 }
 
 }  // namespace

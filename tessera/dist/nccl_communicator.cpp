@@ -25,8 +25,10 @@ struct Library {
   int (*join)(void** communicator, int ranks, UniqueId id, int rank) = nullptr;
   int (*broadcast)(const void* from, void* to, std::size_t count, int type, int root, void* communicator,
                    cudaStream_t stream) = nullptr;
-  int (*send)(const void* from, std::size_t count, int type, int to, void* communicator, cudaStream_t stream) = nullptr;
-  int (*receive)(void* to, std::size_t count, int type, int from, void* communicator, cudaStream_t stream) = nullptr;
+  int (*send)(const void* from, std::size_t count, int type, int to, void* communicator,
+              cudaStream_t stream) = nullptr;
+  int (*receive)(void* to, std::size_t count, int type, int from, void* communicator,
+                 cudaStream_t stream) = nullptr;
   int (*begin_group)() = nullptr;
   int (*end_group)() = nullptr;
   int (*leave)(void* communicator) = nullptr;
@@ -135,8 +137,10 @@ class NcclCommunicator : public DeviceCommunicator {
     int status = success;
     for (const Message& message : messages) {
       if (status != success || message.bytes == 0) continue;
-      status = message.comes ? library().receive(message.data, message.bytes, byte_type, message.other, communicator_, stream)
-                             : library().send(message.data, message.bytes, byte_type, message.other, communicator_, stream);
+      status = message.comes ? library().receive(message.data, message.bytes, byte_type, message.other,
+                                                 communicator_, stream)
+                             : library().send(message.data, message.bytes, byte_type, message.other,
+                                              communicator_, stream);
     }
     const int ended = library().end_group();
     dist::check(status == success ? ended : status, "exchange");
@@ -150,18 +154,19 @@ class NcclCommunicator : public DeviceCommunicator {
     constexpr std::size_t long_one = std::size_t{32} << 20;
     const cuda::DeviceBuffer room(long_one);
     for (int root = 0; root < size(); ++root)
-      for (const std::size_t bytes : {std::size_t{1}, long_one}) start_broadcast(room.get(), bytes, root)->wait();
+      for (const std::size_t bytes : {std::size_t{1}, long_one})
+        start_broadcast(room.get(), bytes, root)->wait();
   }
 
   const Run& run_;
   void* communicator_ = nullptr;
 };
 
-[[maybe_unused]] const bool enlisted =
-    (enlist_link(Where::cuda, {[] { return library().why; },
-                               [](Communicator& hosts, const Run& run) -> std::unique_ptr<Communicator> {
-                                 return std::make_unique<NcclCommunicator>(hosts, run);
-                               }}),
+[[maybe_unused]] const bool registered =
+    (register_link(Where::cuda, {[] { return library().why; },
+                                 [](Communicator& hosts, const Run& run) -> std::unique_ptr<Communicator> {
+                                   return std::make_unique<NcclCommunicator>(hosts, run);
+                                 }}),
      true);
 
 }  // namespace

@@ -17,9 +17,10 @@ struct Machines {
 };
 
 struct Outlook {
-  std::int64_t grid_rows = 1, grid_cols = 1;  // may leave devices over; 0: nothing is wanted, nobody does anything
-  double received_bytes = 0;                  // by each device, from others
-  double network_bytes = 0;                   // of these, from other hosts
+  std::int64_t grid_rows = 1,
+               grid_cols = 1;  // may leave devices over; 0: nothing is wanted, nobody does anything
+  double received_bytes = 0;   // by each device, from others
+  double network_bytes = 0;    // of these, from other hosts
   double compute_seconds = 0;
   // Inputs and result spread over the devices: the largest of computing, of what peers send and of what the
   // network carries, and one panel's way in before.

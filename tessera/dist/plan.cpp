@@ -122,7 +122,9 @@ class Planner {
     std::vector<std::size_t> out;
     for (Slice& slice : division_->reads(at)) {
       const auto [known, fresh] = known_.emplace(slice, plan_.pieces.size());
-      if (fresh) plan_.pieces.push_back({slice, bytes_of_slices({slice}, *arguments_), row_bytes_of(slice, arguments_->array(slice.array))});
+      if (fresh)
+        plan_.pieces.push_back({slice, bytes_of_slices({slice}, *arguments_),
+                                row_bytes_of(slice, arguments_->array(slice.array))});
       out.push_back(known->second);
     }
     return out;
@@ -139,7 +141,8 @@ class Planner {
     std::vector<double> seconds(plan_.devices.size(), 0);
     const auto carry = [&](std::size_t piece, std::size_t d) {
       homes_[piece] = d;
-      seconds[d] += static_cast<double>(plan_.pieces[piece].bytes) / plan_.devices[d].bytes_in_of(plan_.pieces[piece].row_bytes);
+      seconds[d] += static_cast<double>(plan_.pieces[piece].bytes) /
+                    plan_.devices[d].bytes_in_of(plan_.pieces[piece].row_bytes);
     };
     for (std::size_t piece = 0; piece < readers.size(); ++piece)
       if (readers[piece].size() == 1) carry(piece, *readers[piece].begin());
@@ -232,8 +235,8 @@ std::int64_t least_bytes(const Division& division, const Arguments& arguments, c
 
 namespace {
 
-// Kernels work in blocks of their own, and shares that end within one cost as much as whole ones: cuts lie further
-// apart where the shares are so long that this makes none unfair.
+// Kernels work in blocks of their own, and shares that end within one cost as much as whole ones: cuts lie
+// further apart where the shares are so long that this makes none unfair.
 std::int64_t coarse_granule(std::span<const Interval> shares, std::int64_t granule) {
   constexpr std::int64_t block = 128, enough = 32;
   std::int64_t least = block * enough;
@@ -306,13 +309,15 @@ std::int64_t least_memory(const std::vector<Device>& devices, const Manner& mann
   return out;
 }
 
-bool fits(const Division& division, const Arguments& arguments, const std::vector<Device>& devices, const Manner& manner) {
+bool fits(const Division& division, const Arguments& arguments, const std::vector<Device>& devices,
+          const Manner& manner) {
   const std::int64_t memory = least_memory(devices, manner);
   return memory == 0 || least_bytes(division, arguments, manner) <= memory;
 }
 
 // For memory that holds only tiles with which no GPU is fast: the largest that fits.
-std::vector<Manner> small_manners(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
+std::vector<Manner> small_manners(const Division& division, const Arguments& arguments,
+                                  const std::vector<Device>& devices) {
   constexpr std::int64_t smallest = 32, most_steps = 100'000;
   for (std::int64_t tile = 512; tile >= smallest; tile /= 2)
     for (const std::int64_t panel : {tile, tile / 2})
@@ -324,7 +329,8 @@ std::vector<Manner> small_manners(const Division& division, const Arguments& arg
 
 // Those to try: whose steps fit the memory and are not too many to look at. Where all are too many, the one
 // that has fewest.
-std::vector<Manner> manners(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
+std::vector<Manner> manners(const Division& division, const Arguments& arguments,
+                            const std::vector<Device>& devices) {
   constexpr std::int64_t most_steps = 4'000;
   std::vector<Manner> out;
   std::optional<Manner> fewest;
@@ -343,11 +349,13 @@ std::vector<Manner> manners(const Division& division, const Arguments& arguments
   return out;
 }
 
-Error too_little_memory(const Division& division, const Arguments& arguments, const std::vector<Device>& devices) {
+Error too_little_memory(const Division& division, const Arguments& arguments,
+                        const std::vector<Device>& devices) {
   constexpr std::int64_t tile = 1024, panel = 512;
   std::int64_t spare = 0;
   for (const Device& device : devices) spare = std::max(spare, device.spare_for(tile, panel));
-  return Error("a device's " + std::to_string(least_memory(devices, {0, 0})) + " bytes hold too small a part of this; " +
+  return Error("a device's " + std::to_string(least_memory(devices, {0, 0})) +
+               " bytes hold too small a part of this; " +
                std::to_string(least_bytes(division, arguments, {tile, panel, 0}) + spare) + " would do");
 }
 

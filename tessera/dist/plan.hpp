@@ -64,7 +64,7 @@ struct Plan {
   std::vector<Piece> pieces;
   std::vector<Part> parts;  // by device
   Manner manner;
-  bool held = true;         // every part is
+  bool held = true;  // every part is
 
   std::int64_t bytes_from_host() const;
   std::int64_t bytes_from_peers() const;
@@ -84,7 +84,8 @@ Plan make_plan(const Division& division, const Arguments& arguments, const std::
 std::vector<Interval> rows_by_speed(const Division& division, const Arguments& arguments,
                                     const std::vector<Device>& devices);
 
-// A short trial tells devices of one kind apart by chance: those that it finds nearly alike get the same speeds.
+// A short trial tells devices of one kind apart by chance: those that it finds nearly alike get the same
+// speeds.
 void even_out(std::vector<Device>& devices);
 
 // What a device needs at the least: the inputs of `ahead` steps, and two tiles.

@@ -102,7 +102,8 @@ void check(const Product& product, const Plan& plan) {
 TEST(Plan, ReproducesTheTimesOfTheTwoOrders) {
   const Product f64(Element::f64, 8192, 8192, 8192), f64_large(Element::f64, 16384, 16384, 16384),
       tf32(Element::f32, 32768, 32768, 32768), f32(Element::f32, 16384, 16384, 16384);
-  const double two_phases = f64.best(gpu(h200_f64), {0.25, 0.5}), large_two_phases = f64_large.best(gpu(h200_f64), {0.25}),
+  const double two_phases = f64.best(gpu(h200_f64), {0.25, 0.5}),
+               large_two_phases = f64_large.best(gpu(h200_f64), {0.25}),
                tf32_two_phases = tf32.best(gpu(h200_tf32), {0.5});
   EXPECT_NEAR(two_phases, 24.2, 0.03 * 24.2);
   EXPECT_NEAR(tf32_two_phases, 212, 0.03 * 212);
@@ -114,11 +115,13 @@ TEST(Plan, ReproducesTheTimesOfTheTwoOrders) {
     double here, there, in_panels, two_phases;
   } tile_after_tile[] = {
       {f64.best(gpu(h200_f64), {0}, whole), 28.8, f64.best(gpu(h200_f64), {0}), two_phases},
-      {f64_large.best(gpu(h200_f64), {0}, whole), 165.2, f64_large.best(gpu(h200_f64), {0}), large_two_phases},
+      {f64_large.best(gpu(h200_f64), {0}, whole), 165.2, f64_large.best(gpu(h200_f64), {0}),
+       large_two_phases},
       {tf32.best(gpu(h200_tf32), {0}, whole), 275, tf32.best(gpu(h200_tf32), {0}), tf32_two_phases}};
   for (const auto& times : tile_after_tile) {
     EXPECT_NEAR(times.here, times.there, 0.03 * times.there);
-    // In panels of 512, as plans have them, it begins with the first, and so gains a part of what two phases gain.
+    // In panels of 512, as plans have them, it begins with the first, and so gains a part of what two phases
+    // gain.
     EXPECT_LT(times.in_panels, 0.97 * times.here);
     EXPECT_GT(times.in_panels, 1.05 * times.two_phases);
   }
@@ -267,7 +270,8 @@ TEST(Plan, PiecesSayWhatLiesTogether) {
     EXPECT_EQ(piece.row_bytes, piece.slice.array == "A" ? 1024 * 8 : 1024 * 4096 * 8) << piece.slice.array;
 }
 
-// What an H200 showed of rows of several lengths, beside computing; operands 4 times as large as the memory allowed.
+// What an H200 showed of rows of several lengths, beside computing; operands 4 times as large as the memory
+// allowed.
 TEST(Plan, LongRowsAreWorthDeepPanelsWhereMemoryIsShort) {
   const Product product(Element::f32, 16384, 16384, 16384);
   Device device = gpu(48.9e12);

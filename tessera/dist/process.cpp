@@ -43,7 +43,8 @@ int spawn(const std::string& program, int channel) {
   if (reason == 0) reason = posix_spawn(&process, program.c_str(), &actions, nullptr, words, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (moved >= 0) (void)close(moved);
-  if (reason != 0) throw Error(Error::Kind::no_device, "cannot start " + program + ": " + std::strerror(reason));
+  if (reason != 0)
+    throw Error(Error::Kind::no_device, "cannot start " + program + ": " + std::strerror(reason));
   return process;
 }
 

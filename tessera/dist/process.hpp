@@ -10,8 +10,8 @@ namespace tessera::dist {
 
 class Process {
  public:
-  // Runs the program with the channel's other end as file 3; nothing else is inherited but the standard streams.
-  // Throws Error where it cannot be started.
+  // Runs the program with the channel's other end as file 3; nothing else is inherited but the standard
+  // streams. Throws Error where it cannot be started.
   explicit Process(const std::string& program);
   ~Process();
   Process(const Process&) = delete;

@@ -51,8 +51,8 @@ Queue::Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> band
     throw Error(Error::Kind::internal, "bands that do not hold each tile once");
 }
 
-// How much of the work each gets if every tile goes to whoever finishes it first: shares would be rounded to a tile more
-// for a slow device, for which that is long. Those that are busy longest may get nothing.
+// How much of the work each gets if every tile goes to whoever finishes it first: shares would be rounded to
+// a tile more for a slow device, for which that is long. Those that are busy longest may get nothing.
 std::vector<double> Queue::allot(const std::vector<std::size_t>& tiles, double now) const {
   std::vector<double> out(devices_.size(), 0), ends;
   for (const Worker& worker : devices_) ends.push_back(worker.lost ? INFINITY : finish(worker, now));
@@ -103,7 +103,8 @@ void Queue::arrange_bands() {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::vector<std::size_t> band(devices_[d].band.begin(), devices_[d].band.end());
     const std::vector<std::size_t> ordered = arrange_(d, band);
-    if (!std::ranges::is_permutation(ordered, band)) throw Error(Error::Kind::internal, "an order that is of other tiles");
+    if (!std::ranges::is_permutation(ordered, band))
+      throw Error(Error::Kind::internal, "an order that is of other tiles");
     devices_[d].band.assign(ordered.begin(), ordered.end());
   }
 }
@@ -119,8 +120,8 @@ void Queue::settle(double now) {
   settled_ = true;
 }
 
-// What was wrong by a factor for some is presumed to be wrong by it for those that have shown nothing yet: like
-// devices, one of which begins a little later, stay alike.
+// What was wrong by a factor for some is presumed to be wrong by it for those that have shown nothing yet:
+// like devices, one of which begins a little later, stay alike.
 void Queue::correct_guesses() {
   double logarithms = 0, known = 0;
   for (const Worker& worker : devices_)
@@ -130,8 +131,8 @@ void Queue::correct_guesses() {
       worker.speed = std::min(worker.most, worker.guess * std::exp(logarithms / known));
 }
 
-// A device that holds a tile longer than its speed says is that slow at least: it may have been guessed wrong, or
-// have stopped.
+// A device that holds a tile longer than its speed says is that slow at least: it may have been guessed
+// wrong, or have stopped.
 double Queue::pace(const Worker& worker, double now) const {
   if (worker.held.empty() || !(now > worker.since)) return worker.speed;
   return std::min(worker.speed, work_[worker.held.front()] / (now - worker.since));
@@ -156,23 +157,25 @@ bool Queue::leaves_to_others(std::size_t device, double now) const {
     for (const std::size_t tile : owner.band) {
       std::size_t best = device;
       for (std::size_t d = 0; d < devices_.size(); ++d)
-        if (!devices_[d].lost && ends[d] + work_[tile] / paces[d] < ends[best] + work_[tile] / paces[best]) best = d;
+        if (!devices_[d].lost && ends[d] + work_[tile] / paces[d] < ends[best] + work_[tile] / paces[best])
+          best = d;
       if (best == device) return false;
       ends[best] += work_[tile] / paces[best];
     }
   return true;
 }
 
-// Though it was guessed to be slow: a first tile that it can leave costs the others next to nothing. Guesses are not wrong
-// by so much that one is worth a try that is said to be hundreds of times as slow.
+// Though it was guessed to be slow: a first tile that it can leave costs the others next to nothing. Guesses
+// are not wrong by so much that one is worth a try that is said to be hundreds of times as slow.
 bool Queue::may_try(const Worker& worker) const {
   constexpr double hopeless = 100;
   const auto fastest = std::ranges::max_element(devices_, {}, &Worker::guess);
-  return worker.leaves && worker.guess * hopeless > fastest->guess && worker.delivered == 0 && worker.held.empty() && !std::isfinite(worker.most);
+  return worker.leaves && worker.guess * hopeless > fastest->guess && worker.delivered == 0 &&
+         worker.held.empty() && !std::isfinite(worker.most);
 }
 
-// A second tile for a device of which nothing is known may be one that it should never have had. Where tiles are many
-// the copies that hide behind the first are worth more.
+// A second tile for a device of which nothing is known may be one that it should never have had. Where tiles
+// are many the copies that hide behind the first are worth more.
 bool Queue::waits_for_first(const Worker& worker) const {
   constexpr std::size_t few = 16;
   return !named_ && worker.delivered == 0 && !worker.held.empty() && work_.size() < few * devices_.size();
@@ -197,7 +200,8 @@ std::optional<std::size_t> Queue::steal(double now) {
 
 std::optional<std::size_t> Queue::take(std::size_t device, double now) {
   Worker& worker = devices_[device];
-  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight_ || waits_for_first(worker)) return std::nullopt;
+  if (worker.lost || untaken_ == 0 || worker.held.size() >= in_flight_ || waits_for_first(worker))
+    return std::nullopt;
   if (!settled_ && !may_try(worker) && leaves_to_others(device, now)) return std::nullopt;
   std::optional<std::size_t> tile;
   if (!worker.band.empty()) {
@@ -248,8 +252,8 @@ void Queue::give_back(std::size_t device, std::size_t tile) {
   ++untaken_;
 }
 
-// When it will end is as sure as its speed. One that has taken longer than its speed says may end at any moment; but what
-// has taken four times as long as it would here, is taken from it.
+// When it will end is as sure as its speed. One that has taken longer than its speed says may end at any
+// moment; but what has taken four times as long as it would here, is taken from it.
 std::optional<Queue::Better> Queue::better_by(std::size_t idle, double now) const {
   constexpr double worth = 1.1, patience = 4;
   const Worker& other = devices_[idle];

@@ -5,11 +5,13 @@
 //
 // Tiles lie in bands, one for each device, so that neighbours, which read the same inputs, are computed
 // where these are. A device whose band is done takes from the far end of the band that would last longest.
-// At the end a slow device leaves the last tiles to a fast one that finishes them sooner, though it is busy; and one that
-// can stop in the middle of a tile gives up the one it is at, where another with nothing to do would end it sooner.
+// At the end a slow device leaves the last tiles to a fast one that finishes them sooner, though it is busy;
+// and one that can stop in the middle of a tile gives up the one it is at, where another with nothing to do
+// would end it sooner.
 //
 // Or the bands are settled: beforehand, by shares that somebody named; or once each device has shown its
-// speed, and a quarter is done. Then each works off its own, and takes from another's only if that one is lost.
+// speed, and a quarter is done. Then each works off its own, and takes from another's only if that one is
+// lost.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -25,15 +27,16 @@ class Queue {
   enum class Dealing { dynamic, measured };
 
   // `work` of each tile, in any unit; `speeds` in that unit for a second, as far as known: they set the
-  // bands, and their ratios count until a device has shown its own. `in_flight`: tiles that a device has at a time, more
-  // than one where the next one's copies hide behind the first.
+  // bands, and their ratios count until a device has shown its own. `in_flight`: tiles that a device has at a
+  // time, more than one where the next one's copies hide behind the first.
   Queue(std::vector<double> work, std::vector<double> speeds, Dealing dealing = Dealing::dynamic,
         std::size_t in_flight = 2);
   // Settled bands: each tile is in one of them.
   Queue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
 
   // The order in which a device takes the tiles of its band, from now on; without, by their numbers.
-  using Arrange = std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
+  using Arrange =
+      std::function<std::vector<std::size_t>(std::size_t device, const std::vector<std::size_t>& tiles)>;
   void arrange(Arrange order);
 
   // A tile for the device; nothing: none for now, or, where done(), none at all.
@@ -47,7 +50,8 @@ class Queue {
 
   // The device can stop in the middle of a tile.
   void can_leave(std::size_t device) { devices_[device].leaves = true; }
-  // Of such a device a tile that another, which has nothing to do, would end sooner, and from when on that is so.
+  // Of such a device a tile that another, which has nothing to do, would end sooner, and from when on that is
+  // so.
   struct Better {
     std::size_t device, tile;
     double at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue on a virtual clock where one tile is long for a slow device: few tiles, speeds far apart, guesses that are
-// wrong by all of that. Each time is held against the best static split of the same tiles.
+// The queue on a virtual clock where one tile is long for a slow device: few tiles, speeds far apart, guesses
+// that are wrong by all of that. Each time is held against the best static split of the same tiles.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -44,20 +44,24 @@ struct Corner {
   std::string where;
 };
 
-// The worst of speeds up to 1:40, two to four devices, the slow one first or last, and guesses that are right, equal, or
-// the wrong way round.
+// The worst of speeds up to 1:40, two to four devices, the slow one first or last, and guesses that are
+// right, equal, or the wrong way round.
 Corner worst(const std::vector<std::size_t>& counts, const How& how, bool guessed_right) {
   Corner out;
   for (const double ratio : {1.8, 3.0, 8.0, 16.0, 40.0})
-    for (const Speeds& speeds : std::vector<Speeds>{{1, ratio}, {ratio, 1}, {1, ratio, ratio}, {1, 1, ratio, ratio}, {ratio, 1, 1}})
+    for (const Speeds& speeds :
+         std::vector<Speeds>{{1, ratio}, {ratio, 1}, {1, ratio, ratio}, {1, 1, ratio, ratio}, {ratio, 1, 1}})
       for (const std::size_t tiles : counts) {
         Speeds turned;
         for (const double speed : speeds) turned.push_back(1 / speed);
-        for (const Speeds& guesses : guessed_right ? std::vector<Speeds>{speeds} : how.leaves ? std::vector<Speeds>{Speeds(speeds.size(), 1), turned} : std::vector<Speeds>{Speeds(speeds.size(), 1)}) {
+        for (const Speeds& guesses : guessed_right ? std::vector<Speeds>{speeds}
+                                     : how.leaves  ? std::vector<Speeds>{Speeds(speeds.size(), 1), turned}
+                                                   : std::vector<Speeds>{Speeds(speeds.size(), 1)}) {
           const double found = time_of(speeds, guesses, tiles, how) / best_split(speeds, tiles);
           if (found > out.ratio)
-            out = {found, std::to_string(speeds[0]) + ":" + std::to_string(speeds[1]) + " of " + std::to_string(speeds.size()) + ", " +
-                              std::to_string(tiles) + " tiles, guess " + std::to_string(guesses[0] / guesses[1])};
+            out = {found, std::to_string(speeds[0]) + ":" + std::to_string(speeds[1]) + " of " +
+                              std::to_string(speeds.size()) + ", " + std::to_string(tiles) +
+                              " tiles, guess " + std::to_string(guesses[0] / guesses[1])};
         }
       }
   return out;
@@ -85,8 +89,8 @@ TEST(QueueCorners, RightGuessesCostNothingEither) {
       }
 }
 
-// Devices that finish what they have begun: where they are presumed to be alike, a slow one's first tile is waited for, or
-// its first two, where tiles are many and it has two at a time.
+// Devices that finish what they have begun: where they are presumed to be alike, a slow one's first tile is
+// waited for, or its first two, where tiles are many and it has two at a time.
 TEST(QueueCorners, ASlowDevicesFirstTilesAreAllThatWrongGuessesCost) {
   for (const auto dealing : both)
     for (const std::size_t in_flight : {1, 2})
@@ -96,7 +100,8 @@ TEST(QueueCorners, ASlowDevicesFirstTilesAreAllThatWrongGuessesCost) {
             const double first = tiles < 16 * speeds.size() ? 1 : static_cast<double>(in_flight);
             EXPECT_LE(time_of(speeds, Speeds(speeds.size(), 1), tiles, {dealing, in_flight, false}),
                       1.01 * std::max(best_split(speeds, tiles), first))
-                << ratio << " of " << speeds.size() << ", " << tiles << " tiles, " << in_flight << " in flight";
+                << ratio << " of " << speeds.size() << ", " << tiles << " tiles, " << in_flight
+                << " in flight";
           }
 }
 

@@ -86,9 +86,11 @@ TEST(Queue, DevicesThatCanLeaveTheirTilesComeAsNear) {
   EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}, .leaves = true}), 1.02);
   EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}, .leaves = true}), 1.02);
   EXPECT_LE(mean_makespan({.speeds = {1, 10}, .tiles = 64, .leaves = true}), 1.06);
-  EXPECT_LE(mean_makespan({.speeds = {1, 1.8}, .throttled_at = 0.3, .throttled_to = 0.6, .leaves = true}), 1.14);
+  EXPECT_LE(mean_makespan({.speeds = {1, 1.8}, .throttled_at = 0.3, .throttled_to = 0.6, .leaves = true}),
+            1.14);
   EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}, .dies_at = 0.5, .leaves = true}), 1.54);
-  EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}, .dealing = Queue::Dealing::measured, .leaves = true}), 1.10);
+  EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}, .dealing = Queue::Dealing::measured, .leaves = true}),
+            1.10);
 }
 
 TEST(Queue, LivesWithAThrottledDevice) {
@@ -164,7 +166,10 @@ TEST(Queue, BandsMayBeTakenInAnotherOrder) {
   EXPECT_EQ(rest.size(), 35U);
   EXPECT_TRUE(queue.done());
   Queue other(std::vector<double>(4, 1.0), std::vector<double>{1.0});
-  EXPECT_THROW(other.arrange([](std::size_t, const std::vector<std::size_t>&) { return std::vector<std::size_t>{0, 0, 1, 2}; }), Error);
+  EXPECT_THROW(other.arrange([](std::size_t, const std::vector<std::size_t>&) {
+    return std::vector<std::size_t>{0, 0, 1, 2};
+  }),
+               Error);
 }
 
 TEST(Queue, NeedsNoGuessOfASpeed) {

@@ -10,7 +10,9 @@ namespace {
 
 enum Axis : std::uint8_t { rows, cols, depth };
 
-Interval& side(Tile& tile, Axis axis) { return axis == rows ? tile.rows : axis == cols ? tile.cols : tile.depth; }
+Interval& side(Tile& tile, Axis axis) {
+  return axis == rows ? tile.rows : axis == cols ? tile.cols : tile.depth;
+}
 
 Interval common(Interval a, Interval b) {
   const std::int64_t first = std::max(a.first, b.first);
@@ -33,14 +35,17 @@ std::array<Axis, 2> axes_of(const Slice& slice) {
   std::array<Axis, 2> out{};
   for (std::size_t d = 0; d < 2; ++d) {
     if (slice.box.size() != 2 || slice.box[d].first != 0 || slice.box[d].last < 2 || slice.box[d].last > 4)
-      throw Error(slice.array + " is no factor or result of a sum of products: it cannot lie spread over devices; from the host's memory they share it by --devices");
+      throw Error(slice.array +
+                  " is no factor or result of a sum of products: it cannot lie spread over devices; from the "
+                  "host's memory they share it by --devices");
     out[d] = static_cast<Axis>(slice.box[d].last - 2);
   }
   return out;
 }
 constexpr Tile probe{{0, 2}, {0, 3}, {0, 4}};
 
-void check_blocks(const std::string& array, const Distribution& spread, std::int64_t extent, std::size_t devices) {
+void check_blocks(const std::string& array, const Distribution& spread, std::int64_t extent,
+                  std::size_t devices) {
   std::vector<Interval> ranges;
   for (const ResidentBlock& block : spread.blocks) {
     if (block.device >= devices) throw Error(array + " has a block on a device that is not there");
@@ -61,9 +66,13 @@ void check_blocks(const std::string& array, const Distribution& spread, std::int
 
 class ResidentPlanner {
  public:
-  ResidentPlanner(const Division& division, const Arguments& arguments, const std::string& output, ResidentPlan& plan,
-                  std::size_t devices, std::int64_t panel_bytes)
-      : division_(&division), arguments_(&arguments), plan_(&plan), devices_(devices), panel_bytes_(panel_bytes) {
+  ResidentPlanner(const Division& division, const Arguments& arguments, const std::string& output,
+                  ResidentPlan& plan, std::size_t devices, std::int64_t panel_bytes)
+      : division_(&division),
+        arguments_(&arguments),
+        plan_(&plan),
+        devices_(devices),
+        panel_bytes_(panel_bytes) {
     for (const Slice& slice : division.writes(probe)) result_ = operand(slice);
     if (result_.array != output) throw Error(output + " cannot be spread over devices");
     for (const Slice& slice : division.reads(probe)) {
@@ -73,7 +82,9 @@ class ResidentPlanner {
       (std::ranges::find(axes, rows) != axes.end() ? left_ : right_) = operand(slice);
     }
     if (left_.array.empty() || right_.array.empty() || left_.outer() != rows || right_.outer() != cols)
-      throw Error("only factors and results of sums of products of two arrays can lie spread over devices; from the host's memory they share others by --devices");
+      throw Error(
+          "only factors and results of sums of products of two arrays can lie spread over devices; from the "
+          "host's memory they share others by --devices");
   }
 
   void add(std::size_t device) {
@@ -119,7 +130,8 @@ class ResidentPlanner {
       out.sources.push_back({b, out.slice.box});
       out.sources.back().box[along] = here;
     }
-    std::ranges::stable_sort(out.sources, {}, [&](const auto& source) { return distance(blocks[source.block].device); });
+    std::ranges::stable_sort(out.sources, {},
+                             [&](const auto& source) { return distance(blocks[source.block].device); });
     out.in_place = out.sources.size() == 1 && blocks[out.sources[0].block].device == device_;
     return out;
   }
@@ -132,7 +144,8 @@ class ResidentPlanner {
   // By whom a step must wait: the next in the ring, and last of all what comes from several.
   std::size_t order_of(const Operand& operand, const ResidentPanel& panel) const {
     if (!is_copied(panel)) return 0;
-    return panel.sources.size() > 1 ? devices_ : distance(operand.spread->blocks[panel.sources[0].block].device);
+    return panel.sources.size() > 1 ? devices_
+                                    : distance(operand.spread->blocks[panel.sources[0].block].device);
   }
 
   // Where an interval meets the blocks that cut the operand along that axis; the whole where none do.
@@ -208,8 +221,8 @@ class ResidentPlanner {
     return part_->panels.size() - 1;
   }
 
-  // What passes is cut so that copies hide behind computing; the first copy of all, behind which nothing can be
-  // computed yet, is shorter.
+  // What passes is cut so that copies hide behind computing; the first copy of all, behind which nothing can
+  // be computed yet, is shorter.
   std::vector<Interval> thin(const Operand& operand, const ResidentPanel& panel) const {
     constexpr std::int64_t block = 256, sooner = 4;
     const Interval whole = panel.slice.box[operand.outer_dim()];
@@ -223,11 +236,13 @@ class ResidentPlanner {
       rest.first += most / sooner;
       out.push_back({whole.first, rest.first});
     }
-    if (!rest.empty()) std::ranges::copy(even_parts(rest, most, most >= block ? block : 1), std::back_inserter(out));
+    if (!rest.empty())
+      std::ranges::copy(even_parts(rest, most, most >= block ? block : 1), std::back_inserter(out));
     return out;
   }
 
-  void add_step(std::size_t block, const Tile& at, std::size_t pass, std::size_t stay, bool begins, bool right_passes) {
+  void add_step(std::size_t block, const Tile& at, std::size_t pass, std::size_t stay, bool begins,
+                bool right_passes) {
     ResidentStep step{.tile = at, .reads = {stay, pass}, .arrivals = {}, .block = block, .begins = begins};
     const Operand& staying = right_passes ? left_ : right_;
     side(step.tile, staying.outer()) = part_->panels[stay].slice.box[staying.outer_dim()];
@@ -289,7 +304,8 @@ std::int64_t ResidentPlan::bytes_from_peers() const {
       for (const std::size_t one : step.arrivals) {
         const ResidentPanel& panel = parts[d].panels[one];
         const auto& blocks = distributions.at(panel.slice.array).blocks;
-        const std::int64_t element = panel.place.row_bytes / panel.slice.box[panel.place.turned ? 0 : 1].size();
+        const std::int64_t element =
+            panel.place.row_bytes / panel.slice.box[panel.place.turned ? 0 : 1].size();
         for (const auto& source : panel.sources)
           if (blocks[source.block].device != d) out += element * source.box[0].size() * source.box[1].size();
       }
@@ -302,8 +318,9 @@ double ResidentPlan::flops(const Division& division, std::size_t device) const {
   return out;
 }
 
-ResidentPlan make_resident_plan(const Division& division, const Arguments& arguments, const std::string& output,
-                                const Distributions& distributions, std::size_t devices, std::int64_t panel_bytes) {
+ResidentPlan make_resident_plan(const Division& division, const Arguments& arguments,
+                                const std::string& output, const Distributions& distributions,
+                                std::size_t devices, std::int64_t panel_bytes) {
   if (devices == 0) throw Error("no device is named");
   ResidentPlan out;
   out.distributions = distributions;

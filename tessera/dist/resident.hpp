@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A contraction whose arrays lie in the memories of several devices already, each array cut along one of its
-// dimensions into blocks, as large as somebody chose: which device computes what of its own blocks of the result in
-// which steps, and which parts of the others' blocks it copies for each, in which order. Only sizes count, so
-// the same call gives the same plan everywhere.
+// dimensions into blocks, as large as somebody chose: which device computes what of its own blocks of the
+// result in which steps, and which parts of the others' blocks it copies for each, in which order. Only sizes
+// count, so the same call gives the same plan everywhere.
 //
 // A device first uses what it holds, then what the next device holds, and so on around the ring, so that no
 // device's memory is read by all at a time. Of the two operands, the one of which it must copy less stays
@@ -71,11 +71,12 @@ struct ResidentPlan {
 // The most of a passing operand that one copy holds, where it can be cut so; one column or row at the least.
 inline constexpr std::int64_t usual_panel_bytes = std::int64_t{128} << 20;
 
-// `distributions`: of both operands, and of the operation's output. Arrays of `arguments` need no memory. Throws
-// Error where blocks leave a gap, overlap, or are of a device that is not there; where the operation is no sum
-// over products of two arrays of two dimensions, or reads something else that is not the output's own.
-ResidentPlan make_resident_plan(const Division& division, const Arguments& arguments, const std::string& output,
-                                const Distributions& distributions, std::size_t devices,
-                                std::int64_t panel_bytes = usual_panel_bytes);
+// `distributions`: of both operands, and of the operation's output. Arrays of `arguments` need no memory.
+// Throws Error where blocks leave a gap, overlap, or are of a device that is not there; where the operation
+// is no sum over products of two arrays of two dimensions, or reads something else that is not the output's
+// own.
+ResidentPlan make_resident_plan(const Division& division, const Arguments& arguments,
+                                const std::string& output, const Distributions& distributions,
+                                std::size_t devices, std::int64_t panel_bytes = usual_panel_bytes);
 
 }  // namespace tessera::dist

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offsets in a block of memory that is taken and given back in pieces: the smallest gap that fits, else the end.
+// Offsets in a block of memory that is taken and given back in pieces: the smallest gap that fits, else the
+// end.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -46,7 +46,8 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
   const double largest = shares.empty() ? 0 : *std::ranges::max_element(shares);
   if (!(largest > 0)) throw Error("a split needs a share that is not 0");
   // Of the largest, lest their sum be no number.
-  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0, [&](double all, double share) { return all + share / largest; });
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0,
+                                     [&](double all, double share) { return all + share / largest; });
   const std::int64_t all = granules_of(extent, granule);
   std::vector<std::int64_t> counts;
   std::int64_t given = 0;

@@ -77,8 +77,9 @@ class Arrivals {
     while (rows < rows_.size() || cols < cols_.size()) {
       const auto of_row = rows < rows_.size() ? in_row(rows, cols) : std::vector<std::size_t>();
       const auto of_col = cols < cols_.size() ? in_col(rows, cols) : std::vector<std::size_t>();
-      const bool row = cols == cols_.size() || (rows < rows_.size() && static_cast<double>(of_row.size()) * col_bytes_ >=
-                                                                           static_cast<double>(of_col.size()) * row_bytes_);
+      const bool row = cols == cols_.size() ||
+                       (rows < rows_.size() && static_cast<double>(of_row.size()) * col_bytes_ >=
+                                                   static_cast<double>(of_col.size()) * row_bytes_);
       const auto& ready = row ? of_row : of_col;
       out.insert(out.end(), ready.begin(), ready.end());
       ++(row ? rows : cols);
@@ -108,8 +109,8 @@ class Arrivals {
 
 }  // namespace
 
-std::vector<std::size_t> by_arrival(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
-                                    const std::vector<std::size_t>& some) {
+std::vector<std::size_t> by_arrival(const Division& division, const Arguments& arguments,
+                                    const std::vector<Tile>& tiles, const std::vector<std::size_t>& some) {
   return Arrivals(division, arguments, tiles, some).order();
 }
 
@@ -147,7 +148,8 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
   const double most = division.flops(division.whole()) / tiling.least_flops;
   const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
   const std::int64_t granule = std::max(division.row_granule, division.col_granule);
-  const Unit cut{cut_of(division.row_granule, tiling.unit.rows), cut_of(division.col_granule, tiling.unit.cols)};
+  const Unit cut{cut_of(division.row_granule, tiling.unit.rows),
+                 cut_of(division.col_granule, tiling.unit.cols)};
   std::int64_t side = 0, down = 0;
   if (tiling.unit.known()) {
     const Unit sides = sides_within_units(elements / count, cut, division.cols);
@@ -168,7 +170,8 @@ std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments,
     down = std::max(side, down / 2);
   }
   std::vector<Tile> out;
-  const auto across = even_parts({0, division.cols}, side, side >= cut.cols ? cut.cols : division.col_granule);
+  const auto across =
+      even_parts({0, division.cols}, side, side >= cut.cols ? cut.cols : division.col_granule);
   bool back = false;
   for (const Interval& part : even_parts(rows, down, down >= cut.rows ? cut.rows : division.row_granule)) {
     for (std::size_t j = 0; j < across.size(); ++j)

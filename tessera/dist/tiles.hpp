@@ -7,7 +7,8 @@
 
 namespace tessera::dist {
 
-// So many rows and columns of a result cost a device as much as any part of them. 1: it takes what it computes.
+// So many rows and columns of a result cost a device as much as any part of them. 1: it takes what it
+// computes.
 struct Unit {
   std::int64_t rows = 1, cols = 1;
 
@@ -29,15 +30,16 @@ struct Tiling {
 std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments, Interval rows,
                            const Tiling& tiling);
 
-// Some of these tiles, of a device that keeps what it has read, in the order in which least has to arrive before each: row
-// after row the first row would wait for all that the columns read. Rows and columns of tiles come in turn, always
-// those that make more tiles ready for each byte.
-std::vector<std::size_t> by_arrival(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
-                                    const std::vector<std::size_t>& some);
+// Some of these tiles, of a device that keeps what it has read, in the order in which least has to arrive
+// before each: row after row the first row would wait for all that the columns read. Rows and columns of
+// tiles come in turn, always those that make more tiles ready for each byte.
+std::vector<std::size_t> by_arrival(const Division& division, const Arguments& arguments,
+                                    const std::vector<Tile>& tiles, const std::vector<std::size_t>& some);
 
 std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile);
 
-// What a tile costs: its work, had all of its last units been asked for. (They are counted from its own corner.)
+// What a tile costs: its work, had all of its last units been asked for. (They are counted from its own
+// corner.)
 double work_of(const Division& division, const Tile& tile, const Unit& unit);
 
 }  // namespace tessera::dist

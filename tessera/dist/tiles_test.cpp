@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles for devices that pay whole blocks of a result, on a virtual clock: what a queue of them takes beside the
-// best of all splits by rows that somebody could have named.
+// Tiles for devices that pay whole blocks of a result, on a virtual clock: what a queue of them takes beside
+// the best of all splits by rows that somebody could have named.
 #include "tessera/dist/tiles.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -41,7 +41,8 @@ double by_queue(const Division& division, const Arguments& arguments, const std:
   Unit unit = common_unit({{devices[0].rows, devices[0].cols}, {devices[1].rows, devices[1].cols}});
   const std::int64_t threads = std::max(devices[0].threads, devices[1].threads);
   unit.cols *= threads;
-  const auto tiles = tiles_of(division, arguments, {0, division.rows}, {.wanted = 64, .least_flops = 1, .unit = unit});
+  const auto tiles =
+      tiles_of(division, arguments, {0, division.rows}, {.wanted = 64, .least_flops = 1, .unit = unit});
   std::vector<double> work;
   for (const Tile& tile : tiles) work.push_back(work_of(division, tile, unit));
   Queue queue(work, guesses, dealing, 1);
@@ -57,12 +58,14 @@ TEST(TilesOfBlocks, QueuesOfThemComeNearTheBestSplitByRows) {
     std::vector<Blocks> devices;
     std::vector<double> guesses;
   };
-  // Like executors; one of two threads; one twice as fast, which nobody knows; processors that are 2000 times as fast.
+  // Like executors; one of two threads; one twice as fast, which nobody knows; processors that are 2000 times
+  // as fast.
   const std::vector<Pair> pairs{{{{128, 128, 1}, {128, 128, 1}}, {1, 1}},
                                 {{{128, 128, 1}, {128, 128, 2}}, {1, 2}},
                                 {{{16, 16, 1, 2e-2}, {16, 16, 1, 1e-2}}, {1, 1}},
                                 {{{128, 128, 1, 5e-4}, {128, 128, 1}}, {1000, 1}}};
-  for (const auto& [m, n] : {std::pair{640, 640}, {768, 768}, {900, 1000}, {1024, 512}, {2000, 2100}, {256, 3000}}) {
+  for (const auto& [m, n] :
+       {std::pair{640, 640}, {768, 768}, {900, 1000}, {1024, 512}, {2000, 2100}, {256, 3000}}) {
     Inputs inputs(*find_operation("matmul"), Element::f32, product_of(m, n, 1), 3);
     const Division division = (*find_division("matmul"))(inputs.arguments());
     for (const Pair& pair : pairs)
@@ -80,7 +83,8 @@ TEST(TilesOfBlocks, CutsLieBetweenUnits) {
   const Division division = (*find_division("matmul"))(inputs.arguments());
   for (const Unit& unit : {Unit{128, 128}, Unit{128, 256}, Unit{48, 1}, Unit{64, 32}}) {
     std::int64_t elements = 0;
-    for (const Tile& tile : tiles_of(division, inputs.arguments(), {0, 1000}, {.least_flops = 1, .unit = unit})) {
+    for (const Tile& tile :
+         tiles_of(division, inputs.arguments(), {0, 1000}, {.least_flops = 1, .unit = unit})) {
       EXPECT_EQ(tile.rows.first % unit.rows, 0);
       EXPECT_EQ(tile.cols.first % unit.cols, 0);
       elements += tile.rows.size() * tile.cols.size();
@@ -88,8 +92,8 @@ TEST(TilesOfBlocks, CutsLieBetweenUnits) {
     EXPECT_EQ(elements, 700'000);
   }
   // What memory does not hold is cut all the same.
-  for (const Tile& tile :
-       tiles_of(division, inputs.arguments(), {0, 1000}, {.least_flops = 1, .memory_bytes = 8000, .unit = {128, 128}}))
+  for (const Tile& tile : tiles_of(division, inputs.arguments(), {0, 1000},
+                                   {.least_flops = 1, .memory_bytes = 8000, .unit = {128, 128}}))
     EXPECT_LE(bytes_of(division, inputs.arguments(), tile), 8000);
 }
 
@@ -133,24 +137,32 @@ double ends(const Division& division, const Arguments& arguments, const std::vec
   for (const std::size_t tile : order) {
     for (const Slice& slice : division.reads(tiles[tile]))
       if (here.insert(slice).second)
-        arrived += static_cast<double>(tessera::bytes_of(slice, arguments.array(slice.array))) / bytes_per_second;
+        arrived +=
+            static_cast<double>(tessera::bytes_of(slice, arguments.array(slice.array))) / bytes_per_second;
     computed = std::max(computed, arrived) + division.flops(tiles[tile]) / flops_per_second;
   }
   return computed;
 }
 
-// Half of a product of f64 of 16384 rows at what one H200 showed of it, 54 TFLOP/s and 37.6 GB/s: row after row of tiles
-// the first waits for all of B, and three more follow. The sum of what must arrive, and of what must be computed, is 86
-// and 81 ms.
+// Half of a product of f64 of 16384 rows at what one H200 showed of it, 54 TFLOP/s and 37.6 GB/s: row after
+// row of tiles the first waits for all of B, and three more follow. The sum of what must arrive, and of what
+// must be computed, is 86 and 81 ms.
 TEST(ByArrival, TilesAreComputedWhileBothInputsArrive) {
-  const auto view = [](std::int64_t rows, std::int64_t cols) { return ArrayView{nullptr, Element::f64, {rows, cols}, {cols, 1}}; };
-  const Arguments arguments{find_operation("matmul")->signature, Element::f64, {{"A", view(16384, 16384)}, {"B", view(16384, 16384)}}, {}};
+  const auto view = [](std::int64_t rows, std::int64_t cols) {
+    return ArrayView{nullptr, Element::f64, {rows, cols}, {cols, 1}};
+  };
+  const Arguments arguments{find_operation("matmul")->signature,
+                            Element::f64,
+                            {{"A", view(16384, 16384)}, {"B", view(16384, 16384)}},
+                            {}};
   const Division division = (*find_division("matmul"))(arguments);
   const auto tiles = tiles_of(division, arguments, {0, division.rows}, {.wanted = 64});
   ASSERT_EQ(tiles.size(), 64U);
   constexpr double link = 37.6e9, flops = 54e12;
   Queue queue(std::vector<double>(tiles.size(), 1.0), std::vector<double>{1.0, 1.0});
-  queue.arrange([&](std::size_t, const std::vector<std::size_t>& band) { return by_arrival(division, arguments, tiles, band); });
+  queue.arrange([&](std::size_t, const std::vector<std::size_t>& band) {
+    return by_arrival(division, arguments, tiles, band);
+  });
   for (const std::size_t device : {0U, 1U}) {
     std::vector<std::size_t> order;
     while (order.size() < tiles.size() / 2) {
@@ -173,7 +185,8 @@ TEST(ByArrival, TilesAreComputedWhileBothInputsArrive) {
 TEST(ByArrival, HasEachTileOnceWhateverTheBand) {
   const Inputs inputs(*find_operation("matmul"), Element::f32, product_of(100, 70, 8), 3);
   const Division division = (*find_division("matmul"))(inputs.arguments());
-  const auto tiles = tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = 30, .least_flops = 1});
+  const auto tiles =
+      tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = 30, .least_flops = 1});
   ASSERT_GT(tiles.size(), 20U);
   for (std::size_t first = 0; first <= tiles.size(); ++first)
     for (std::size_t last = first; last <= tiles.size(); ++last) {
@@ -188,7 +201,8 @@ TEST(ByArrival, HasEachTileOnceWhateverTheBand) {
 TEST(FullLaunches, AreAsManyAsKeepAllMultiprocessorsAtWork) {
   Inputs inputs(*find_operation("matmul"), Element::f32, product_of(512, 512, 8), 3);
   const auto launches = [&](const char* device, const char* variant, int processors) {
-    tessera::Plan plan = choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(), {.variant = variant, .cached = false});
+    tessera::Plan plan = choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(),
+                                   {.variant = variant, .cached = false});
     plan.device.processors = processors;
     return full_launches(plan, inputs.arguments());
   };

@@ -81,7 +81,8 @@ double moved(const Program<T>& program, std::span<const double> inputs) {
 
 template <class T>
 bool has_jumps(const Program<T>& program) {
-  return std::any_of(program.steps, program.steps + program.step_count, [](const Step& step) { return jumps(step.op); });
+  return std::any_of(program.steps, program.steps + program.step_count,
+                     [](const Step& step) { return jumps(step.op); });
 }
 
 std::optional<double> other_outcome(Op op, Running a, Running b, Running c, double value) {

@@ -15,7 +15,8 @@ TEST(OpenSteps, AreThoseWhoseOperandsLieWithinTheirErrors) {
   EXPECT_EQ(moved("7*(x+1<1.5)", 0.5), 0) << "the sum is exact";
   EXPECT_EQ(moved("7*(x+1<1)", 1e-17), 7);
   EXPECT_EQ(moved("7*(x+1<1)", 1e-15), 0);
-  EXPECT_EQ(moved("exp(-7*(x+1<=1))", 1e-17), 1 - std::exp(-7)) << "by how much, not by what a slope leads to expect";
+  EXPECT_EQ(moved("exp(-7*(x+1<=1))", 1e-17), 1 - std::exp(-7))
+      << "by how much, not by what a slope leads to expect";
   EXPECT_EQ(moved("(x+1<1)*3+(x+2<2)*4", 1e-17), 7) << "each by itself, added up";
   EXPECT_EQ(moved("(x+1<1)-(x+1<=1)", 1e-17), 2) << "although both together would leave the value as it is";
   EXPECT_EQ(moved("5*floor(3*x)", 1 / 3.), 5) << "3 thirds are rounded to 1";
@@ -29,7 +30,8 @@ TEST(OpenSteps, AreThoseWhoseOperandsLieWithinTheirErrors) {
 TEST(OpenSteps, InSinglePrecisionMoreAreOpen) {
   const double x = 1e-9;
   EXPECT_EQ(moved("7*(x+1<1)", x), 0);
-  EXPECT_EQ(moved_by_open_steps(compile<float>(parse("7*(x+1<1)"), {"x"}), std::span<const double>(&x, 1)), 7);
+  EXPECT_EQ(moved_by_open_steps(compile<float>(parse("7*(x+1<1)"), {"x"}), std::span<const double>(&x, 1)),
+            7);
 }
 
 TEST(OpenSteps, JumpsAreKnown) {

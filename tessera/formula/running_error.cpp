@@ -12,7 +12,8 @@ namespace {
 
 constexpr double unit = 0x1p-53, infinity = std::numeric_limits<double>::infinity();
 constexpr double own = 2 * unit, library = 16 * unit;  // of the value: what functions may be off
-// Near the smallest number rounding is no share of the value any more, and what it took off is no number either.
+// Near the smallest number rounding is no share of the value any more, and what it took off is no number
+// either.
 constexpr double smallest = std::numeric_limits<double>::denorm_min(), shares_end = 0x1p-968;
 
 // What is lost where a value falls below those of which it would be a share.
@@ -305,14 +306,16 @@ double decided(Op op, Running a, Running b, Running c) {
 
 // What f32 rounds off is what f64 would have kept.
 template <class T>
-Running followed(const Program<T>& program, std::span<const double> inputs, std::vector<OpenStep>* open = nullptr) {
+Running followed(const Program<T>& program, std::span<const double> inputs,
+                 std::vector<OpenStep>* open = nullptr) {
   constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
   Beyond registers[most_registers];
   const auto operand = [&](std::uint8_t code) -> Beyond {
     if (code < first_input) return registers[code];
     if (code >= first_constant) {
       const auto constant = static_cast<double>(program.constants[code - first_constant]);
-      return {{constant, constant != 0 && std::fabs(constant) < std::numeric_limits<double>::min() ? smallest : 0}};
+      return {{constant,
+               constant != 0 && std::fabs(constant) < std::numeric_limits<double>::min() ? smallest : 0}};
     }
     const double given = inputs[code - first_input], taken = static_cast<T>(given);
     return {{taken, std::isinf(taken) ? 0 : std::fabs(given - taken)}};
@@ -353,11 +356,13 @@ Running running_error(const Program<float>& program, std::span<const double> inp
   return followed(program, inputs);
 }
 
-Running running_error(const Program<double>& program, std::span<const double> inputs, std::vector<OpenStep>& open) {
+Running running_error(const Program<double>& program, std::span<const double> inputs,
+                      std::vector<OpenStep>& open) {
   return followed(program, inputs, &open);
 }
 
-Running running_error(const Program<float>& program, std::span<const double> inputs, std::vector<OpenStep>& open) {
+Running running_error(const Program<float>& program, std::span<const double> inputs,
+                      std::vector<OpenStep>& open) {
   return followed(program, inputs, &open);
 }
 

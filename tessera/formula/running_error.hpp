@@ -20,14 +20,17 @@ Running running_error(const Program<double>& program, std::span<const double> in
 // In f32, from inputs that are rounded to it first: that is counted, too.
 Running running_error(const Program<float>& program, std::span<const double> inputs);
 
-// A step whose value jumps where rounding may have led it to the wrong side, and what it would give on the other.
+// A step whose value jumps where rounding may have led it to the wrong side, and what it would give on the
+// other.
 struct OpenStep {
   int step = 0;
   double other = 0;
 };
 
 // The same, but open steps are noted, and taken to have come out right.
-Running running_error(const Program<double>& program, std::span<const double> inputs, std::vector<OpenStep>& open);
-Running running_error(const Program<float>& program, std::span<const double> inputs, std::vector<OpenStep>& open);
+Running running_error(const Program<double>& program, std::span<const double> inputs,
+                      std::vector<OpenStep>& open);
+Running running_error(const Program<float>& program, std::span<const double> inputs,
+                      std::vector<OpenStep>& open);
 
 }  // namespace tessera::formula

@@ -126,9 +126,8 @@ bool AtomicFile::open_unnamed() {
 // No system call lets a file without a name replace one: it gets a temporary name for a moment.
 void AtomicFile::give_name() {
   const std::string self = "/proc/self/fd/" + std::to_string(file_);
-  const int code = take_name([&] {
-    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  });
+  const int code = take_name(
+      [&] { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0; });
   if (code != 0) fail("cannot be replaced", code);
 }
 

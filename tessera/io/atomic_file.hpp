@@ -25,8 +25,8 @@ class AtomicFile {
   // its name until then; empty where it has none.
   void extend(std::size_t bytes);
   const std::string& temporary() const { return temporary_; }
-  // Waits until the disk has it; `lasting` false: a machine that loses power may keep a part of it, and who reads it
-  // must notice.
+  // Waits until the disk has it; `lasting` false: a machine that loses power may keep a part of it, and who
+  // reads it must notice.
   void commit(bool lasting = true);
 
  private:

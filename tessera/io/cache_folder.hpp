@@ -13,8 +13,8 @@ std::optional<std::string> cache_folder();
 std::optional<std::string> read_cached(const std::string& name);
 
 // Whole or not at all; makes the folder. Returns why it could not, or "". A cache that cannot be kept
-// must not end the request that would have filled it. `lasting` as of AtomicFile: waiting for a disk takes longer
-// than most of what is kept.
+// must not end the request that would have filled it. `lasting` as of AtomicFile: waiting for a disk takes
+// longer than most of what is kept.
 std::string write_cached(const std::string& name, const std::string& text, bool lasting = true);
 
 }  // namespace tessera

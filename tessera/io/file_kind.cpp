@@ -39,10 +39,16 @@ constexpr Magic magics[] = {
     {0, "8BPS", "a Photoshop picture"},
     {0, "v/1\x01", "an OpenEXR picture"},
     {0, "\x89HDF\r\n", "an HDF5 file"},
-    {0, "\x7f" "ELF", "a program"},
+    {0,
+     "\x7f"
+     "ELF",
+     "a program"},
     {0, "\x1f\x8b", "compressed (gzip)"},
     {0, "BZh", "compressed (bzip2)"},
-    {0, "\xfd" "7zXZ", "compressed (xz)"},
+    {0,
+     "\xfd"
+     "7zXZ",
+     "compressed (xz)"},
     {0, "\x28\xb5\x2f\xfd", "compressed (zstd)"},
     {0, "PK\x03\x04", "a ZIP archive"},
 };
@@ -52,7 +58,8 @@ bool is_bmp(std::string_view text) { return text.starts_with("BM") && text.subst
 
 // Printable, spaces, and what UTF-8 says above 127.
 bool is_text(std::string_view text) {
-  return std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 ? c != 0x7f : std::isspace(c) != 0; });
+  return std::ranges::all_of(text,
+                             [](unsigned char c) { return c >= 0x20 ? c != 0x7f : std::isspace(c) != 0; });
 }
 
 std::string kind_of_text(std::string_view text) {
@@ -69,10 +76,12 @@ std::string kind_of_text(std::string_view text) {
 }  // namespace
 
 std::string kind_of(std::span<const std::byte> beginning) {
-  const std::string_view text(reinterpret_cast<const char*>(beginning.data()), std::min(beginning.size(), looked_at));
+  const std::string_view text(reinterpret_cast<const char*>(beginning.data()),
+                              std::min(beginning.size(), looked_at));
   if (text.empty()) return "empty";
   for (const Magic& magic : magics)
-    if (text.size() >= magic.at && text.substr(magic.at).starts_with(magic.bytes)) return std::string(magic.kind);
+    if (text.size() >= magic.at && text.substr(magic.at).starts_with(magic.bytes))
+      return std::string(magic.kind);
   if (text.size() > 10 && is_bmp(text)) return "a BMP picture";
   return is_text(text) ? kind_of_text(text) : "";
 }

@@ -9,7 +9,8 @@
 
 namespace tessera {
 
-// "a PDF document", "text": told by the first bytes of a file, of which some hundred are enough. "": who knows.
+// "a PDF document", "text": told by the first bytes of a file, of which some hundred are enough. "": who
+// knows.
 std::string kind_of(std::span<const std::byte> beginning);
 
 // ", but seems to be a PDF document", or "".

@@ -83,7 +83,8 @@ int read_id(dl_phdr_info* object, std::size_t, void* to) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = object->dlpi_phdr[i];
     if (part.p_type != PT_NOTE) continue;
-    std::string found = id_among(reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr), part.p_memsz);
+    std::string found =
+        id_among(reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr), part.p_memsz);
     if (found.empty()) continue;
     *static_cast<std::string*>(to) = std::move(found);
     break;

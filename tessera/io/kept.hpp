@@ -19,8 +19,8 @@ std::optional<std::string> find_kept(const KeptFolder& folder, const std::string
 // Without a cache it only takes longer: a failure to keep is none.
 void keep(const KeptFolder& folder, const std::string& key, const std::string& what);
 
-// By which the linker tells the program, or library, that holds this function from any other, of the same version
-// too; empty where it wrote none.
+// By which the linker tells the program, or library, that holds this function from any other, of the same
+// version too; empty where it wrote none.
 std::string build_id();
 
 }  // namespace tessera

@@ -13,12 +13,12 @@ struct MappedFile {
   std::size_t bytes = 0;
 };
 
-// An open regular file, from its beginning. Private: writes go to copies of pages. Not reserved: it may be larger than
-// memory. Throws Error, beginning with the path.
+// An open regular file, from its beginning. Private: writes go to copies of pages. Not reserved: it may be
+// larger than memory. Throws Error, beginning with the path.
 MappedFile map_file(int file, const std::string& path);
 
-// Where a byte of such memory lies: a descriptor, which is the caller's to close, and the place in that file. What was
-// written into the memory is not there.
+// Where a byte of such memory lies: a descriptor, which is the caller's to close, and the place in that file.
+// What was written into the memory is not there.
 struct FilePlace {
   int file = -1;
   std::int64_t offset = 0;

@@ -30,9 +30,9 @@ struct Foreign {
   std::string_view code, name, nearest;
 };
 constexpr Foreign foreign[] = {
-    {"i8", "int64", "int32"},       {"u4", "uint32", "int32"},      {"u8", "uint64", "int32"},   {"b1", "bool", "uint8"},
-    {"f16", "float128", "float64"}, {"c8", "complex64", ""},     {"c16", "complex128", ""},
-    {"c32", "complex256", ""},      {"O", "Python objects", ""},
+    {"i8", "int64", "int32"},  {"u4", "uint32", "int32"},      {"u8", "uint64", "int32"},
+    {"b1", "bool", "uint8"},   {"f16", "float128", "float64"}, {"c8", "complex64", ""},
+    {"c16", "complex128", ""}, {"c32", "complex256", ""},      {"O", "Python objects", ""},
 };
 
 std::string why_foreign(std::string_view descr, std::string_view code) {

@@ -153,7 +153,8 @@ TEST_F(NpyTest, errorsOfReadingNameFileAndReason) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(error_of([&] { npy::read(path("pipe")); }), path("pipe") + ": is not a regular file");
   EXPECT_EQ(error_of([&] { npy::read(put("")); }), path("x.npy") + ": is empty");
-  EXPECT_EQ(error_of([&] { npy::read(put("nonsense")); }), path("x.npy") + ": is not a .npy file, but seems to be text");
+  EXPECT_EQ(error_of([&] { npy::read(put("nonsense")); }),
+            path("x.npy") + ": is not a .npy file, but seems to be text");
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ Raw parse_any(std::span<const std::byte> file, const std::string& name, const Li
     case Format::none:
       break;
   }
-  throw Error(name + ": is " + (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
+  throw Error(name + ": is " +
+              (file.empty() ? "empty" : "no PNG, JPEG, TIFF, PGM, PPM or PFM file" + but_seems(file)));
 }
 
 // Whether the host has what a library may want for a picture: its pixels and some buffers beside them.

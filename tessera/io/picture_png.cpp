@@ -80,8 +80,8 @@ bool read_header(Reading& r) {
   return true;
 }
 
-// Chunks lie within the file: libpng takes memory for what a chunk says it holds before it finds the file's end.
-// (Of the pixels it does not.)
+// Chunks lie within the file: libpng takes memory for what a chunk says it holds before it finds the file's
+// end. (Of the pixels it does not.)
 bool chunks_fit(std::span<const std::byte> file) {
   constexpr std::size_t signature = 8, head = 8, checksum = 4;
   const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(file[at]); };

@@ -51,7 +51,8 @@ TEST_F(Png, ChunksThatSayMoreThanTheFileHoldsAreRefused) {
   for (const std::string& kind : {"tEXt"s, "iCCP"s, "aaAa"s}) {
     const std::string cut = png_number(0x7fffffff) + kind + "none";
     EXPECT_EQ(said(png_file(grey, cut, grey_rows)), "file: is a damaged PNG file: it ends too early") << kind;
-    EXPECT_EQ(said(png_file(grey, "", grey_rows, cut)), "file: is a damaged PNG file: it ends too early") << kind;
+    EXPECT_EQ(said(png_file(grey, "", grey_rows, cut)), "file: is a damaged PNG file: it ends too early")
+        << kind;
   }
 }
 

@@ -70,9 +70,11 @@ T stretched(std::int64_t value, std::int64_t most) {
   return static_cast<T>((value * full + most / 2) / most);
 }
 
-// A sample above `most`, the largest that the header allows, is an error, as it is to Netpbm: nobody knows what it means.
+// A sample above `most`, the largest that the header allows, is an error, as it is to Netpbm: nobody knows
+// what it means.
 template <class T>
-void read_samples(Text& text, const std::string& name, bool as_text, std::int64_t most, T* to, std::size_t count) {
+void read_samples(Text& text, const std::string& name, bool as_text, std::int64_t most, T* to,
+                  std::size_t count) {
   if (as_text) {
     for (std::size_t i = 0; i < count; ++i) to[i] = stretched<T>(text.number(0, most), most);
     return;
@@ -134,7 +136,8 @@ Raw parse_pnm(std::span<const std::byte> file, const std::string& name, const Li
   Array& pixels = raw.picture.pixels = pixels_for(name, limits, element, height, width, channels);
   const auto count = static_cast<std::size_t>(pixels.view().count());
   if (floats) read_floats(text, name, pixels);
-  else if (element == Element::u16) read_samples(text, name, as_text, most, pixels.as<std::uint16_t>(), count);
+  else if (element == Element::u16)
+    read_samples(text, name, as_text, most, pixels.as<std::uint16_t>(), count);
   else read_samples(text, name, as_text, most, pixels.as<std::uint8_t>(), count);
   const std::string_view behind = text.behind(as_text);
   raw.picture.first_of_several = begins_as_pnm(behind);

@@ -149,7 +149,8 @@ TEST(Picture, WhatAFormatLacksIsSaidBeforehand) {
   EXPECT_TRUE(cannot_hold("a.tif", Element::u8, {4, 0, 3}, false));
   EXPECT_TRUE(cannot_hold("a.tif", Element::u8, {4, 4, 5}, false));
   EXPECT_FALSE(cannot_hold("a.jpg", Element::u8, {1, 65500, 3}, false));
-  EXPECT_NE(cannot_hold("a.jpg", Element::u8, {1, 65501, 3}, false).value().find("at most 65500"), std::string::npos);
+  EXPECT_NE(cannot_hold("a.jpg", Element::u8, {1, 65501, 3}, false).value().find("at most 65500"),
+            std::string::npos);
   EXPECT_FALSE(named_as_picture("a.npy"));
   EXPECT_TRUE(named_as_picture("a.JFIF"));
   EXPECT_THROW((void)named_as_picture("a.bmp"), Error);
@@ -182,7 +183,8 @@ TEST(Picture, LimitsHoldBeforeMemoryIsTaken) {
 
 // A PNG file of a header and nothing else but its end.
 std::string bare_png(std::uint32_t width, std::uint32_t height) {
-  return png_signature + png_header(width, height, 16, PngKind::rgb_alpha) + png_chunk("IDAT") + png_chunk("IEND");
+  return png_signature + png_header(width, height, 16, PngKind::rgb_alpha) + png_chunk("IDAT") +
+         png_chunk("IEND");
 }
 
 // libpng takes memory for two rows as soon as it knows their length.
@@ -212,8 +214,9 @@ TEST(Picture, ShortMemoryIsNoDamage) {
 TEST(Picture, AKindThatALibraryLacksIsNoDamage) {
   EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Unsupported JPEG data precision 12").what(),
                "a.jpg: is a JPEG file of a kind that is not read here: Unsupported JPEG data precision 12");
-  EXPECT_STREQ(unreadable("a.tif", "TIFF", "LERC compression support is not configured").what(),
-               "a.tif: is a TIFF file of a kind that is not read here: LERC compression support is not configured");
+  EXPECT_STREQ(
+      unreadable("a.tif", "TIFF", "LERC compression support is not configured").what(),
+      "a.tif: is a TIFF file of a kind that is not read here: LERC compression support is not configured");
 }
 
 // A stream in a file that asks for gigabytes where its picture needs bytes.

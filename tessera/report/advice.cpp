@@ -52,7 +52,7 @@ void unsteady(const Group& group, std::vector<Advice>& out) {
 void steps_back(const Group& group, const Entries& rungs, std::vector<Advice>& out) {
   for (const Entry* row : rungs) {
     const double ratio = row->ratio_previous.value_or(1), spread = row->spread().value_or(0);
-    if (row->yardstick || !row->counts() || ratio > 1 - clear_margin - spread) continue;
+    if (row->baseline || !row->counts() || ratio > 1 - clear_margin - spread) continue;
     out.push_back(
         {30, row->variant + " is slower than the rung before it",
          fmt::format("{} times as fast at {}, {}.", figure(ratio), to_string(row->dims), where(group)),
@@ -61,11 +61,11 @@ void steps_back(const Group& group, const Entries& rungs, std::vector<Advice>& o
   }
 }
 
-void against_yardstick(const Group& group, const Entry& best, std::vector<Advice>& out) {
-  const Number ratio = best.ratio_yardstick;
+void against_baseline(const Group& group, const Entry& best, std::vector<Advice>& out) {
+  const Number ratio = best.ratio_baseline;
   if (!ratio || *ratio >= 1 - clear_margin) return;
   const bool near = *ratio >= near_ceiling;
-  out.push_back({near ? 25 : 45, fmt::format("{} reaches {} of the yardstick", best.variant, percent(*ratio)),
+  out.push_back({near ? 25 : 45, fmt::format("{} reaches {} of the baseline", best.variant, percent(*ratio)),
                  fmt::format("{} against the fastest library at {}, {}.", seconds_cell(best.median).text,
                              to_string(best.dims), where(group)),
                  near ? "The gap is of a size that tuning may close: tune this rung at this problem."
@@ -134,10 +134,10 @@ void ladder_advice(const Group& group, std::vector<Advice>& out) {
   const Entries rungs = best_choices(rows, metric);
   if (!group.executor()) steps_back(group, rungs, out);
   Entries own;
-  std::ranges::copy_if(rungs, std::back_inserter(own), [](const Entry* row) { return !row->yardstick; });
+  std::ranges::copy_if(rungs, std::back_inserter(own), [](const Entry* row) { return !row->baseline; });
   const Entry* best = best_of(own, metric);
   if (best == nullptr || group.executor()) return;
-  against_yardstick(group, *best, out);
+  against_baseline(group, *best, out);
   at_the_edge(choices_of(rows, *best), *best, out);
   ceilings(group, *best, out);
   copies(group, *best, out);

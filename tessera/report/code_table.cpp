@@ -28,7 +28,7 @@ std::size_t closing(const std::string& text, std::size_t from) {
 
 }  // namespace
 
-std::string widths_text(const lab::Widths& widths) {
+std::string widths_text(const bench::Widths& widths) {
   std::string out;
   const auto add = [&](std::int64_t count, const char* width) {
     if (count != 0) out += fmt::format("{}{}×{}", out.empty() ? "" : " + ", count, width);
@@ -59,7 +59,7 @@ std::string short_name(const std::string& name) {
   return out;
 }
 
-std::string code_table(const std::vector<lab::KernelCode>& kernels) {
+std::string code_table(const std::vector<bench::KernelCode>& kernels) {
   Table table({{"kernel", Align::left},
                {"for"},
                {"registers"},
@@ -74,8 +74,8 @@ std::string code_table(const std::vector<lab::KernelCode>& kernels) {
                {"FMA"},
                {"instructions"},
                {"per FMA"}});
-  for (const lab::KernelCode& k : kernels) {
-    const auto shared = [](const lab::Widths& w) { return w.all() == 0 ? std::string() : widths_text(w); };
+  for (const bench::KernelCode& k : kernels) {
+    const auto shared = [](const bench::Widths& w) { return w.all() == 0 ? std::string() : widths_text(w); };
     const auto ratio = k.instructions_per_fma();
     table.add({short_name(k.name), "sm_" + std::to_string(k.architecture), whole(k.registers),
                whole(k.stack_bytes), if_any(k.local_load.all()), if_any(k.local_store.all()),

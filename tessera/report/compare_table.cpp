@@ -2,7 +2,7 @@
 #include "tessera/report/compare_table.hpp"
 #include <fmt/format.h>
 #include <map>
-#include "tessera/lab/statistics.hpp"
+#include "tessera/bench/statistics.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -10,21 +10,22 @@ namespace {
 
 using Align = Table::Align;
 
-std::string median(const lab::Record* record) {
-  return record == nullptr || record->seconds.empty() ? "" : seconds(lab::summarize(record->seconds).median);
+std::string median(const bench::Record* record) {
+  return record == nullptr || record->seconds.empty() ? ""
+                                                      : seconds(bench::summarize(record->seconds).median);
 }
 
-std::string spread(const lab::Record* record) {
+std::string spread(const bench::Record* record) {
   return record == nullptr || record->seconds.size() < 2
              ? ""
-             : fmt::format("±{:.1f} %", 100 * lab::summarize(record->seconds).spread());
+             : fmt::format("±{:.1f} %", 100 * bench::summarize(record->seconds).spread());
 }
 
 std::string ratio(std::optional<double> value) { return value ? fmt::format("{:.3f}", *value) : ""; }
 
 }  // namespace
 
-std::string compare_table(const std::vector<lab::Pair>& pairs) {
+std::string compare_table(const std::vector<bench::Pair>& pairs) {
   Table table({{"device", Align::left},
                {"problem", Align::left},
                {"element", Align::left},
@@ -38,9 +39,9 @@ std::string compare_table(const std::vector<lab::Pair>& pairs) {
                {"× faster"},
                {"× fewer cycles", Align::right, true},
                {"verdict", Align::left}});
-  std::map<lab::Change, int> counts;
-  for (const lab::Pair& pair : pairs) {
-    const lab::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
+  std::map<bench::Change, int> counts;
+  for (const bench::Pair& pair : pairs) {
+    const bench::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
     ++counts[pair.change];
     table.add({record.device, record.problem, record.element, record.variant,
                record.tuning.empty() ? "-" : record.tuning, record.mode, median(pair.before),

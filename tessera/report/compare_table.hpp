@@ -3,11 +3,11 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/lab/compare.hpp"
+#include "tessera/bench/compare.hpp"
 
 namespace tessera::report {
 
 // One line a pair, below it how many there are of each verdict.
-std::string compare_table(const std::vector<lab::Pair>& pairs);
+std::string compare_table(const std::vector<bench::Pair>& pairs);
 
 }  // namespace tessera::report

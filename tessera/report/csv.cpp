@@ -11,7 +11,7 @@ constexpr const char* titles =
     "operation,problem,element,device,device_name,threads,ladder,place,variant,tuning,mode,caches,median_s,"
     "q1_s,"
     "q3_s,minimum_s,samples,throttled,round_trip_s,gflops,gbps,roofline,ceiling,ratio_serial,ratio_previous,"
-    "ratio_yardstick,clock_mhz,power_w,joules,picojoules_per_flop,verified,error_over_bound,relative_l2,"
+    "ratio_baseline,clock_mhz,power_w,joules,picojoules_per_flop,verified,error_over_bound,relative_l2,"
     "reason\r\n";
 
 std::string quoted(const std::string& text) {
@@ -25,7 +25,7 @@ std::string number(std::optional<double> value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "n/a";
 }
 
-std::string problem_of(const lab::Row& row) {
+std::string problem_of(const bench::Row& row) {
   std::string out;
   const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : " ") + text; };
   for (const auto& [name, size] : row.dims) add(fmt::format("{}={}", name, size));
@@ -35,19 +35,19 @@ std::string problem_of(const lab::Row& row) {
   return out;
 }
 
-std::string word_for(lab::Verified verified) {
-  return verified == lab::Verified::ok ? "ok" : verified == lab::Verified::wrong ? "wrong" : "unchecked";
+std::string word_for(bench::Verified verified) {
+  return verified == bench::Verified::ok ? "ok" : verified == bench::Verified::wrong ? "wrong" : "unchecked";
 }
 
-std::string line(const lab::Session& session, const lab::Row& row) {
+std::string line(const bench::Session& session, const bench::Row& row) {
   const bool measured = !row.seconds.empty();
-  const lab::Summary s = measured ? lab::summarize(row.seconds) : lab::Summary{};
+  const bench::Summary s = measured ? bench::summarize(row.seconds) : bench::Summary{};
   const auto when = [measured](double value) { return measured ? number(value) : std::string("n/a"); };
   const auto roofline = row.roofline();
   const std::string cells[] = {session.operation,
                                problem_of(row),
                                row.element_name(),
-                               lab::label_of(row.device),
+                               bench::label_of(row.device),
                                row.device.name,
                                std::to_string(row.device.threads),
                                row.variant->ladder,
@@ -69,7 +69,7 @@ std::string line(const lab::Session& session, const lab::Row& row) {
                                roofline ? (roofline->memory ? "memory" : "arithmetic") : "n/a",
                                number(row.ratio_serial),
                                number(row.ratio_previous),
-                               number(row.ratio_yardstick),
+                               number(row.ratio_baseline),
                                number(row.clock_mhz()),
                                number(row.power_w()),
                                number(row.joules),
@@ -85,9 +85,9 @@ std::string line(const lab::Session& session, const lab::Row& row) {
 
 }  // namespace
 
-std::string csv(const lab::Session& session) {
+std::string csv(const bench::Session& session) {
   std::string out = titles;
-  for (const lab::Row& row : session.rows) out += line(session, row);
+  for (const bench::Row& row : session.rows) out += line(session, row);
   return out;
 }
 

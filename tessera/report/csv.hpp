@@ -2,11 +2,11 @@
 // Measured rows for a spreadsheet or another program: one line each, columns that keep their names.
 #pragma once
 #include <string>
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/result.hpp"
 
 namespace tessera::report {
 
 // Quoted as RFC 4180 says; what is missing is n/a, never 0.
-std::string csv(const lab::Session& session);
+std::string csv(const bench::Session& session);
 
 }  // namespace tessera::report

@@ -97,7 +97,7 @@ Entry entry_of(const std::string& file, const Fields& fields) {
   out.ceiling = fields.text("ceiling");
   out.mode = fields.text("mode");
   out.reason = fields.text("reason");
-  out.yardstick = fields.flag("yardstick");
+  out.baseline = fields.flag("baseline");
   out.serial = fields.flag("serial");
   const std::pair<const char*, Number Entry::*> numbers[] = {{"median", &Entry::median},
                                                              {"q1", &Entry::q1},
@@ -121,7 +121,7 @@ Entry entry_of(const std::string& file, const Fields& fields) {
                                                              {"blocks_traced", &Entry::blocks_traced},
                                                              {"ratio_serial", &Entry::ratio_serial},
                                                              {"ratio_previous", &Entry::ratio_previous},
-                                                             {"ratio_yardstick", &Entry::ratio_yardstick},
+                                                             {"ratio_baseline", &Entry::ratio_baseline},
                                                              {"error_over_bound", &Entry::error_over_bound},
                                                              {"relative_l2", &Entry::relative_l2}};
   for (const auto& [name, member] : numbers) out.*member = fields.number(name);

@@ -49,11 +49,11 @@ struct Entry {
   std::string element, ladder, variant, device, verified, method, ceiling, mode, reason;
   int place = 0;
   Tuning tuning;
-  bool yardstick = false, serial = false;
+  bool baseline = false, serial = false;
   Number median, q1, q3, minimum, samples, estimate, round_trip;
   Number gflops, gbps, flops, bytes, roofline, fma_fraction, clock_mhz, power_w, joules, throttled, occupancy;
   Number blocks, blocks_traced;
-  Number ratio_serial, ratio_previous, ratio_yardstick, error_over_bound, relative_l2;
+  Number ratio_serial, ratio_previous, ratio_baseline, error_over_bound, relative_l2;
   Counters counters;
   std::vector<SourceLine> lines;
   std::vector<Finding> findings;
@@ -77,7 +77,7 @@ struct DeviceFacts {
 // A table of a study: what was measured beside what was predicted, and what both say.
 struct StudiedTable {
   std::string title;
-  std::vector<std::string> columns, shows;         // of each column: digits, seconds, error, ratio
+  std::vector<std::string> columns, shows;             // of each column: digits, seconds, error, ratio
   std::vector<std::vector<std::vector<double>>> rows;  // a cell's numbers; none: n/a
   std::vector<std::string> remarks;
 };

@@ -104,9 +104,10 @@ TEST(Document, OtherKindsBecomeTheirTable) {
   EXPECT_EQ(read.cells.at(1).at(1).text, "");
   EXPECT_EQ(read.cells.at(1).at(2).value, 1);
   for (const char* kind : {"compare", "code", "agreement"})
-    EXPECT_EQ(parse_document("v.json", std::string(R"({"schema": 1, "rows": [{"a": 1}], "kind": ")") + kind + "\"}")
-                  .columns.size(),
-              1u);
+    EXPECT_EQ(
+        parse_document("v.json", std::string(R"({"schema": 1, "rows": [{"a": 1}], "kind": ")") + kind + "\"}")
+            .columns.size(),
+        1u);
 }
 
 }  // namespace

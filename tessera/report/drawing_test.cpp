@@ -152,7 +152,8 @@ TEST(Drawing, ATimelineHasASpanForEachDeedAndForAllWaiting) {
 
 // Of a rank with two devices: what came to it is drawn, and no waiting of its own.
 TEST(Drawing, MessagesOfARankAreNoDevice) {
-  const Document document = parse_document("ranks.json", R"({"schema": 1, "kind": "run", "operation": "product",
+  const Document document =
+      parse_document("ranks.json", R"({"schema": 1, "kind": "run", "operation": "product",
   "parts": [{"device": {"label": "rank 0: messages"}, "parts": 2, "share": 0, "messages": true},
             {"device": {"label": "rank 0: cpu"}, "parts": 1, "share": 0.5},
             {"device": {"label": "rank 0: simt"}, "parts": 1, "share": 0.5}],
@@ -163,8 +164,8 @@ TEST(Drawing, MessagesOfARankAreNoDevice) {
   static const std::regex span(R"re(<title>([^\n<]*)\n([\d.]+) to ([\d.]+) ms)re");
   std::multiset<std::string> drawn;
   for (const auto& found : all_of(text, span)) drawn.insert(found[1]);
-  const std::multiset<std::string> wanted{"copy from a peer 0", "compute 0 of panel 2", "compute 1 of panel 2",
-                                          "wait", "wait", "wait"};
+  const std::multiset<std::string> wanted{
+      "copy from a peer 0", "compute 0 of panel 2", "compute 1 of panel 2", "wait", "wait", "wait"};
   EXPECT_EQ(drawn, wanted) << text;
   EXPECT_NE(page({document}).find("rank 0: simt (device 1) waited longest: 75.0 %"), std::string::npos);
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include "tessera/lab/remarks.hpp"
+#include "tessera/bench/remarks.hpp"
 #include "tessera/report/csv.hpp"
 #include "tessera/report/junit.hpp"
 #include "tessera/report/row_words.hpp"
@@ -21,26 +21,26 @@ class Formats : public testing::Test {
     second_.name = "second";
     second_.place = 2;
     library_.name = "library";
-    library_.yardstick = true;
+    library_.baseline = true;
     session_.operation = "toy";
     session_.caches = "hot";
     session_.rows = {row(library_, {2, 2, 2, 2, 2}), row(first_, {7.8, 8, 8, 8, 8.2}),
                      row(second_, {4, 4, 4, 4, 4})};
   }
 
-  static lab::Row row(const Variant& variant, std::vector<double> seconds) {
-    lab::Row out;
+  static bench::Row row(const Variant& variant, std::vector<double> seconds) {
+    bench::Row out;
     out.variant = &variant;
     out.dims = {{"m", 3}};
     out.flops = 6e9;
     out.bytes = 4e9;
     out.seconds = std::move(seconds);
-    out.verified = lab::Verified::ok;
+    out.verified = bench::Verified::ok;
     return out;
   }
 
   Variant first_, second_, library_;
-  lab::Session session_;
+  bench::Session session_;
 };
 
 std::vector<std::string> cells(const std::string& line) {
@@ -83,7 +83,7 @@ TEST_F(Formats, CsvHasAsManyCellsAsTitlesAndNoZeroForWhatIsMissing) {
 TEST_F(Formats, JUnitTellsFailuresFromSkips) {
   session_.rows[0].seconds.clear();
   session_.rows[0].reason = "no <library> & no \"luck\"";
-  session_.rows[1].verified = lab::Verified::wrong;
+  session_.rows[1].verified = bench::Verified::wrong;
   session_.rows[1].finding = "[0] is 1,\nshould be 2\x01";
   const auto cases = test_cases(session_);
   ASSERT_EQ(cases.size(), 3u);
@@ -104,27 +104,27 @@ TEST_F(Formats, AllThrottledFails) {
 }
 
 TEST_F(Formats, TheClosingSentencePropagatesBothSpreads) {
-  const lab::Ratio ratio = lab::ratio_of(lab::summarize({9, 10, 11}), lab::summarize({19, 20, 21}));
+  const bench::Ratio ratio = bench::ratio_of(bench::summarize({9, 10, 11}), bench::summarize({19, 20, 21}));
   EXPECT_DOUBLE_EQ(ratio.value, 2);
   EXPECT_DOUBLE_EQ(ratio.error, 2 * std::hypot(0.05, 0.025));
-  const auto told = lab::closing(session_.rows);
+  const auto told = bench::closing(session_.rows);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0],
             "second ran 2.00 ± 0.00 times faster than first, 0.50 ± 0.00 times as fast as library on "
             "cpu:threads=1.");
-  session_.rows[2].verified = lab::Verified::wrong;
-  EXPECT_EQ(lab::closing(session_.rows)[0].substr(0, 5), "first");
+  session_.rows[2].verified = bench::Verified::wrong;
+  EXPECT_EQ(bench::closing(session_.rows)[0].substr(0, 5), "first");
   session_.rows.resize(1);
-  EXPECT_TRUE(lab::closing(session_.rows).empty());
+  EXPECT_TRUE(bench::closing(session_.rows).empty());
 }
 
 TEST_F(Formats, ReasonsAreToldOnceAndLongListsAreCut) {
-  lab::Row row = session_.rows[0];
+  bench::Row row = session_.rows[0];
   row.seconds.clear();
   row.reason = "needs 2048 threads, the most is 1024";
-  const std::vector<lab::Row> same(3, row);
+  const std::vector<bench::Row> same(3, row);
   EXPECT_EQ(reasons_of(same), "n/a: " + name_of(row) + ": needs 2048 threads, the most is 1024\n");
-  std::vector<lab::Row> many;
+  std::vector<bench::Row> many;
   for (int i = 0; i < 9; ++i) {
     many.push_back(row);
     many.back().tuning.set("x", 1 << i);
@@ -141,32 +141,32 @@ TEST_F(Formats, ReasonsAreToldOnceAndLongListsAreCut) {
 }
 
 TEST_F(Formats, WarningsNameWhatToDo) {
-  EXPECT_TRUE(lab::warnings(session_.rows).empty());
+  EXPECT_TRUE(bench::warnings(session_.rows).empty());
   session_.rows[0].seconds.clear();
   session_.rows[0].reason = "not installed";
   session_.rows[1].seconds = {5, 6, 8, 11, 12};
   session_.rows[2].seconds = {4};
   session_.rows[2].ceilings = {.bytes_per_second = 1e8, .flops_per_second = {{Element::f32, 1e12}}};
-  const auto told = lab::warnings(session_.rows);
+  const auto told = bench::warnings(session_.rows);
   ASSERT_EQ(told.size(), 4u);
   for (std::size_t i = 0; const char* remedy : {"not installed", "--cold", "--time", "--reps"})
     EXPECT_NE(told[i++].find(remedy), std::string::npos) << remedy;
 }
 
-TEST_F(Formats, OneYardstickIsEnough) {
+TEST_F(Formats, OneBaselineIsEnough) {
   Variant other = library_;
   other.name = "other";
   session_.rows.push_back(row(other, {}));
   session_.rows.back().reason = "not installed";
-  session_.rows.back().verified = lab::Verified::unchecked;
-  EXPECT_TRUE(lab::warnings(session_.rows).empty());
+  session_.rows.back().verified = bench::Verified::unchecked;
+  EXPECT_TRUE(bench::warnings(session_.rows).empty());
   session_.rows.back().device.where = Where::simt;
-  ASSERT_EQ(lab::warnings(session_.rows).size(), 1u) << "of another device";
-  EXPECT_NE(lab::warnings(session_.rows)[0].find("no yardstick: not installed"), std::string::npos);
+  ASSERT_EQ(bench::warnings(session_.rows).size(), 1u) << "of another device";
+  EXPECT_NE(bench::warnings(session_.rows)[0].find("no baseline: not installed"), std::string::npos);
 }
 
 TEST_F(Formats, TheRooflineIsTheCeilingThatBinds) {
-  lab::Row& row = session_.rows[2];  // 4 s
+  bench::Row& row = session_.rows[2];  // 4 s
   EXPECT_FALSE(row.roofline());
   row.ceilings = {.bytes_per_second = 2e9, .flops_per_second = {{Element::f32, 6e9}}};
   EXPECT_TRUE(row.roofline()->memory);

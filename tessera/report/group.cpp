@@ -143,7 +143,7 @@ std::string tip_of(const Entry& entry, const Metric& metric) {
   out += "\n" + metric.text(entry);
   if (metric.field != &Entry::median) out += "\n" + seconds_cell(entry.median).text;
   if (const Number spread = entry.spread()) out += fmt::format(" ± {:.1f} %", 100 * *spread);
-  if (entry.ratio_yardstick) out += "\n" + figure(*entry.ratio_yardstick) + " × the yardstick";
+  if (entry.ratio_baseline) out += "\n" + figure(*entry.ratio_baseline) + " × the baseline";
   if (entry.roofline) out += fmt::format("\n{:.1f} % of the roofline", 100 * *entry.roofline);
   return out;
 }

@@ -41,15 +41,15 @@ std::string element(const TestCase& test) {
                             test.outcome == Outcome::failed ? "failure" : "skipped", escaped(test.text));
 }
 
-TestCase test_case(const lab::Row& row, const std::string& operation) {
+TestCase test_case(const bench::Row& row, const std::string& operation) {
   TestCase out;
-  out.group = operation + "." + lab::label_of(row.device) + "." + row.variant->name;
+  out.group = operation + "." + bench::label_of(row.device) + "." + row.variant->name;
   for (const auto& [name, size] : row.dims) out.name += fmt::format("{}={} ", name, size);
   out.name += row.element_name();
   if (!row.tuning.empty()) out.name += " " + to_string(row.tuning);
-  if (row.mode != lab::Mode::burst) out.name += " " + std::string(name_of(row.mode));
+  if (row.mode != bench::Mode::burst) out.name += " " + std::string(name_of(row.mode));
   if (!row.seconds.empty()) out.seconds = row.median();
-  if (row.verified == lab::Verified::wrong) {
+  if (row.verified == bench::Verified::wrong) {
     out.outcome = Outcome::failed;
     out.text = row.finding.empty() ? "wrong result" : row.finding;
   } else if (row.seconds.empty()) {
@@ -59,24 +59,24 @@ TestCase test_case(const lab::Row& row, const std::string& operation) {
   return out;
 }
 
-TestCase test_case(const lab::Pair& pair) {
-  const lab::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
+TestCase test_case(const bench::Pair& pair) {
+  const bench::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
   TestCase out;
   out.group = record.device_name + "." + record.variant;
   out.name = record.problem + " " + record.element + (record.tuning.empty() ? "" : " " + record.tuning) +
              (record.mode == "burst" ? "" : " " + record.mode);
   if (pair.now != nullptr && !pair.now->seconds.empty())
-    out.seconds = lab::summarize(pair.now->seconds).median;
+    out.seconds = bench::summarize(pair.now->seconds).median;
   out.text = pair.why;
   switch (pair.change) {
-    case lab::Change::slower:
+    case bench::Change::slower:
       out.text = fmt::format("slower: {:.3f} times as fast as before", *pair.times_faster);
       [[fallthrough]];
-    case lab::Change::wrong:
+    case bench::Change::wrong:
       out.outcome = Outcome::failed;
       break;
-    case lab::Change::gone:
-    case lab::Change::added:
+    case bench::Change::gone:
+    case bench::Change::added:
       out.outcome = Outcome::skipped;
       break;
     default:
@@ -97,15 +97,15 @@ std::string junit(const std::string& suite, const std::vector<TestCase>& cases) 
   return out + "</testsuite>\n";
 }
 
-std::vector<TestCase> test_cases(const lab::Session& session) {
+std::vector<TestCase> test_cases(const bench::Session& session) {
   std::vector<TestCase> out;
-  for (const lab::Row& row : session.rows) out.push_back(test_case(row, session.operation));
+  for (const bench::Row& row : session.rows) out.push_back(test_case(row, session.operation));
   return out;
 }
 
-std::vector<TestCase> test_cases(const std::vector<lab::Pair>& pairs) {
+std::vector<TestCase> test_cases(const std::vector<bench::Pair>& pairs) {
   std::vector<TestCase> out;
-  for (const lab::Pair& pair : pairs) out.push_back(test_case(pair));
+  for (const bench::Pair& pair : pairs) out.push_back(test_case(pair));
   return out;
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/lab/compare.hpp"
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/compare.hpp"
+#include "tessera/bench/result.hpp"
 
 namespace tessera::report {
 
@@ -19,8 +19,8 @@ struct TestCase {
 std::string junit(const std::string& suite, const std::vector<TestCase>& cases);
 
 // A wrong result, or samples that were all throttled, fail; what cannot run here is skipped.
-std::vector<TestCase> test_cases(const lab::Session& session);
+std::vector<TestCase> test_cases(const bench::Session& session);
 // Slower and wrong fail; what one side lacks is skipped.
-std::vector<TestCase> test_cases(const std::vector<lab::Pair>& pairs);
+std::vector<TestCase> test_cases(const std::vector<bench::Pair>& pairs);
 
 }  // namespace tessera::report

@@ -40,7 +40,7 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
                  {"time"},
                  {"±", false, true},
                  {"× previous", false, true},
-                 {"× yardstick", false, true},
+                 {"× baseline", false, true},
                  {"of roofline", false, true},
                  {"energy", false, true},
                  {"error/bound", false, true},
@@ -53,7 +53,7 @@ DataTable table_of(const Entries& rungs, const Metric& metric, const Entry* best
     std::ranges::replace(rung.under, ',', ' ');
     out.lines.push_back(
         {{std::move(rung), number_cell(value), seconds_cell(row->median), percent_cell(row->spread()),
-          number_cell(row->ratio_previous), number_cell(row->ratio_yardstick), percent_cell(row->roofline),
+          number_cell(row->ratio_previous), number_cell(row->ratio_baseline), percent_cell(row->roofline),
           row->joules ? Cell(figure(*row->joules) + " J", row->joules) : Cell(),
           number_cell(row->error_over_bound), Cell(row->verified)},
          row->wrong()  ? "wrong"
@@ -74,8 +74,8 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
   out.title = "The ladder at " + to_string(problem);
   out.description = fmt::format("Each rung with its best choice, {}, in {}: {} is better.", where(group),
                                 metric.unit, metric.more_is_better ? "more" : "less");
-  Entries own, yardsticks;
-  for (const Entry* row : rungs) (row->yardstick ? yardsticks : own).push_back(row);
+  Entries own, baselines;
+  for (const Entry* row : rungs) (row->baseline ? baselines : own).push_back(row);
   const Entry* best = best_of(own, metric);
   out.table = table_of(rungs, metric, best, out.title);
   out.table_open = true;
@@ -86,11 +86,11 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
   Bars bars{metric.unit, {}, {}, {}};
   for (const Entry* row : rungs) {
     bars.bars.push_back(bar_of(*row, rows, metric));
-    if (row->counts()) bars.bars.back().classes = row == best ? "best" : row->yardstick ? "other" : "";
+    if (row->counts()) bars.bars.back().classes = row == best ? "best" : row->baseline ? "other" : "";
   }
-  if (const Entry* yardstick = best_of(yardsticks, metric); yardstick != nullptr && rungs.size() > 1) {
-    bars.reference = metric.of(*yardstick);
-    bars.reference_name = yardstick->variant;
+  if (const Entry* baseline = best_of(baselines, metric); baseline != nullptr && rungs.size() > 1) {
+    bars.reference = metric.of(*baseline);
+    bars.reference_name = baseline->variant;
   }
   const bool dots = std::ranges::any_of(bars.bars, [](const Bar& bar) { return !bar.choices.empty(); });
   if (dots) out.note = "Small circles: other choices of the same rung.";

@@ -8,18 +8,18 @@
 namespace tessera::report {
 namespace {
 
-using lab::Row;
+using bench::Row;
 using Align = Table::Align;
 
 std::string tuning_of(const Row& row) { return row.tuning.empty() ? "-" : to_string(row.tuning); }
 
 std::string verdict(const Row& row) {
   switch (row.verified) {
-    case lab::Verified::ok:
+    case bench::Verified::ok:
       return "ok";
-    case lab::Verified::wrong:
+    case bench::Verified::wrong:
       return "WRONG";
-    case lab::Verified::unchecked:
+    case bench::Verified::unchecked:
       break;
   }
   return "-";
@@ -37,7 +37,7 @@ std::string ratio(std::optional<double> value) { return number(value); }
 
 std::vector<std::string> cells_of(const Row& row, bool modes) {
   const bool measured = !row.seconds.empty();
-  const lab::Summary summary = measured ? lab::summarize(row.seconds) : lab::Summary{};
+  const bench::Summary summary = measured ? bench::summarize(row.seconds) : bench::Summary{};
   const auto when = [measured](std::string text) { return measured ? text : std::string(); };
   return {device_of(row),
           name_of(row),
@@ -54,7 +54,7 @@ std::vector<std::string> cells_of(const Row& row, bool modes) {
           number(row.picojoules_per_flop()),
           ratio(row.ratio_serial),
           ratio(row.ratio_previous),
-          ratio(row.ratio_yardstick),
+          ratio(row.ratio_baseline),
           number(row.error_over_bound),
           verdict(row)};
 }
@@ -77,14 +77,14 @@ std::string ladder_table(const std::vector<Row>& rows) {
                {"pJ/flop", Align::right, true},
                {"× serial", Align::right, true},
                {"× previous", Align::right, true},
-               {"× yardstick", Align::right, true},
+               {"× baseline", Align::right, true},
                {"error/bound"},
                {"verified", Align::left}});
-  const bool modes = std::ranges::any_of(rows, [](const Row& r) { return r.mode != lab::Mode::burst; });
+  const bool modes = std::ranges::any_of(rows, [](const Row& r) { return r.mode != bench::Mode::burst; });
   std::string group;
   for (const Row& row : rows) {
     const std::string its =
-        lab::label_of(row.device) + "/" + row.variant->ladder + std::string(name_of(row.mode));
+        bench::label_of(row.device) + "/" + row.variant->ladder + std::string(name_of(row.mode));
     if (!group.empty() && group != its) table.add_rule();
     group = its;
     table.add(cells_of(row, modes));
@@ -96,7 +96,7 @@ std::string mean_table(const std::vector<std::vector<Row>>& sizes) {
   if (sizes.size() < 2) return {};
   const auto same = [](const Row& a, const Row& b) {
     return a.variant == b.variant && a.tuning == b.tuning &&
-           lab::label_of(a.device) == lab::label_of(b.device);
+           bench::label_of(a.device) == bench::label_of(b.device);
   };
   bool any = false;
   Table table({{"device", Align::left},

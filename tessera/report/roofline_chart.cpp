@@ -161,7 +161,7 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
   for (const Entry* row : best_choices(rows, metric)) {
     if (!metric.of(*row) || !row->intensity()) continue;
     spots.push_back({row, *row->intensity(), *metric.of(*row)});
-    if (!row->yardstick) own.push_back(row);
+    if (!row->baseline) own.push_back(row);
   }
   const Entry* best = best_of(own, metric);
   for (Spot& spot : spots) spot.best = spot.row == best;
@@ -189,9 +189,9 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
     draw_names(svg, frame, spots, small);
     for (const Spot& spot : spots)
       svg.circle({frame.x.at(spot.x), frame.y.at(spot.y)}, spot.best ? 6.5 : 5.5,
-                 spot.best             ? "point best"
-                 : spot.row->yardstick ? "point other"
-                                       : "point",
+                 spot.best            ? "point best"
+                 : spot.row->baseline ? "point other"
+                                      : "point",
                  tip_of(*spot.row, told));
     return svg;
   };

@@ -7,11 +7,11 @@
 
 namespace tessera::report {
 
-using lab::Row;
+using bench::Row;
 
 std::string device_of(const Row& row) {
-  return row.device.where == Where::simt ? lab::label_of(row.device) + " (executor wall time)"
-                                         : lab::label_of(row.device);
+  return row.device.where == Where::simt ? bench::label_of(row.device) + " (executor wall time)"
+                                         : bench::label_of(row.device);
 }
 
 std::string name_of(const Row& row) {
@@ -88,8 +88,8 @@ std::string reasons_of(const std::vector<Row>& rows) {
 std::string findings_of(const std::vector<Row>& rows) {
   std::string out;
   for (const Row& row : rows)
-    if (row.verified == lab::Verified::wrong)
-      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + lab::label_of(row.device) +
+    if (row.verified == bench::Verified::wrong)
+      out += "WRONG: " + name_of(row) + " " + to_string(row.tuning) + " on " + bench::label_of(row.device) +
              "\n" + row.finding;
   return out;
 }

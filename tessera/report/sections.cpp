@@ -34,7 +34,7 @@ std::string with_spread(const Entry& row) {
 // The sentence that a reader would take away.
 std::string sentence(const Entries& rungs, const Entries& choices, const Entry& best, const Metric& metric) {
   const auto rivals =
-      std::ranges::count_if(rungs, [](const Entry* r) { return !r->yardstick && r->counts(); });
+      std::ranges::count_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
   std::string out =
       rivals > 1 ? fmt::format("{} is the fastest of {} rungs at {}: {}", best.variant, rivals,
                                to_string(best.dims), with_spread(best))
@@ -43,12 +43,12 @@ std::string sentence(const Entries& rungs, const Entries& choices, const Entry& 
                         choices.size(), best.variant, to_string(best.dims), with_spread(best))
           : fmt::format("{} at {} takes {}", best.variant, to_string(best.dims), with_spread(best));
   if (metric.field != &Entry::median) out += ", " + metric.text(best);
-  const auto first = std::ranges::find_if(rungs, [](const Entry* r) { return !r->yardstick && r->counts(); });
+  const auto first = std::ranges::find_if(rungs, [](const Entry* r) { return !r->baseline && r->counts(); });
   if (first != rungs.end() && *first != &best)
     out +=
         fmt::format("; {} times as fast as {}", figure(*(*first)->median / *best.median), (*first)->variant);
-  if (best.ratio_yardstick)
-    out += fmt::format(", {} times as fast as the yardstick", figure(*best.ratio_yardstick));
+  if (best.ratio_baseline)
+    out += fmt::format(", {} times as fast as the baseline", figure(*best.ratio_baseline));
   return out + ".";
 }
 
@@ -58,8 +58,8 @@ void add_facts(Section& out, const Group& group, const Entry& best, const Metric
   out.facts.emplace_back("time",
                          seconds_cell(best.median).text +
                              (best.spread() ? fmt::format("\n± {:.1f} %", 100 * *best.spread()) : ""));
-  if (best.ratio_yardstick)
-    out.facts.emplace_back("against the yardstick", figure(*best.ratio_yardstick) + " ×");
+  if (best.ratio_baseline)
+    out.facts.emplace_back("against the baseline", figure(*best.ratio_baseline) + " ×");
   if (best.roofline)
     out.facts.emplace_back("of the roofline",
                            fmt::format("{:.0f} %\n{}", 100 * *best.roofline, best.ceiling));
@@ -78,7 +78,7 @@ void add_measured(Section& out, const Group& group) {
   const Metric metric = metric_for(rows);
   const Entries rungs = best_choices(rows, metric);
   Entries own;
-  std::ranges::copy_if(rungs, std::back_inserter(own), [](const Entry* row) { return !row->yardstick; });
+  std::ranges::copy_if(rungs, std::back_inserter(own), [](const Entry* row) { return !row->baseline; });
   out.rungs = own.size();
   if (const Entry* best = best_of(own, metric)) {
     out.lede = sentence(rungs, choices_of(rows, *best), *best, metric);
@@ -87,8 +87,9 @@ void add_measured(Section& out, const Group& group) {
   if (group.document->caches == "cold")
     out.lede += (out.lede.empty() ? "" : " ") + std::string("The caches were flushed before each sample.");
   if (group.document->caches == "rotated")
-    out.lede += (out.lede.empty() ? "" : " ") +
-                std::string("Each launch took the next of sets of inputs and outputs, 2.5 times the last-level cache together.");
+    out.lede += (out.lede.empty() ? "" : " ") + std::string(
+                                                    "Each launch took the next of sets of inputs and "
+                                                    "outputs, 2.5 times the last-level cache together.");
   if (group.executor()) out.lede += executor_note;
   if (group.document->kind == "tune") out.charts.push_back(search_chart(group, problem));
   if (is_ladder(rows)) out.charts.push_back(ladder_chart(group, problem));
@@ -233,7 +234,8 @@ const Chart& chart_named(const std::vector<Section>& sections, const std::string
       }
       if (!chart.missing) names.push_back(chart.name);
     }
-  throw Error("there is no chart '" + name + "'" + (names.empty() ? "; there is none" : meant_or_all(name, names)));
+  throw Error("there is no chart '" + name + "'" +
+              (names.empty() ? "; there is none" : meant_or_all(name, names)));
 }
 
 }  // namespace tessera::report

@@ -9,8 +9,8 @@ SharedDevice device_of(const std::string& file, const Fields& part) {
   const Json* const about = part.object("device");
   if (about == nullptr) part.fail("device", "is missing");
   const Fields device(file, part.place("device"), *about);
-  return {device.needed_text("label"), part.text("lost"), part.number("parts"), part.number("share"),
-          part.flag("messages"), {}};
+  return {device.needed_text("label"), part.text("lost"),     part.number("parts"),
+          part.number("share"),        part.flag("messages"), {}};
 }
 
 Activity activity_of(const Fields& fields) {

@@ -138,11 +138,11 @@ std::string timeline_sentence(const Document& document) {
   for (const SharedDevice& device : document.shared)
     if (!device.messages) devices.push_back(&device);
   if (devices.empty()) return {};
-  const auto longest = std::ranges::max_element(
-      devices, {}, [&](const SharedDevice* device) { return waited(*device, end); });
-  std::string out = fmt::format("{} (device {}) waited longest: {:.1f} % of {}.", (*longest)->label,
-                                longest - devices.begin(), 100 * waited(**longest, end) / end,
-                                seconds_cell(end).text);
+  const auto longest =
+      std::ranges::max_element(devices, {}, [&](const SharedDevice* device) { return waited(*device, end); });
+  std::string out =
+      fmt::format("{} (device {}) waited longest: {:.1f} % of {}.", (*longest)->label,
+                  longest - devices.begin(), 100 * waited(**longest, end) / end, seconds_cell(end).text);
   for (const SharedDevice& device : document.shared)
     if (!device.lost.empty()) out += fmt::format(" {} was given up: {}.", device.label, device.lost);
   return out;
@@ -168,8 +168,7 @@ Chart timeline_chart(const Document& document) {
           device.messages ? Cell("") : percent_cell(device.share),
           device.messages ? Cell("") : seconds_cell(device.busy(compute)),
           seconds_cell(device.busy("") - device.busy(compute)),
-          device.messages ? Cell("") : seconds_cell(waited(device, end)),
-          seconds_cell(device.end())},
+          device.messages ? Cell("") : seconds_cell(waited(device, end)), seconds_cell(device.end())},
          ""});
   out.table_open = true;
   out.draw = [lanes = lanes_of(document.shared), end](const Chart& words, double width,

@@ -14,7 +14,7 @@ using Align = Table::Align;
 using simt::Act;
 using simt::Space;
 
-std::string name_of(const lab::Traced& row) {
+std::string name_of(const bench::Traced& row) {
   return row.plan.variant->ladder + "/" + row.plan.variant->name;
 }
 
@@ -26,7 +26,7 @@ std::string whole(std::optional<double> value) { return value ? fmt::format("{:.
 std::string cell(std::optional<double> value) { return value ? number(value) : ""; }
 
 // What the compiler's code tells: the last columns.
-std::vector<std::string> code_cells(const std::optional<lab::KernelCode>& code, bool shared) {
+std::vector<std::string> code_cells(const std::optional<bench::KernelCode>& code, bool shared) {
   if (!code) return {"", "", "", ""};
   const auto registers =
       code->registers ? std::optional(static_cast<double>(*code->registers)) : std::nullopt;
@@ -35,9 +35,9 @@ std::vector<std::string> code_cells(const std::optional<lab::KernelCode>& code, 
 }
 
 // A kind of access that stands in the code, and that the trace has not seen once.
-std::string unseen(const lab::Traced& row) {
+std::string unseen(const bench::Traced& row) {
   if (!row.code || row.threads == 0) return "";
-  const lab::KernelCode& code = *row.code;
+  const bench::KernelCode& code = *row.code;
   std::string out;
   const auto compare = [&](Space space, Act act, std::int64_t in_code, const char* what) {
     if (in_code == 0 || row.total(space, act).requests + row.total(space, Act::atomic).requests != 0) return;
@@ -58,7 +58,7 @@ std::string unseen(const lab::Traced& row) {
 
 }  // namespace
 
-std::string trace_table(const std::vector<lab::Traced>& rows) {
+std::string trace_table(const std::vector<bench::Traced>& rows) {
   Table table({{"rung", Align::left},
                {"tuning", Align::left},
                {"global loads"},
@@ -78,7 +78,7 @@ std::string trace_table(const std::vector<lab::Traced>& rows) {
                {"spills", Align::right, true},
                {"shared load widths", Align::right, true},
                {"instructions/FMA", Align::right, true}});
-  for (const lab::Traced& row : rows) {
+  for (const bench::Traced& row : rows) {
     if (row.absent) {
       std::vector<std::string> cells(15);
       cells[0] = name_of(row);
@@ -88,7 +88,7 @@ std::string trace_table(const std::vector<lab::Traced>& rows) {
       continue;
     }
     std::map<std::string, std::optional<double>> c;
-    for (auto& [name, value] : lab::counters_of(row)) c[name] = value;
+    for (auto& [name, value] : bench::counters_of(row)) c[name] = value;
     const bool shared = c["shared_load.requests"].value_or(0) + c["shared_store.requests"].value_or(0) > 0;
     const auto of_shared = [&](const std::string& text) { return shared ? text : std::string(); };
     std::vector<std::string> cells{
@@ -113,7 +113,7 @@ std::string trace_table(const std::vector<lab::Traced>& rows) {
   return table.text();
 }
 
-std::string line_table(const lab::Traced& row) {
+std::string line_table(const bench::Traced& row) {
   Table table({{"line", Align::left},
                {"access", Align::left},
                {"bytes"},
@@ -124,22 +124,22 @@ std::string line_table(const lab::Traced& row) {
                {"conflicts", Align::right, true},
                {"divergent"},
                {"source", Align::left}});
-  for (const lab::TracedLine& line : row.lines) {
+  for (const bench::TracedLine& line : row.lines) {
     std::map<std::string, std::optional<double>> c;
-    for (auto& [name, value] : lab::counters_of(line.counts, line.space)) c[name] = value;
+    for (auto& [name, value] : bench::counters_of(line.counts, line.space)) c[name] = value;
     const std::string place =
         line.file.empty() ? "(unknown)"
                           : line.file.substr(line.file.rfind('/') + 1) + ":" + std::to_string(line.line);
-    table.add({place, lab::name_of(line.space, line.act), std::to_string(line.width), whole(c["requests"]),
+    table.add({place, bench::name_of(line.space, line.act), std::to_string(line.width), whole(c["requests"]),
                cell(c["sectors_per_request"]), share(c["efficiency"]), cell(c["wavefronts_per_request"]),
                whole(c["conflicts"]), whole(c["divergent_requests"]), line.text});
   }
   return name_of(row) + "\n" + table.text();
 }
 
-std::string findings_text(const lab::Traced& row) {
+std::string findings_text(const bench::Traced& row) {
   std::string out;
-  for (const lab::TracedFinding& f : row.findings) {
+  for (const bench::TracedFinding& f : row.findings) {
     out += fmt::format("{}: {}{}: {}", f.file.empty() ? name_of(row) : f.file + ":" + std::to_string(f.line),
                        simt::name_of(f.kind), f.times > 1 ? fmt::format(" ({} times)", f.times) : "", f.text);
     out += fmt::format("  [{}, schedule {}]\n", name_of(row), f.schedule);
@@ -148,10 +148,10 @@ std::string findings_text(const lab::Traced& row) {
   return out;
 }
 
-std::string notes(const std::vector<lab::Traced>& rows) {
+std::string notes(const std::vector<bench::Traced>& rows) {
   std::string out;
   bool any = false, registers_known = true;
-  for (const lab::Traced& row : rows) {
+  for (const bench::Traced& row : rows) {
     if (row.absent) {
       out += fmt::format("n/a: {}: {}{}\n", name_of(row), *row.absent,
                          row.code ? ": there is no count of its accesses, only the compiler's code" : "");
@@ -172,7 +172,7 @@ std::string notes(const std::vector<lab::Traced>& rows) {
         "Occupancy as if registers were no limit: the kernels' GPU code, which tells, was not found "
         "(--cubin, "
         "--registers).\n";
-  if (std::ranges::any_of(rows, [](const lab::Traced& row) { return row.code.has_value(); }))
+  if (std::ranges::any_of(rows, [](const bench::Traced& row) { return row.code.has_value(); }))
     out +=
         "Registers, spills, widths and instructions are of the GPU code: each instruction once, however "
         "often it runs.\n";

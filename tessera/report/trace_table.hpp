@@ -3,13 +3,13 @@
 #pragma once
 #include <string>
 #include <vector>
-#include "tessera/lab/trace_result.hpp"
+#include "tessera/bench/trace_result.hpp"
 
 namespace tessera::report {
 
-std::string trace_table(const std::vector<lab::Traced>& rows);
-std::string line_table(const lab::Traced& row);
-std::string findings_text(const lab::Traced& row);        // "" when there are none
-std::string notes(const std::vector<lab::Traced>& rows);  // what the numbers rest on
+std::string trace_table(const std::vector<bench::Traced>& rows);
+std::string line_table(const bench::Traced& row);
+std::string findings_text(const bench::Traced& row);        // "" when there are none
+std::string notes(const std::vector<bench::Traced>& rows);  // what the numbers rest on
 
 }  // namespace tessera::report

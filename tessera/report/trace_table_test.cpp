@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trace says beside its counters: of rungs that it cannot trace, and of what it may have overlooked.
 #include <gtest/gtest.h>
-#include "tessera/lab/trace.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tessera/report/trace_table.hpp"
 #include "tessera/report/why.hpp"
 
@@ -23,8 +23,8 @@ class TraceTable : public testing::Test {
     after_.code = code(168, {.of128 = 6}, 4, 560);
   }
 
-  static lab::KernelCode code(int registers, lab::Widths shared_load, int matrix_load, int instructions) {
-    lab::KernelCode out;
+  static bench::KernelCode code(int registers, bench::Widths shared_load, int matrix_load, int instructions) {
+    bench::KernelCode out;
     out.registers = registers;
     out.shared_load = shared_load;
     out.global_load.of32 = 2;
@@ -35,7 +35,7 @@ class TraceTable : public testing::Test {
     return out;
   }
 
-  static void see(lab::Traced& traced, simt::Space space, simt::Act act) {
+  static void see(bench::Traced& traced, simt::Space space, simt::Act act) {
     traced.lines.emplace_back();
     traced.lines.back().space = space;
     traced.lines.back().act = act;
@@ -43,7 +43,7 @@ class TraceTable : public testing::Test {
   }
 
   Variant first_, second_;
-  lab::Traced before_, after_;
+  bench::Traced before_, after_;
 };
 
 void expect_in(const std::string& part, const std::string& text) {
@@ -97,15 +97,15 @@ TEST(Tracing, FindsTheCodeOfARungThatItCannotTrace) {
       elsewhere.where = Where::cuda;
       const Choice& choice = elsewhere.choices[0];
       const auto& [element, type] = *choice.kernels.begin();
-      lab::KernelCode code;
-      code.name = "void entry<" + lab::readable(type) + ", Problem>(Problem)";
+      bench::KernelCode code;
+      code.name = "void entry<" + bench::readable(type) + ", Problem>(Problem)";
       code.architecture = 90;
       code.registers = 77;
-      lab::Tracing tracing;
+      bench::Tracing tracing;
       tracing.code[elsewhere.object] = {code};
       const Device simt = find_backend(Where::simt)->devices().at(0);
-      const auto traced = lab::trace(operation, element, operation.cases.at(0),
-                                     {&elsewhere, &choice, choice.defaults(), simt}, tracing);
+      const auto traced = bench::trace(operation, element, operation.cases.at(0),
+                                       {&elsewhere, &choice, choice.defaults(), simt}, tracing);
       ASSERT_TRUE(traced.absent);
       ASSERT_TRUE(traced.code);
       EXPECT_EQ(traced.code->registers, 77);

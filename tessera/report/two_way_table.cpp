@@ -10,7 +10,7 @@
 namespace tessera::report {
 namespace {
 
-using lab::Row;
+using bench::Row;
 using Align = Table::Align;
 using Key = std::vector<std::string>;
 
@@ -18,7 +18,7 @@ using Key = std::vector<std::string>;
 std::string value_of(const Row& row, const std::string& name) {
   if (const auto value = row.tuning.find(name)) return std::to_string(*value);
   if (name == "variant") return row.variant->name;
-  if (name == "device") return lab::label_of(row.device);
+  if (name == "device") return bench::label_of(row.device);
   return "-";
 }
 
@@ -126,7 +126,7 @@ class TwoWay {
     double largest = 0;
     for (const auto& [place, row] : cells_) {
       measured += row->seconds.empty() ? 0 : 1;
-      if (row->verified != lab::Verified::ok) continue;
+      if (row->verified != bench::Verified::ok) continue;
       ++verified;
       largest = std::max(largest, row->error_over_bound.value_or(0));
     }
@@ -139,7 +139,7 @@ class TwoWay {
     const auto found = cells_.find({line, column});
     if (found == cells_.end()) return "n/a " + notes_.refer("not among the configurations");
     const Row& row = *found->second;
-    if (row.verified == lab::Verified::wrong) return "WRONG";
+    if (row.verified == bench::Verified::wrong) return "WRONG";
     if (row.seconds.empty()) return "n/a " + notes_.refer(why_not(row));
     return (&row == fastest_ ? "*" : "") + (unit_ == Unit::gflops ? number(row.gflops())
                                             : unit_ == Unit::gbps ? number(row.gbps())

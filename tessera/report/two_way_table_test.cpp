@@ -15,8 +15,8 @@ const Variant& variant() {
   return out;
 }
 
-lab::Row row(Tuning tuning, double seconds) {
-  lab::Row out;
+bench::Row row(Tuning tuning, double seconds) {
+  bench::Row out;
   out.variant = &variant();
   out.tuning = std::move(tuning);
   out.device.where = Where::cuda;
@@ -26,10 +26,10 @@ lab::Row row(Tuning tuning, double seconds) {
 }
 
 TEST(TwoWayTable, OneAgainstTheOther) {
-  std::vector<lab::Row> rows{row({{"x", 16}, {"y", 2}}, 0.5), row({{"x", 16}, {"y", 10}}, 0.25),
-                             row({{"x", 4}, {"y", 2}}, 1), row({{"x", 4}, {"y", 10}}, 0)};
+  std::vector<bench::Row> rows{row({{"x", 16}, {"y", 2}}, 0.5), row({{"x", 16}, {"y", 10}}, 0.25),
+                               row({{"x", 4}, {"y", 2}}, 1), row({{"x", 4}, {"y", 10}}, 0)};
   rows[3].reason = "needs too many threads";
-  rows[0].verified = rows[1].verified = lab::Verified::ok;
+  rows[0].verified = rows[1].verified = bench::Verified::ok;
   rows[0].error_over_bound = 0.25;
   rows[1].error_over_bound = 0.125;
   EXPECT_EQ(two_way_table(rows, {"y"}, "x"),
@@ -44,9 +44,9 @@ TEST(TwoWayTable, OneAgainstTheOther) {
 }
 
 TEST(TwoWayTable, SeveralDownAndHoles) {
-  const std::vector<lab::Row> rows{row({{"u", 0}, {"p", 0}, {"tile", 8}}, 1),
-                                   row({{"u", 1}, {"p", 0}, {"tile", 8}}, 2),
-                                   row({{"u", 1}, {"p", 1}, {"tile", 16}}, 4)};
+  const std::vector<bench::Row> rows{row({{"u", 0}, {"p", 0}, {"tile", 8}}, 1),
+                                     row({{"u", 1}, {"p", 0}, {"tile", 8}}, 2),
+                                     row({{"u", 1}, {"p", 1}, {"tile", 16}}, 4)};
   EXPECT_EQ(two_way_table(rows, {"u", "p"}, "tile"),
             "GFLOP/s\n"
             "u  p   tile=8  tile=16\n"
@@ -60,8 +60,8 @@ TEST(TwoWayTable, SeveralDownAndHoles) {
 }
 
 TEST(TwoWayTable, WhatElseDiffersMakesTables) {
-  const std::vector<lab::Row> rows{row({{"x", 1}, {"y", 1}, {"z", 1}}, 1),
-                                   row({{"x", 1}, {"y", 1}, {"z", 2}}, 0.5)};
+  const std::vector<bench::Row> rows{row({{"x", 1}, {"y", 1}, {"z", 1}}, 1),
+                                     row({{"x", 1}, {"y", 1}, {"z", 2}}, 0.5)};
   const std::string text = two_way_table(rows, {"y"}, "x");
   EXPECT_NE(text.find("GFLOP/s, z 1\n"), std::string::npos) << text;
   EXPECT_NE(text.find("GFLOP/s, z 2\n"), std::string::npos) << text;
@@ -69,8 +69,8 @@ TEST(TwoWayTable, WhatElseDiffersMakesTables) {
 }
 
 TEST(TwoWayTable, WrongIsNeverTheFastest) {
-  std::vector<lab::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1), row({{"x", 2}, {"y", 1}}, 1)};
-  rows[0].verified = lab::Verified::wrong;
+  std::vector<bench::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1), row({{"x", 2}, {"y", 1}}, 1)};
+  rows[0].verified = bench::Verified::wrong;
   rows[0].finding = "wrong result: everywhere\n";
   const std::string text = two_way_table(rows, {"y"}, "x");
   EXPECT_NE(text.find("WRONG  *1.000"), std::string::npos) << text;
@@ -78,13 +78,13 @@ TEST(TwoWayTable, WrongIsNeverTheFastest) {
 }
 
 TEST(TwoWayTable, TimeWhereItIsAskedFor) {
-  const std::vector<lab::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
+  const std::vector<bench::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
   EXPECT_NE(two_way_table(rows, {"y"}, "x", true).find("*100.0 ms"), std::string::npos);
   EXPECT_EQ(two_way_table(rows, {"y"}, "x", true).find("GFLOP/s"), std::string::npos);
 }
 
 TEST(TwoWayTable, TimeWhereNothingIsCounted) {
-  std::vector<lab::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
+  std::vector<bench::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
   rows[0].flops = 0;
   EXPECT_NE(two_way_table(rows, {"y"}, "x").find("*100.0 ms"), std::string::npos);
   rows[0].bytes = 1e9;

@@ -14,9 +14,9 @@ using Values = std::map<std::string, double>;
 // A ratio nearer to 1 than this is no reason.
 constexpr double notable = 1.02;
 
-Values values_of(const lab::Traced& traced) {
+Values values_of(const bench::Traced& traced) {
   Values out;
-  for (const auto& [name, value] : lab::counters_of(traced))
+  for (const auto& [name, value] : bench::counters_of(traced))
     if (value && std::isfinite(*value)) out[name] = *value;
   return out;
 }
@@ -70,11 +70,11 @@ class Comparison {
   }
 
   // What no count of accesses shows: the instructions that the compiler made of the two.
-  void code(const lab::KernelCode& a, const lab::KernelCode& b) {
+  void code(const bench::KernelCode& a, const bench::KernelCode& b) {
     const auto differs = [&](const std::string& what, const std::string& before, const std::string& after) {
       if (before != after) lines_ += fmt::format("- {}: {} instead of {}\n", what, after, before);
     };
-    const auto per_fma = [](const lab::KernelCode& k) {
+    const auto per_fma = [](const bench::KernelCode& k) {
       return k.instructions_per_fma() ? trimmed(*k.instructions_per_fma()) : std::string("n/a");
     };
     const auto count = [](std::optional<std::int64_t> n) {
@@ -99,14 +99,14 @@ class Comparison {
   std::string lines_;
 };
 
-std::string name_of(const lab::Traced& row) {
+std::string name_of(const bench::Traced& row) {
   return row.plan.variant->name + (row.plan.tuning.empty() ? "" : " (" + to_string(row.plan.tuning) + ")");
 }
 
 // Of rungs that cannot be traced the compiler's code tells what it can, and why there is no more.
-std::string why_by_code(const lab::Traced& before, const lab::Traced& after) {
+std::string why_by_code(const bench::Traced& before, const bench::Traced& after) {
   std::string missing;
-  for (const lab::Traced* row : {&before, &after}) {
+  for (const bench::Traced* row : {&before, &after}) {
     if (row->absent) missing += "- accesses were not counted: " + name_of(*row) + " " + *row->absent + "\n";
     if (!row->code) missing += "- no GPU code of " + name_of(*row) + " was found (--cubin)\n";
   }
@@ -119,7 +119,7 @@ std::string why_by_code(const lab::Traced& before, const lab::Traced& after) {
 
 }  // namespace
 
-std::string why(const lab::Traced& before, const lab::Traced& after) {
+std::string why(const bench::Traced& before, const bench::Traced& after) {
   if (before.absent || after.absent) return why_by_code(before, after);
   if (before.blocks_run != before.blocks || after.blocks_run != after.blocks)
     return "only a part of the blocks was traced: numbers of two rungs cannot be compared; --blocks all "

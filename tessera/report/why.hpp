@@ -2,11 +2,11 @@
 // Two rungs' counters, one subtracted from the other and put into words.
 #pragma once
 #include <string>
-#include "tessera/lab/trace_result.hpp"
+#include "tessera/bench/trace_result.hpp"
 
 namespace tessera::report {
 
 // Why `after` may be faster or slower than `before`: what of their traces differs, a line each.
-std::string why(const lab::Traced& before, const lab::Traced& after);
+std::string why(const bench::Traced& before, const bench::Traced& after);
 
 }  // namespace tessera::report

@@ -11,9 +11,11 @@ namespace tessera {
 namespace {
 
 // By a part that takes no time to speak of, the second time.
-double speed_of(const Operation& operation, const Division& division, const Device& device, const Request& request) {
+double speed_of(const Operation& operation, const Division& division, const Device& device,
+                const Request& request) {
   constexpr std::int64_t side = 512;
-  const Tile tile{{0, std::min(side, division.rows)}, {0, std::min(side, division.cols)}, {0, division.depth}};
+  const Tile tile{
+      {0, std::min(side, division.rows)}, {0, std::min(side, division.cols)}, {0, division.depth}};
   Arguments part = division.part(tile);
   const Array scratch(part.array(operation.output).element, part.array(operation.output).extents);
   part.set_array(operation.output, scratch.view());
@@ -50,12 +52,17 @@ void check_faults(const Spread& spread, const Arguments& host) {
     for (const Parameter* p : host.signature().of(Parameter::Kind::output)) {
       const Element element = host.array(p->name).element;
       if (fault.kind == Fault::Kind::flip && fault.number >= static_cast<int>(8 * size_of(element)))
-        throw Error("--fault flip: " + std::string(name_of(element)) + " has no bit " + std::to_string(fault.number));
+        throw Error("--fault flip: " + std::string(name_of(element)) + " has no bit " +
+                    std::to_string(fault.number));
     }
 }
 
 Attempts::Attempts(const Operation& operation, const Arguments& host, const Spread& spread)
-    : operation_(&operation), host_(host), spread_(&spread), division_(division_of(operation, host_)), on_plan_(spread) {
+    : operation_(&operation),
+      host_(host),
+      spread_(&spread),
+      division_(division_of(operation, host_)),
+      on_plan_(spread) {
   const auto has_lanes = [](const Device& device) { return find_lanes(device.where) != nullptr; };
   const bool all = spread.split.how == Split::How::shares || std::ranges::none_of(spread.devices, has_lanes);
   on_plan_.devices.clear();
@@ -103,7 +110,8 @@ Together Attempts::once() {
   return lost_.empty() ? Crew(*operation_, host_, division_, *spread_, &kept_).work() : with_those_left();
 }
 
-// GPUs do more by a plan than from a queue: those that can follow none are worth one only if they do some of the work.
+// GPUs do more by a plan than from a queue: those that can follow none are worth one only if they do some of
+// the work.
 void Attempts::choose_planned() {
   constexpr double least = 0.05, far_below = least / 50;
   overlapped_.emplace(*operation_, host_, division_, on_plan_);
@@ -138,8 +146,8 @@ Together Attempts::planned() {
   return out;
 }
 
-// A GPU that a kernel's fault has left unusable may take all others of the process with it: processes of their own
-// are out of its reach.
+// A GPU that a kernel's fault has left unusable may take all others of the process with it: processes of
+// their own are out of its reach.
 Together Attempts::work_of(Spread rest) const {
   try {
     return Crew(*operation_, host_, division_, rest).work();
@@ -173,8 +181,9 @@ Together Attempts::with_those_left() const {
   if (std::ranges::all_of(rest.split.shares, [](double share) { return share == 0; })) rest.split = {};
   Together out = work_of(std::move(rest));
   for (const auto& [d, why] : lost_) {
-    out.shares.insert(out.shares.begin() + static_cast<std::ptrdiff_t>(d),
-                      {.plan = choose_on(spread_->devices[d], *operation_, host_, spread_->request), .lost = why});
+    out.shares.insert(
+        out.shares.begin() + static_cast<std::ptrdiff_t>(d),
+        {.plan = choose_on(spread_->devices[d], *operation_, host_, spread_->request), .lost = why});
     for (dist::Span& span : out.timeline.spans) span.device += span.device >= d;
   }
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file: a line of JSON, a mark for each tile, the tiles' bytes one after another. A mark is 0, or the fingerprint of the tile's
-// bytes: a tile that the disk has not kept as it was is computed again. So is what a file that lost its end had there.
+// The file: a line of JSON, a mark for each tile, the tiles' bytes one after another. A mark is 0, or the
+// fingerprint of the tile's bytes: a tile that the disk has not kept as it was is computed again. So is what
+// a file that lost its end had there.
 #include "tessera/run/checkpoint.hpp"
 #include <fcntl.h>
 #include <sys/file.h>
@@ -64,7 +65,9 @@ Line first_line(const std::string& path, int file) {
 
 using Mark = std::uint64_t;
 
-Mark mark_of(const std::vector<char>& bytes) { return std::max<Mark>(fingerprint(bytes.data(), bytes.size()), 1); }
+Mark mark_of(const std::vector<char>& bytes) {
+  return std::max<Mark>(fingerprint(bytes.data(), bytes.size()), 1);
+}
 
 constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
@@ -86,13 +89,15 @@ void add_pieces(const ArrayView& view, std::vector<std::uint64_t>& prints) {
   add_pieces(part_of(view, box), prints);
 }
 
-// With the strides it tells arrays apart. Elements without gaps are read as they lie: a matrix may be as large as memory.
+// With the strides it tells arrays apart. Elements without gaps are read as they lie: a matrix may be as
+// large as memory.
 std::uint64_t fingerprint_of(const ArrayView& view) {
   if (view.count() == 0) return 0;
   const auto [first, last] = view.span();
   if (last - first <= view.count()) {
     const auto size = static_cast<std::int64_t>(size_of(view.element));
-    return fingerprint(static_cast<const char*>(view.data) + first * size, static_cast<std::size_t>((last - first) * size));
+    return fingerprint(static_cast<const char*>(view.data) + first * size,
+                       static_cast<std::size_t>((last - first) * size));
   }
   std::vector<std::uint64_t> prints;
   add_pieces(view, prints);
@@ -103,9 +108,15 @@ Json identity(const Operation& operation, const Arguments& host) {
   Json inputs = Json::object();
   for (const Parameter* p : host.signature().of(Parameter::Kind::input))
     if (host.has(p->name))
-      inputs[p->name] = {{"strides", host.array(p->name).strides}, {"fingerprint", fingerprint_of(host.array(p->name))}};
-  return {{"tessera", "checkpoint"}, {"marks", "fingerprints"}, {"operation", operation.name}, {"element", name_of(host.element())},
-          {"words", host.words()},   {"dims", host.dims()},         {"inputs", inputs}};
+      inputs[p->name] = {{"strides", host.array(p->name).strides},
+                         {"fingerprint", fingerprint_of(host.array(p->name))}};
+  return {{"tessera", "checkpoint"},
+          {"marks", "fingerprints"},
+          {"operation", operation.name},
+          {"element", name_of(host.element())},
+          {"words", host.words()},
+          {"dims", host.dims()},
+          {"inputs", inputs}};
 }
 
 Json tiles_json(const std::vector<Tile>& tiles) {
@@ -116,7 +127,9 @@ Json tiles_json(const std::vector<Tile>& tiles) {
 }
 
 bool overlap(const Tile& a, const Tile& b) {
-  const auto meet = [](const Interval& one, const Interval& other) { return one.first < other.last && other.first < one.last; };
+  const auto meet = [](const Interval& one, const Interval& other) {
+    return one.first < other.last && other.first < one.last;
+  };
   return meet(a.rows, b.rows) && meet(a.cols, b.cols);
 }
 
@@ -125,7 +138,8 @@ bool cover(const std::vector<Tile>& tiles, const Division& division) {
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const Tile& tile = tiles[i];
-    if (tile.empty() || tile.rows.first < 0 || tile.cols.first < 0 || tile.rows.last > division.rows || tile.cols.last > division.cols)
+    if (tile.empty() || tile.rows.first < 0 || tile.cols.first < 0 || tile.rows.last > division.rows ||
+        tile.cols.last > division.cols)
       return false;
     elements += tile.rows.size() * tile.cols.size();
     for (std::size_t j = 0; j < i; ++j)
@@ -136,14 +150,16 @@ bool cover(const std::vector<Tile>& tiles, const Division& division) {
 
 std::vector<Tile> tiles_named(const std::string& path, const Json& named, const Division& division) try {
   std::vector<Tile> out;
-  for (const Json& tile : named) out.push_back({{tile.at(0), tile.at(1)}, {tile.at(2), tile.at(3)}, {0, division.depth}});
+  for (const Json& tile : named)
+    out.push_back({{tile.at(0), tile.at(1)}, {tile.at(2), tile.at(3)}, {0, division.depth}});
   if (!cover(out, division)) throw unusable(path, "its parts are not those of this result");
   return out;
 } catch (const Json::exception&) {
   throw unusable(path, "it is no checkpoint");
 }
 
-// Of two calls at work on one file each would take the other's parts for its own. Where locks are unknown none is had.
+// Of two calls at work on one file each would take the other's parts for its own. Where locks are unknown
+// none is had.
 bool is_taken(int file) { return flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
 
 // A pipe or a device would be read without end.
@@ -152,14 +168,16 @@ FileHandle opened(const std::string& path) {
     FileHandle out(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (out.get() < 0) throw failed(path);
     struct stat about {};
-    if (fstat(out.get(), &about) != 0 || !S_ISREG(about.st_mode)) throw unusable(path, "it is no file that keeps what is written");
+    if (fstat(out.get(), &about) != 0 || !S_ISREG(about.st_mode))
+      throw unusable(path, "it is no file that keeps what is written");
     if (is_taken(out.get())) throw unusable(path, "another call is at work on it");
     // Whoever had it may have removed it meanwhile.
     if (fstat(out.get(), &about) == 0 && about.st_nlink > 0) return out;
   }
 }
 
-// Whether what is left of a first line, of which the disk has lost the end or kept zeros for it, may be this call's.
+// Whether what is left of a first line, of which the disk has lost the end or kept zeros for it, may be this
+// call's.
 void demand_torn(const std::string& path, std::string left, const Json& now) {
   left.erase(left.find_last_not_of('\0') + 1);
   const Json kind{{"tessera", "checkpoint"}};
@@ -224,7 +242,8 @@ void Checkpoint::restore() {
     if (!has(i)) continue;
     const std::vector<Slice> slices = division_->writes(tiles_[i]);
     std::size_t count = 0;
-    for (const Slice& slice : slices) count += static_cast<std::size_t>(tessera::bytes_of(slice, host_->array(slice.array)));
+    for (const Slice& slice : slices)
+      count += static_cast<std::size_t>(tessera::bytes_of(slice, host_->array(slice.array)));
     std::vector<char> bytes(count);
     if (!read_at(path_, file_.get(), bytes.data(), bytes.size(), places_[i]) || mark_of(bytes) != done_[i]) {
       done_[i] = 0;
@@ -238,7 +257,8 @@ void Checkpoint::restore() {
       from += view.bytes();
     }
   }
-  if (unkept > 0) lost_ += (lost_.empty() ? "" : ", and ") + std::to_string(unkept) + (unkept == 1 ? " part" : " parts");
+  if (unkept > 0)
+    lost_ += (lost_.empty() ? "" : ", and ") + std::to_string(unkept) + (unkept == 1 ? " part" : " parts");
 }
 
 // The bytes first, then the mark that they are there: whatever ends the machine, the mark does not lie.
@@ -251,7 +271,8 @@ void Checkpoint::commit(std::size_t tile) {
   write_at(path_, file_.get(), bytes.data(), bytes.size(), places_[tile]);
   if (fdatasync(file_.get()) != 0) throw failed(path_);
   done_[tile] = mark_of(bytes);
-  write_at(path_, file_.get(), &done_[tile], sizeof(Mark), done_place_ + static_cast<std::int64_t>(tile * sizeof(Mark)));
+  write_at(path_, file_.get(), &done_[tile], sizeof(Mark),
+           done_place_ + static_cast<std::int64_t>(tile * sizeof(Mark)));
 }
 
 }  // namespace tessera

@@ -36,9 +36,11 @@ class Checkpoint {
 
   bool has(std::size_t tile) const { return done_[tile] != 0; }
   bool same_bits() const { return same_bits_; }  // all that is in it was computed in this way
-  const std::string& lost() const { return lost_; }  // after restore(): what the disk has not kept; empty: nothing
-  void restore();                                // what it has and the disk has kept, into the result
-  void commit(std::size_t tile);                 // from the result; on return it is in the file
+  const std::string& lost() const {
+    return lost_;
+  }                               // after restore(): what the disk has not kept; empty: nothing
+  void restore();                 // what it has and the disk has kept, into the result
+  void commit(std::size_t tile);  // from the result; on return it is in the file
 
  private:
   std::string path_;
@@ -46,7 +48,7 @@ class Checkpoint {
   const Division* division_;
   std::vector<Tile> tiles_;
   std::vector<std::int64_t> places_;  // of each tile's bytes in the file
-  std::vector<std::uint64_t> done_;  // marks: 0, or what the tile's bytes must give
+  std::vector<std::uint64_t> done_;   // marks: 0, or what the tile's bytes must give
   std::int64_t done_place_ = 0;
   bool same_bits_ = true;
   FileHandle file_;  // locked

@@ -25,7 +25,9 @@ std::string to_text(const Checks& checks) {
   Json found = Json::array();
   for (const Checks::Found& f : checks.found)
     found.push_back({f.device, f.place, f.panel, f.tile, to_json(f.finding)});
-  return Json{checks.settled, checks.by_host, checks.check_seconds, checks.product_seconds, checks.host_seconds, found}.dump();
+  return Json{checks.settled,         checks.by_host,      checks.check_seconds,
+              checks.product_seconds, checks.host_seconds, found}
+      .dump();
 }
 
 Checks checks_in(const std::string& text) {
@@ -37,7 +39,8 @@ Checks checks_in(const std::string& text) {
   out.check_seconds = all.at(2);
   out.product_seconds = all.at(3);
   out.host_seconds = all.at(4);
-  for (const Json& f : all.at(5)) out.found.push_back({f.at(0), f.at(1), f.at(2), f.at(3), finding_of(f.at(4))});
+  for (const Json& f : all.at(5))
+    out.found.push_back({f.at(0), f.at(1), f.at(2), f.at(3), finding_of(f.at(4))});
   return out;
 }
 

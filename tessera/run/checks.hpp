@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks of protected parts came to, of all devices of a call, or of a rank's calls one after another.
+// What the checks of protected parts came to, of all devices of a call, or of a rank's calls one after
+// another.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +13,8 @@ struct Checks {
   double check_seconds = 0, product_seconds = 0, host_seconds = 0;
   struct Found {
     std::string device;
-    std::size_t place = 0, panel = 0, tile = 0;  // of the device in its list; the panel of a rank's sum, else 0
+    std::size_t place = 0, panel = 0,
+                tile = 0;  // of the device in its list; the panel of a rank's sum, else 0
     Finding finding;
   };
   std::vector<Found> found;

@@ -18,7 +18,7 @@ bool is_usable(Where where) {
 
 bool has_variant(const Operation& operation, const std::optional<std::string>& name, Where where) {
   return std::ranges::any_of(ladder_of(operation.name), [&](const Variant* v) {
-    return v->where == where && (name ? v->name == *name : !v->yardstick);
+    return v->where == where && (name ? v->name == *name : !v->baseline);
   });
 }
 
@@ -101,7 +101,7 @@ Plan chosen_on(const Device& device, const Operation& operation, const Arguments
   plan.device = device;
   auto ladder = ladder_of(operation.name);
   std::erase_if(ladder, [&](const Variant* v) {
-    return v->where != device.where || (request.variant ? v->name != *request.variant : v->yardstick);
+    return v->where != device.where || (request.variant ? v->name != *request.variant : v->baseline);
   });
   if (ladder.empty() && request.variant) throw unknown_variant(*request.variant, operation, device);
   std::ranges::stable_sort(ladder, std::ranges::greater{}, &Variant::place);
@@ -137,13 +137,15 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
   return find_device("cpu");
 }
 
-// What a GPU's start and the compilation of a formula take is spent on trying without: together that is at most
-// twice the time of whichever would have been right. By work, not by the clock, so that on one machine the same call gives
-// the same bits.
-std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation, const Arguments& arguments,
-                                    const Request& request) {
-  constexpr double start_seconds = 0.25, core_per_second = 1e9;  // on an H200's host; of a formula's operators
-  if (request.device != "auto" || request.variant || request.tuning || chosen.device.where != Where::cpu) return std::nullopt;
+// What a GPU's start and the compilation of a formula take is spent on trying without: together that is at
+// most twice the time of whichever would have been right. By work, not by the clock, so that on one machine
+// the same call gives the same bits.
+std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation,
+                                    const Arguments& arguments, const Request& request) {
+  constexpr double start_seconds = 0.25,
+                   core_per_second = 1e9;  // on an H200's host; of a formula's operators
+  if (request.device != "auto" || request.variant || request.tuning || chosen.device.where != Where::cpu)
+    return std::nullopt;
   if (!is_usable(Where::cuda) || !has_variant(operation, std::nullopt, Where::cuda)) return std::nullopt;
   if (operation.flops(arguments) != 0) return std::nullopt;
   try {

@@ -47,9 +47,9 @@ struct Relief {
   double patience;  // Run::patience of the processors before it
 };
 
-// The GPU's part of an automatic choice that fell on the processors. Nothing: the device was named, or so was the
-// variant, there is no GPU, or none of its variants accepts the arguments.
-std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation, const Arguments& arguments,
-                                    const Request& request);
+// The GPU's part of an automatic choice that fell on the processors. Nothing: the device was named, or so was
+// the variant, there is no GPU, or none of its variants accepts the arguments.
+std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation,
+                                    const Arguments& arguments, const Request& request);
 
 }  // namespace tessera

@@ -117,7 +117,8 @@ std::vector<WalkTotals> walk(const Operation& operation, const Walk& walk,
   for (const Element element : operation.elements) {
     if (!walk.elements.empty() && std::ranges::find(walk.elements, element) == walk.elements.end()) continue;
     for (const Case& tried : operation.cases) {
-      if (!tried.elements.empty() && std::ranges::find(tried.elements, element) == tried.elements.end()) continue;
+      if (!tried.elements.empty() && std::ranges::find(tried.elements, element) == tried.elements.end())
+        continue;
       // Every second case has gaps between its rows.
       Trial trial(operation, element, tried, walk.seed + count,
                   {.padding = count % 2 == 0 ? 0 : 3, .guard_bytes = wide_zone});

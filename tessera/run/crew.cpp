@@ -18,7 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a device's memory must hold of them, where copies hide behind computing: two, and gaps between their inputs.
+// What a device's memory must hold of them, where copies hide behind computing: two, and gaps between their
+// inputs.
 constexpr std::int64_t tiles_at_a_time = 3;
 
 dist::Tiling tiling_of(const Division& division, const Arguments& host, const Spread& spread,
@@ -66,7 +67,7 @@ Crew::Crew(const Operation& operation, const Arguments& host, const Division& di
     out_.shares.push_back({.plan = choose_on(device, operation, host, spread.request), .lost = {}});
   const Plan& first = out_.shares.front().plan;
   out_.same_bits = std::ranges::all_of(out_.shares, [&](const Share& share) {
-    return !share.plan.variant->yardstick &&
+    return !share.plan.variant->baseline &&
            (division.same_everywhere ||
             (text_of(share.plan) == text_of(first) && division.same_bits(share.plan.device.where)));
   });
@@ -87,7 +88,8 @@ Crew::~Crew() = default;
 
 // A part that the whole's variant refuses is computed by another, in another order.
 bool Crew::takes_all_tiles(const Plan& plan) const {
-  return std::ranges::none_of(tiles_, [&](const Tile& tile) { return refuses(plan, division_->part(tile)).has_value(); });
+  return std::ranges::none_of(
+      tiles_, [&](const Tile& tile) { return refuses(plan, division_->part(tile)).has_value(); });
 }
 
 void Crew::choose_tiles() {
@@ -212,8 +214,8 @@ std::unique_ptr<Hand> Crew::hand_here(std::size_t d) const {
   const Plan& plan = out_.shares[d].plan;
   const auto lanes = on_lanes(plan);
   if (!lanes) return std::make_unique<HandHere>(*operation_, *division_, plan, spread_->request);
-  return std::make_unique<HandOnLanes>(*operation_, *host_, *division_, plan, spread_->request,
-                                       lanes_of(d), lanes->memory_bytes, lanes->largest);
+  return std::make_unique<HandOnLanes>(*operation_, *host_, *division_, plan, spread_->request, lanes_of(d),
+                                       lanes->memory_bytes, lanes->largest);
 }
 
 double Crew::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -261,8 +263,10 @@ Together Crew::work() {
 
 void Crew::fail() const {
   fail_without_devices(*spread_, out_.shares, failure_,
-                       checkpoint_ ? "; the parts that are done are kept: the same call goes on with --checkpoint " + spread_->checkpoint
-                                   : "");
+                       checkpoint_
+                           ? "; the parts that are done are kept: the same call goes on with --checkpoint " +
+                                 spread_->checkpoint
+                           : "");
 }
 
 void Crew::serve(std::size_t d) {
@@ -270,10 +274,8 @@ void Crew::serve(std::size_t d) {
   std::deque<Begun> under_way;
   while (!queue_->is_lost(d) && (!under_way.empty() || (!queue_->done() && !stopped()))) {
     const bool may_take = under_way.size() < hands_[d]->most_under_way() && !stopped();
-    if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt)
-      begin(d, *tile, under_way, lock);
-    else if (!under_way.empty())
-      finish(d, under_way, lock);
+    if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt) begin(d, *tile, under_way, lock);
+    else if (!under_way.empty()) finish(d, under_way, lock);
     else  // whoever has the rest may be stopped meanwhile
       wait(d, lock);
   }
@@ -291,7 +293,8 @@ void Crew::wait(std::size_t d, std::unique_lock<std::mutex>& lock) {
   (void)changed_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
-void Crew::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
+void Crew::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way,
+                 std::unique_lock<std::mutex>& lock) {
   under_way.push_back({tile, now()});
   leaving_->begin(d);
   lock.unlock();
@@ -381,7 +384,8 @@ void Crew::take_back(std::size_t d, std::size_t tile) {
   queue_->give_back(d, tile);
   if (++out_.shares[d].wrong < most) return;
   hands_[d]->settle();  // it may be writing another
-  lose(d, std::make_exception_ptr(Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
+  lose(d, std::make_exception_ptr(
+              Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
 }
 
 // A part that is left, or not waited for any more, is no failure; it remains for the call that goes on.

@@ -45,7 +45,8 @@ class Crew {
   void open_checkpoint();
   void make_queue();
   void make_hands();
-  std::optional<Worker::OnLanes> on_lanes(const Plan& plan) const;  // nothing: it does one thing after another
+  std::optional<Worker::OnLanes> on_lanes(
+      const Plan& plan) const;  // nothing: it does one thing after another
   std::unique_ptr<Hand> worker_of(std::size_t device);
   void keep_workers();
   std::unique_ptr<Hand> hand_here(std::size_t device) const;
@@ -63,7 +64,8 @@ class Crew {
   };
 
   void serve(std::size_t device);
-  void begin(std::size_t device, std::size_t tile, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock);
+  void begin(std::size_t device, std::size_t tile, std::deque<Begun>& under_way,
+             std::unique_lock<std::mutex>& lock);
   void finish(std::size_t device, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock);
   bool is_right(std::size_t device, std::size_t tile, double& seconds);
   void note_check(std::size_t device, std::size_t tile, double seconds);

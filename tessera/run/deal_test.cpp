@@ -93,18 +93,20 @@ TEST(Deal, WhatCouldNotBeReadIsNoPartOfItsDevice) {
   std::vector<std::size_t> faults;
   const auto deal = [&](const std::set<std::size_t>& unreadable) {
     faults.clear();
-    return run_dealt(spread, {.work = std::vector<double>(6, 1), .make = [&](std::size_t call, const Spread& on) {
-                                if (unreadable.contains(call)) return Together{};
-                                const std::lock_guard lock(mutex);
-                                for (std::size_t i = 0; i < on.faults.size(); ++i) faults.push_back(call);
-                                return of_one(on);
-                              }});
+    return run_dealt(spread,
+                     {.work = std::vector<double>(6, 1), .make = [&](std::size_t call, const Spread& on) {
+                        if (unreadable.contains(call)) return Together{};
+                        const std::lock_guard lock(mutex);
+                        for (std::size_t i = 0; i < on.faults.size(); ++i) faults.push_back(call);
+                        return of_one(on);
+                      }});
   };
   // The second of 3, 4, 5 is the first that the device has; the other one has no fourth.
   Together together = deal({3});
   EXPECT_EQ(faults, std::vector<std::size_t>{4});
   EXPECT_EQ(together.shares[1].tiles, 2u);
-  EXPECT_EQ(faults_left(spread, together), std::vector<std::string>{"fault kill:0@4 did not happen: device 0 had 3 parts"});
+  EXPECT_EQ(faults_left(spread, together),
+            std::vector<std::string>{"fault kill:0@4 did not happen: device 0 had 3 parts"});
   together = deal({3, 4, 5});
   EXPECT_TRUE(faults.empty());
   EXPECT_EQ(together.shares[1].tiles, 0u);
@@ -113,7 +115,9 @@ TEST(Deal, WhatCouldNotBeReadIsNoPartOfItsDevice) {
 
 TEST(Deal, WithoutAnyDeviceLeftEachIsNamed) {
   const Deal lost{.work = {1, 1}, .make = [](std::size_t, const Spread& on) -> Together {
-                    throw NoDeviceLeft(Error::Kind::no_device, "no device is left: " + on.devices[0].label() + ": no power", {"no power"});
+                    throw NoDeviceLeft(Error::Kind::no_device,
+                                       "no device is left: " + on.devices[0].label() + ": no power",
+                                       {"no power"});
                   }};
   try {
     (void)run_dealt(of_two("1:1"), lost);

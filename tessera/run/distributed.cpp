@@ -113,8 +113,8 @@ class Rank {
   DistributedOutcome run() {
     dist::agree(ranks_, [&] {
       outcome_.plan = settle(operation_, contraction_, whole_, request_.request, request_.spread);
-      outcome_.depth = request_.spread ? spread_depth(contraction_, whole_)
-                                       : contraction_.depth(whole_, where());
+      outcome_.depth =
+          request_.spread ? spread_depth(contraction_, whole_) : contraction_.depth(whole_, where());
     });
     demand_same(ranks_, fingerprint_of(whole_, outcome_.depth, where(), request_));
     const dist::HostPlace here = ranks_.on_host();
@@ -265,8 +265,8 @@ class Rank {
     }
   }
 
-  // What befell each rank's devices, of which agree() would tell one rank's: rank 0 speaks for all. Everybody's mistake
-  // is said once.
+  // What befell each rank's devices, of which agree() would tell one rank's: rank 0 speaks for all.
+  // Everybody's mistake is said once.
   void name_failures(std::exception_ptr& failure) {
     if (ranks_.largest(failure ? 1 : 0) == 0) return;
     const std::vector<std::string> told = ranks_.gather(kind_and_text(failure));
@@ -274,10 +274,12 @@ class Rank {
     bool same = true;
     for (std::size_t rank = 0; rank < told.size(); ++rank) {
       same = same && told[rank] == told[0];
-      if (!told[rank].empty()) all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + told[rank].substr(1);
+      if (!told[rank].empty())
+        all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + told[rank].substr(1);
     }
     if (told.empty()) return;
-    const std::string& first = *std::ranges::find_if(told, [](const std::string& text) { return !text.empty(); });
+    const std::string& first =
+        *std::ranges::find_if(told, [](const std::string& text) { return !text.empty(); });
     const auto kind = static_cast<Error::Kind>(first[0]);
     failure = std::make_exception_ptr(Error(kind, same && kind == Error::Kind::user ? first.substr(1) : all));
   }

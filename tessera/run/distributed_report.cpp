@@ -95,8 +95,8 @@ std::string to_bytes(const RankReport& r, const std::optional<Verdict>& verdict)
   numbers.cols[0] = r.cols.first;
   numbers.cols[1] = r.cols.last;
   numbers.threads = r.threads;
-  const double seconds[] = {r.read_seconds, r.compute_seconds, r.transfer_seconds,
-                            r.wait_seconds, r.agree_seconds, r.check_seconds,   r.write_seconds};
+  const double seconds[] = {r.read_seconds,  r.compute_seconds, r.transfer_seconds, r.wait_seconds,
+                            r.agree_seconds, r.check_seconds,   r.write_seconds};
   std::copy(std::begin(seconds), std::end(seconds), numbers.seconds);
   numbers.received_bytes = r.received_bytes;
   numbers.host_size = r.host.size();
@@ -137,7 +137,8 @@ void add_report(const std::string& bytes, DistributedOutcome& outcome) {
   at += n.checks_size;
   take_timeline(bytes, at, report);
   double* const to[] = {&report.read_seconds, &report.compute_seconds, &report.transfer_seconds,
-                        &report.wait_seconds, &report.agree_seconds, &report.check_seconds,   &report.write_seconds};
+                        &report.wait_seconds, &report.agree_seconds,   &report.check_seconds,
+                        &report.write_seconds};
   for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = n.seconds[i];
   report.received_bytes = n.received_bytes;
   outcome.ranks.push_back(std::move(report));

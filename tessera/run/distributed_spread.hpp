@@ -38,11 +38,13 @@ class SpreadSum : public PanelSum {
   void add(const ArrayView& left, const ArrayView& right) override;
   void finish() override;
 
-  std::string told() const;                                         // "cuda:0 81 % + cpu 19 %", by work
-  std::vector<RankDevice> devices() const;                          // all of them, in the list's order
+  std::string told() const;                 // "cuda:0 81 % + cpu 19 %", by work
+  std::vector<RankDevice> devices() const;  // all of them, in the list's order
   // What they did, in seconds since that moment.
   std::vector<dist::Span> spans(std::chrono::steady_clock::time_point since) const;
-  const std::vector<std::string>& notes() const { return notes_; }  // devices given up, parts found wrong, faults that were none
+  const std::vector<std::string>& notes() const {
+    return notes_;
+  }  // devices given up, parts found wrong, faults that were none
   const Checks& checks() const { return checks_; }
 
  private:
@@ -57,8 +59,8 @@ class SpreadSum : public PanelSum {
   const Arguments& part_;
   Spread spread_;
   const std::vector<Fault> faults_;  // that were asked for; of spread_ those that are still to come
-  // Sums go to and fro: no call reads where it writes, so that parts can be computed again. Workers see both, and
-  // write none of them by way of a copy.
+  // Sums go to and fro: no call reads where it writes, so that parts can be computed again. Workers see both,
+  // and write none of them by way of a copy.
   Array spare_[2];
   ArrayView latest_;
   // Of all devices, also those that were lost; where those that are left stand among them.

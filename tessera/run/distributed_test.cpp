@@ -68,9 +68,9 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The product's contraction with something done to one rank's block; that of the last enlisting counts.
-void enlist_changed(const std::function<void(const Arguments& part)>& at_start,
-                    const std::function<void(const Arguments& part)>& at_end) {
+// The product's contraction with something done to one rank's block; that of the last registering counts.
+void register_changed(const std::function<void(const Arguments& part)>& at_start,
+                      const std::function<void(const Arguments& part)>& at_end) {
   struct Changed : PanelSum {
     void add(const ArrayView& left, const ArrayView& right) override { sum->add(left, right); }
     void finish() override {
@@ -91,13 +91,13 @@ void enlist_changed(const std::function<void(const Arguments& part)>& at_start,
     out->end = at_end;
     return out;
   };
-  enlist(std::move(changed));
+  register_contraction(std::move(changed));
 }
 
 const auto nothing = [](const Arguments&) {};
 
 TEST_F(SharedProduct, TheFileHoldsTheBitsOfOneProcess) {
-  enlist_changed(nothing, nothing);
+  register_changed(nothing, nothing);
   Arguments alone = arguments();
   const Outcome one = run(product(), alone, {.device = "cpu", .cached = false});
   for (const int ranks : {1, 2, 3, 4, 6}) {
@@ -130,7 +130,7 @@ TEST_F(SharedProduct, TheFileHoldsTheBitsOfOneProcess) {
 }
 
 TEST_F(SharedProduct, AWrongBlockIsToldByItsPlaceInTheWholeAndNotWritten) {
-  enlist_changed(nothing, [](const Arguments& part) {
+  register_changed(nothing, [](const Arguments& part) {
     const ArrayView& c = part.array("C");
     if (c.extents[0] == 11 && c.extents[1] == 9) static_cast<float*>(c.data)[1 * c.strides[0] + 2] += 1;
   });
@@ -145,7 +145,7 @@ TEST_F(SharedProduct, AWrongBlockIsToldByItsPlaceInTheWholeAndNotWritten) {
       });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
   EXPECT_FALSE(fs::exists(file()));
-  enlist_changed(nothing, nothing);
+  register_changed(nothing, nothing);
 }
 
 TEST_F(SharedProduct, WhatOneRankThrowsEndsAllAndKeepsTheOldFile) {
@@ -154,12 +154,12 @@ TEST_F(SharedProduct, WhatOneRankThrowsEndsAllAndKeepsTheOldFile) {
     const auto fail = [&](const Arguments& part) {
       if (part.array("C").extents == Extents{11, 9}) throw Error(Error::Kind::user, "no room");
     };
-    if (early) enlist_changed(fail, nothing);
-    else enlist_changed(nothing, fail);
+    if (early) register_changed(fail, nothing);
+    else register_changed(nothing, fail);
     for (const std::string& error : run_ranks(4, {.output = file()}))
       EXPECT_EQ(error, "rank 3 on here: no room");
   }
-  enlist_changed(nothing, nothing);
+  register_changed(nothing, nothing);
   EXPECT_EQ(content(file()), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "a temporary file is left";
 }
@@ -224,8 +224,8 @@ TEST(DevicesOfARank, GpusAreDealtOutAndProcessorsShared) {
   EXPECT_EQ(devices_of_rank(list, "cpu:threads=8", {0, 2}).back().threads, cpu.threads);
 }
 
-// By a plan and from a queue: four panels of three kinds, the first of which adds to what was there, the last of
-// which is less deep.
+// By a plan and from a queue: four panels of three kinds, the first of which adds to what was there, the last
+// of which is less deep.
 TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
   const Array a = filled(150, 3 * 4096 + 100), b = filled(3 * 4096 + 100, 90), c0 = filled(150, 90);
   for (const char* split : {"plan", "dynamic"})
@@ -241,7 +241,8 @@ TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
             EXPECT_TRUE(outcome.passed);
           },
           [&](int) {
-            return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}, {"C0", c0.view()}},
+            return Arguments(product().signature, Element::f32,
+                             {{"A", a.view()}, {"B", b.view()}, {"C0", c0.view()}},
                              {{"alpha", "-2"}, {"beta", "0.5"}});
           });
       for (const std::string& error : errors) EXPECT_EQ(error, "");
@@ -249,7 +250,8 @@ TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
     }
 }
 
-// In the trial, in the first panel, in a later one. Those that are left are started anew, for all further panels.
+// In the trial, in the first panel, in a later one. Those that are left are started anew, for all further
+// panels.
 TEST_F(SharedProduct, ADeviceThatFailsAmidAPlanIsLeftOutOfLaterPanels) {
   const Array a = filled(150, 10 * 4096), b = filled(10 * 4096, 90);
   for (const std::size_t step : {1U, 12U, 20U}) {
@@ -261,7 +263,8 @@ TEST_F(SharedProduct, ADeviceThatFailsAmidAPlanIsLeftOutOfLaterPanels) {
         [step](int, DistributedOutcome& outcome) {
           EXPECT_TRUE(outcome.passed);
           EXPECT_EQ(outcome.ranks.at(0).notes.find("cpu (device 0) was given up"), 0U) << step;
-          EXPECT_EQ(outcome.ranks.at(0).notes.find("was given up", 40), std::string::npos) << outcome.ranks.at(0).notes;
+          EXPECT_EQ(outcome.ranks.at(0).notes.find("was given up", 40), std::string::npos)
+              << outcome.ranks.at(0).notes;
         },
         [&](int) {
           return Arguments(product().signature, Element::f32, {{"A", a.view()}, {"B", b.view()}}, {});

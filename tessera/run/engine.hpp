@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries out a plan on devices that copy and compute at the same time: each piece of an input is on its way
-// while earlier ones are multiplied, goes on from device to device, and finished tiles leave meanwhile. Knows no
-// CUDA: what a device can do is behind Lanes.
+// while earlier ones are multiplied, goes on from device to device, and finished tiles leave meanwhile. Knows
+// no CUDA: what a device can do is behind Lanes.
 #pragma once
 #include <chrono>
 #include <exception>
@@ -18,8 +18,8 @@ struct LostDevice {
 
 class Engine {
  public:
-  // Everything that takes no part of a run's time: memory, choices, code. Throws LostDevice where a device has
-  // not what it takes. The lanes, in the plan's order, and all that `call` names must stay.
+  // Everything that takes no part of a run's time: memory, choices, code. Throws LostDevice where a device
+  // has not what it takes. The lanes, in the plan's order, and all that `call` names must stay.
   Engine(const EngineCall& call, const std::vector<Lanes*>& lanes);
 
   // Every tile, into the host's memory; as often as wanted. Throws LostDevice.

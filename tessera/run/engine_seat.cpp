@@ -154,7 +154,8 @@ std::vector<dist::Span> EngineSeat::spans() {
   std::vector<dist::Span> out;
   for (const auto* list : {&came_, &made_, &went_})
     for (const Done& done : *list)
-      out.push_back({device_, done.deed, done.tile, lanes_->seconds(*done.first), lanes_->seconds(*done.last)});
+      out.push_back(
+          {device_, done.deed, done.tile, lanes_->seconds(*done.first), lanes_->seconds(*done.last)});
   return out;
 }
 

@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-// What all devices of a call share. All of it must stay; between runs the arrays of `host`, and the division with
-// them, may come to lie elsewhere in memory.
+// What all devices of a call share. All of it must stay; between runs the arrays of `host`, and the division
+// with them, may come to lie elsewhere in memory.
 struct EngineCall {
   const Operation* operation;
   const Arguments* host;
@@ -32,13 +32,14 @@ class EngineSeat {
   EngineSeat(const EngineSeat&) = delete;
   EngineSeat& operator=(const EngineSeat&) = delete;
 
-  // Takes the device's memory and settles its steps; `load` also does one of each kind, so that no code has to
-  // be loaded later.
+  // Takes the device's memory and settles its steps; `load` also does one of each kind, so that no code has
+  // to be loaded later.
   void prepare();
   void load();
   void begin();  // forgets the run before
 
-  // The threads: copies from the host; from peers, and computing; to the host, which waits for the end of all.
+  // The threads: copies from the host; from peers, and computing; to the host, which waits for the end of
+  // all.
   void bring_in();
   void compute(const Seats& seats);
   void take_out();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans carried out on made-up devices of threads, whose every piece of work comes late by chance: a dependence
-// that is missing shows as a wrong result.
+// Plans carried out on made-up devices of threads, whose every piece of work comes late by chance: a
+// dependence that is missing shows as a wrong result.
 #include "tessera/run/engine.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
@@ -37,9 +37,14 @@ class Call {
       Traits traits = setting.traits;
       traits.peers = setting.peers;
       if (d + 1 != setting.devices) traits.fails_at_step = 0;
-      lanes_.push_back(std::make_unique<MadeUpLanes>(find_device("cpu:threads=1"), static_cast<unsigned>(d), traits));
-      dist::Device device{.name = "made up", .kind = "made up", .flops_per_second = 1e9, .bytes_in_per_second = 1e9,
-                          .bytes_out_per_second = 1e9, .peer_bytes_per_second = setting.peers ? 4e9 : 0,
+      lanes_.push_back(
+          std::make_unique<MadeUpLanes>(find_device("cpu:threads=1"), static_cast<unsigned>(d), traits));
+      dist::Device device{.name = "made up",
+                          .kind = "made up",
+                          .flops_per_second = 1e9,
+                          .bytes_in_per_second = 1e9,
+                          .bytes_out_per_second = 1e9,
+                          .peer_bytes_per_second = setting.peers ? 4e9 : 0,
                           .memory_bytes = setting.memory};
       for (std::size_t other = 0; other < setting.devices; ++other)
         if (setting.peers && other != d) device.peers.push_back(other);
@@ -124,7 +129,8 @@ TEST(Engine, PlansThatFitNoDevice) {
 
 TEST(Engine, MemoryThatCopiesDoNotReachPassesThroughBuffers) {
   for (const std::int64_t memory : {0, 160 << 10})
-    expect_right(Element::f32, sizes(300, 170, 130), {.devices = 2, .memory = memory, .traits = {.reaches_host = false}});
+    expect_right(Element::f32, sizes(300, 170, 130),
+                 {.devices = 2, .memory = memory, .traits = {.reaches_host = false}});
   // Rows longer than a buffer.
   Inputs inputs(product(), Element::f32, sizes(2, 1, 4'500'000), 11);
   Call call(inputs, {.manner = {64, 4'500'000, 0}, .traits = {.reaches_host = false}});
@@ -146,8 +152,11 @@ TEST(Engine, TransposedOperandsAndAddends) {
     expect_right(Element::f32, {{{"m", 200}, {"n", 150}, {"k", 140}}, both}, setting);
     Arguments::Words scaled = both;
     scaled["alpha"] = "-2", scaled["beta"] = "0.5";
-    expect_right(Element::f32, {{{"m", 200}, {"n", 150}, {"k", 140}}, scaled, Distribution::normal, {"C0"}}, setting);
-    expect_right(Element::i32, {{{"m", 200}, {"n", 150}, {"k", 140}}, {{"beta", "3"}}, Distribution::normal, {"C0"}}, setting);
+    expect_right(Element::f32, {{{"m", 200}, {"n", 150}, {"k", 140}}, scaled, Distribution::normal, {"C0"}},
+                 setting);
+    expect_right(Element::i32,
+                 {{{"m", 200}, {"n", 150}, {"k", 140}}, {{"beta", "3"}}, Distribution::normal, {"C0"}},
+                 setting);
   }
 }
 
@@ -168,7 +177,10 @@ TEST(Engine, ElementsOfFewBitsAreRoundedOnce) {
     for (const Element element : {Element::bf16, Element::f16, Element::e4m3})
       expect_right(element, plain, {.devices = 2, .memory = memory});
     expect_right(Element::f32,
-                 {plain.dims, {{"activation", "relu"}, {"bias-along", "rows"}}, Distribution::normal, {"bias", "scale-a"}},
+                 {plain.dims,
+                  {{"activation", "relu"}, {"bias-along", "rows"}},
+                  Distribution::normal,
+                  {"bias", "scale-a"}},
                  {.devices = 2, .memory = memory});
   }
   Inputs inputs(product(), Element::bf16, plain, 1);
@@ -177,9 +189,11 @@ TEST(Engine, ElementsOfFewBitsAreRoundedOnce) {
 }
 
 TEST(Engine, SmallAndEmptyProducts) {
-  for (const auto& problem : {sizes(1, 1, 1), sizes(0, 4, 3), sizes(5, 0, 3), sizes(5, 4, 0), sizes(17, 33, 65)})
+  for (const auto& problem :
+       {sizes(1, 1, 1), sizes(0, 4, 3), sizes(5, 0, 3), sizes(5, 4, 0), sizes(17, 33, 65)})
     for (const std::size_t devices : {1u, 2u}) expect_right(Element::f32, problem, {devices});
-  expect_right(Element::f32, {{{"m", 40}, {"n", 30}, {"k", 0}}, {{"beta", "2"}}, Distribution::normal, {"C0"}}, {});
+  expect_right(Element::f32,
+               {{{"m", 40}, {"n", 30}, {"k", 0}}, {{"beta", "2"}}, Distribution::normal, {"C0"}}, {});
 }
 
 TEST(Engine, EachPieceCrossesTheHostsLinkOnce) {

@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-// Where an address lies, as somebody would say it who expected it elsewhere; nothing: it is where it should be.
+// Where an address lies, as somebody would say it who expected it elsewhere; nothing: it is where it should
+// be.
 Reason elsewhere(const void* address, const Run& run) {
   InOrder* const gpus = find_in_order(Where::cuda);
   const auto holder = gpus == nullptr ? std::nullopt : gpus->holder_of(address);
@@ -43,8 +44,8 @@ void check_arrays(const Arguments& there, const Run& run) {
 void check_plan(const Plan& plan, const Arguments& there) {
   if (!there.signature().of(Parameter::Kind::value).empty())
     throw Error("this operation gives numbers back, for which somebody must wait: it cannot be enqueued");
-  if (plan.variant->yardstick && plan.device.where == Where::cuda)
-    throw Error(plan.variant->name + " is a yardstick, which may wait for the device: it cannot be enqueued");
+  if (plan.variant->baseline && plan.device.where == Where::cuda)
+    throw Error(plan.variant->name + " is a baseline, which may wait for the device: it cannot be enqueued");
   if (const Reason reason = plan.variant->refuses(*plan.choice, there, plan.tuning, plan.device))
     throw Error(plan.variant->name + " cannot compute this here: " + *reason);
 }
@@ -128,7 +129,8 @@ void enqueue(const Plan& plan, const Arguments& there, void* stream, const Works
   check_plan(plan, there);
   Lent lent(plan.device, stream, workspace, workspace_bytes(plan, there), {&there, 1});
   Run& run = lent.run();
-  const std::size_t front = std::min(zeroed_front_of(*plan.variant).value_or(run.workspace_bytes), run.workspace_bytes);
+  const std::size_t front =
+      std::min(zeroed_front_of(*plan.variant).value_or(run.workspace_bytes), run.workspace_bytes);
   const bool clean = workspace.zeroed && run.workspace == workspace.data;
   if (front != 0 && !clean) backend_of(plan.device).fill(run, run.workspace, 0, front);
   plan.choice->run.at(there.element())(there, plan.tuning, run);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation whose arrays lie in a device's memory already, put into the order of the caller's stream. Nothing
-// here waits for the device or copies from or to the host, so that a CUDA graph may note it down. On devices
-// that share the host's memory there is no stream, and the work is done on return.
+// An operation whose arrays lie in a device's memory already, put into the order of the caller's stream.
+// Nothing here waits for the device or copies from or to the host, so that a CUDA graph may note it down. On
+// devices that share the host's memory there is no stream, and the work is done on return.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,9 +10,11 @@
 
 namespace tessera {
 
-// Memory of the device for one call at a time: whoever is enqueued next to the same stream may be given it too.
+// Memory of the device for one call at a time: whoever is enqueued next to the same stream may be given it
+// too.
 struct Workspace {
-  void* data = nullptr;  // a multiple of 256; null: the call borrows what it needs, in the order of the stream
+  void* data =
+      nullptr;  // a multiple of 256; null: the call borrows what it needs, in the order of the stream
   std::size_t bytes = 0;
   // Else its front is cleared by each call. Say so where it was zeros before the first of calls with the same
   // Plan and sizes, one after another, and nothing else has written to it.
@@ -30,22 +32,25 @@ Plan choose_in_place(const Operation& operation, const Arguments& there, const R
 
 std::size_t workspace_bytes(const Plan& plan, const Arguments& there);
 
-// `in_place` names an input that may lie exactly where the output does, element on element. Throws Error where an array is not in the device's memory or not aligned to its elements, an output overlaps
-// something, the stream is another device's, the workspace is too small, the plan refuses, or the operation
-// cannot go on without the host: it gives numbers back, or the variant is a GPU's yardstick, which measures first.
+// `in_place` names an input that may lie exactly where the output does, element on element. Throws Error
+// where an array is not in the device's memory or not aligned to its elements, an output overlaps something,
+// the stream is another device's, the workspace is too small, the plan refuses, or the operation cannot go on
+// without the host: it gives numbers back, or the variant is a GPU's baseline, which measures first.
 void enqueue(const Plan& plan, const Arguments& there, void* stream, const Workspace& workspace = {},
              const std::string& in_place = {});
 
 // The parts of enqueue(), for those who put several problems into one launch.
 
 // Throws Error for what enqueue() says of arrays and stream.
-void check_in_place(const Device& device, const Arguments& there, void* stream, const std::string& in_place = {});
+void check_in_place(const Device& device, const Arguments& there, void* stream,
+                    const std::string& in_place = {});
 
 // A workspace for what is enqueued while this lives: the caller's, which is checked, or a borrowed one.
 class Lent {
  public:
   // `device` must stay.
-  Lent(const Device& device, void* stream, const Workspace& given, std::size_t bytes, std::span<const Arguments> there);
+  Lent(const Device& device, void* stream, const Workspace& given, std::size_t bytes,
+       std::span<const Arguments> there);
   ~Lent();
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;

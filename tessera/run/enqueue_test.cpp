@@ -68,14 +68,18 @@ bool breaks = false;
 void add(const Arguments& there, const Tuning&, Run& run) {
   if (breaks) throw Error("it broke");
   auto* const workspace = static_cast<char*>(run.workspace);
-  seen = {seen.runs + 1, run.stream, workspace, run.workspace_bytes, {workspace, workspace + run.workspace_bytes}};
+  seen = {seen.runs + 1,
+          run.stream,
+          workspace,
+          run.workspace_bytes,
+          {workspace, workspace + run.workspace_bytes}};
   std::memset(run.workspace, 0x77, run.workspace_bytes);
   const auto a = there.view<const float, 1>("A"), d = there.view<const float, 1>("D");
   const auto c = there.view<float, 1>("C");
   for (std::int64_t i = 0; i < c.extent[0]; ++i) c(i) = 2 * a(i) + (d.data != nullptr ? d(i) : 0);
 }
 
-Variant variant(const char* idea, bool yardstick) {
+Variant variant(const char* idea, bool baseline) {
   Choice choice;
   choice.run[Element::f32] = add;
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return room; };
@@ -86,7 +90,7 @@ Variant variant(const char* idea, bool yardstick) {
   Variant out;
   out.idea = idea;
   out.where = Where::cuda;
-  out.yardstick = yardstick;
+  out.baseline = baseline;
   out.choices.push_back(std::move(choice));
   return out;
 }
@@ -107,15 +111,16 @@ Operation operation(const char* name, bool tells) {
 class Enqueue : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    enlist_backend(std::make_unique<MadeUpGpu>());
-    enlist_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
-    enlist(operation("doubling", false));
-    enlist(operation("telling", true));
-    enlist(variant("all of its workspace is to be zeros", false), Here{"ops/doubling/gpu_01_all.cu", 1});
-    enlist(variant("the front is", false), Here{"ops/doubling/gpu_02_front.cu", 1});
-    enlist(variant("somebody else's", true), Here{"ops/doubling/gpu_00_other.cu", 1});
-    enlist(variant("one that tells", false), Here{"ops/telling/gpu_01_all.cu", 1});
-    enlist_zeroed_front("doubling", "front", front);
+    register_backend(std::make_unique<MadeUpGpu>());
+    register_in_order(Where::cuda, std::make_unique<MadeUpOrder>());
+    register_operation(operation("doubling", false));
+    register_operation(operation("telling", true));
+    register_variant(variant("all of its workspace is to be zeros", false),
+                     Here{"ops/doubling/gpu_01_all.cu", 1});
+    register_variant(variant("the front is", false), Here{"ops/doubling/gpu_02_front.cu", 1});
+    register_variant(variant("somebody else's", true), Here{"ops/doubling/gpu_00_other.cu", 1});
+    register_variant(variant("one that tells", false), Here{"ops/telling/gpu_01_all.cu", 1});
+    register_zeroed_front("doubling", "front", front);
   }
   void SetUp() override {
     lending = {};
@@ -216,15 +221,18 @@ TEST_F(Enqueue, SaysWhatIsWrong) {
   float host[8] = {};
   auto* const second = reinterpret_cast<float*>(memories[1]);
   auto* const odd = reinterpret_cast<float*>(memories[0] + 2);
-  EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)), "A lies in host memory, but the work is for cuda:0");
+  EXPECT_EQ(complaint(there({{"A", vector(host)}}, out_)),
+            "A lies in host memory, but the work is for cuda:0");
   EXPECT_EQ(complaint(there({{"A", vector(second)}}, out_)),
             "A lies in the memory of cuda:1, but the work is for cuda:0");
   EXPECT_EQ(complaint(there({{"A", vector(nullptr)}}, out_)), "A has no data");
   EXPECT_EQ(complaint(there({{"A", vector(odd)}}, out_)), "A is not aligned to its elements");
-  EXPECT_EQ(complaint(there({{"A", vector(in_)}}, in_ + 7)), "C overlaps A in memory; an output must lie apart");
+  EXPECT_EQ(complaint(there({{"A", vector(in_)}}, in_ + 7)),
+            "C overlaps A in memory; an output must lie apart");
   EXPECT_EQ(complaint(there(), &streams[1]), "the stream is of another device than cuda:0");
   EXPECT_EQ(complaint(there(), nullptr, {space_, room - 1}), "the workspace has 1023 bytes, 1024 are needed");
-  EXPECT_EQ(complaint(there(), nullptr, {nullptr, room}), "the workspace lies in host memory, but the work is for cuda:0");
+  EXPECT_EQ(complaint(there(), nullptr, {nullptr, room}),
+            "the workspace lies in host memory, but the work is for cuda:0");
   EXPECT_EQ(complaint(there(), nullptr, {space_ + 8, room}), "the workspace is not aligned to 256 bytes");
   EXPECT_EQ(complaint(there(), nullptr, {in_, room}), "the workspace overlaps A");
   EXPECT_EQ(complaint(there()), "none");
@@ -233,7 +241,8 @@ TEST_F(Enqueue, SaysWhatIsWrong) {
 TEST_F(Enqueue, AnInputMayLieWhereTheResultDoesIfItIsNamed) {
   const auto both = [this](float* d) { return there({{"A", vector(in_)}, {"D", vector(d)}}, added_); };
   EXPECT_EQ(complaint(both(added_)), "C overlaps D in memory; an output must lie apart");
-  EXPECT_EQ(complaint(both(added_ + 1), nullptr, {}, "D"), "C overlaps D in memory; an output must lie apart");
+  EXPECT_EQ(complaint(both(added_ + 1), nullptr, {}, "D"),
+            "C overlaps D in memory; an output must lie apart");
   EXPECT_EQ(complaint(both(added_), nullptr, {}, "A"), "C overlaps D in memory; an output must lie apart");
   EXPECT_EQ(complaint(both(added_), nullptr, {}, "D"), "none");
   EXPECT_EQ(added_[3], 106);

@@ -6,8 +6,9 @@
 namespace tessera {
 namespace {
 
-constexpr Fault::Kind kinds[] = {Fault::Kind::kill,  Fault::Kind::fail, Fault::Kind::poison, Fault::Kind::hang,
-                                 Fault::Kind::delay, Fault::Kind::flip, Fault::Kind::strew,  Fault::Kind::swap};
+constexpr Fault::Kind kinds[] = {Fault::Kind::kill,  Fault::Kind::fail,  Fault::Kind::poison,
+                                 Fault::Kind::hang,  Fault::Kind::delay, Fault::Kind::flip,
+                                 Fault::Kind::strew, Fault::Kind::swap};
 
 template <class T>
 bool read(const std::string& word, T& into) {
@@ -25,17 +26,18 @@ bool read_more(Fault& fault, const std::string* more) {
     case Fault::Kind::flip:
       return more == nullptr || (read(*more, fault.number) && fault.number >= 0 && fault.number < bits);
     case Fault::Kind::strew:
-      return more != nullptr && read(*more, fault.number) && fault.number >= 1 && fault.number <= most_elements;
+      return more != nullptr && read(*more, fault.number) && fault.number >= 1 &&
+             fault.number <= most_elements;
     default:
       return more == nullptr;
   }
 }
 
 Fault parse_fault(const std::string& word) {
-  const Error unclear(
-      "--fault " + word +
-      " is none; write kill:DEVICE@PART, fail:…, poison:…, hang:…, swap:…, delay:DEVICE@PART:SECONDS (up to 1e9), "
-      "strew:DEVICE@PART:ELEMENTS or flip:DEVICE@PART[:BIT]");
+  const Error unclear("--fault " + word +
+                      " is none; write kill:DEVICE@PART, fail:…, poison:…, hang:…, swap:…, "
+                      "delay:DEVICE@PART:SECONDS (up to 1e9), "
+                      "strew:DEVICE@PART:ELEMENTS or flip:DEVICE@PART[:BIT]");
   const std::size_t colon = word.find(':'), at = word.find('@');
   if (colon == std::string::npos || at == std::string::npos || at < colon) throw unclear;
   const std::size_t second = word.find(':', at);

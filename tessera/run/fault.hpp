@@ -23,7 +23,7 @@ struct Fault {
   std::size_t device = 0;  // its place in the list, from 0
   std::size_t tile = 1;    // the first, second, … that it computes
   double seconds = 0;      // delay
-  int number = -1;         // flip: the bit, from the lowest, or -1, the highest but the sign's; strew: elements
+  int number = -1;  // flip: the bit, from the lowest, or -1, the highest but the sign's; strew: elements
 };
 
 // "kill:1@3,delay:0@2:0.5,flip:0@1:20,strew:0@2:3". Throws Error.

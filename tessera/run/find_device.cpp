@@ -43,7 +43,8 @@ DeviceWords parse_device(const std::string& word) {
   const std::string threads = "threads=", part = ":sms=";
   if (const auto at = rest.find(part); *where == Where::cuda && at != std::string::npos) {
     out.part = rest.substr(at + part.size());
-    if (out.part.empty()) throw Error("--device " + word + " names no multiprocessors: write sms=44 or sms=44-131");
+    if (out.part.empty())
+      throw Error("--device " + word + " names no multiprocessors: write sms=44 or sms=44-131");
     rest.resize(at);
   }
   if (*where == Where::cuda) out.index = whole_number(rest, name + ":", word, 0);

@@ -17,14 +17,14 @@ class Hand {
   virtual ~Hand() = default;
   // Returns when it can begin: what is done once for all tiles is done.
   virtual void make_ready() {}
-  // Tiles are begun one after another and finished in that order, so many under way at a time at the most. On return
-  // from finish() the tile is in the result. It tells what was done when, in seconds since the tile was begun;
-  // devices and tiles are the caller's to fill in.
+  // Tiles are begun one after another and finished in that order, so many under way at a time at the most. On
+  // return from finish() the tile is in the result. It tells what was done when, in seconds since the tile
+  // was begun; devices and tiles are the caller's to fill in.
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<dist::Span> finish() { return compute(begun_); }
   virtual std::size_t most_under_way() const { return 1; }
-  // Whether finish() looks at the flag of its thread (core/interrupt.hpp), and where that is raised throws Interrupted,
-  // with nothing written into the result from then on.
+  // Whether finish() looks at the flag of its thread (core/interrupt.hpp), and where that is raised throws
+  // Interrupted, with nothing written into the result from then on.
   virtual bool can_leave() const { return false; }
   // After a failure: waits until nothing writes into the result any more.
   virtual void settle() noexcept {}

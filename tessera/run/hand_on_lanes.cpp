@@ -21,12 +21,13 @@ Reason HandOnLanes::refuses(const Operation& operation, const Arguments& host, c
                             const Plan& plan) {
   if (!division.reads || !division.writes) return "it is one part";
   if (!operation.signature.of(Parameter::Kind::value).empty()) return "it gives numbers back";
-  if (plan.variant->yardstick) return "a yardstick may wait for the device";
+  if (plan.variant->baseline) return "a baseline may wait for the device";
   return dist::cannot_lay_out(host);
 }
 
-HandOnLanes::HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
-                         Request request, std::shared_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest)
+HandOnLanes::HandOnLanes(const Operation& operation, const Arguments& host, const Division& division,
+                         Plan plan, Request request, std::shared_ptr<Lanes> lanes, std::int64_t memory_bytes,
+                         const Tile& largest)
     : operation_(&operation),
       host_(&host),
       division_(&division),
@@ -50,22 +51,27 @@ void HandOnLanes::load(const Tile& tile) {
   const LaneMemory& block = pieces_->block();
   Turn& turn = turns_[0];
   for (const Slice& slice : division_->reads(tile))
-    if (dist::packed(slice, host_->array(slice.array)).bytes() > static_cast<std::int64_t>(block.bytes())) return;
-  turn.step = ready_step(*operation_, *host_, *division_, tile, tile,
-                         [&](const Slice& slice, bool writes, std::size_t i) {
-                           const ArrayView& array = host_->array(slice.array);
-                           return writes ? dist::view_at(turn.places[i], slice, array, turn.memory->get())
-                                         : dist::view_at(dist::packed(slice, array), slice, array, block.get());
-                         });
+    if (dist::packed(slice, host_->array(slice.array)).bytes() > static_cast<std::int64_t>(block.bytes()))
+      return;
+  turn.step = ready_step(
+      *operation_, *host_, *division_, tile, tile, [&](const Slice& slice, bool writes, std::size_t i) {
+        const ArrayView& array = host_->array(slice.array);
+        return writes ? dist::view_at(turn.places[i], slice, array, turn.memory->get())
+                      : dist::view_at(dist::packed(slice, array), slice, array, block.get());
+      });
   enqueue_compute(turn);
   lanes_->synchronize();
 }
 
-// Whoever looks has the device to itself: its kernels are short, and would wait for each block of the next tile's.
+// Whoever looks has the device to itself: its kernels are short, and would wait for each block of the next
+// tile's.
 class HandOnLanes::Part final : public ComputedPart {
  public:
   Part(HandOnLanes& hand, Turn& turn)
-      : hand_(&hand), turn_(&turn), backend_(&backend_of(turn.plan.device)), run_{.device = &turn.plan.device} {
+      : hand_(&hand),
+        turn_(&turn),
+        backend_(&backend_of(turn.plan.device)),
+        run_{.device = &turn.plan.device} {
     run_.stream = backend_->make_stream(turn.plan.device);
   }
   ~Part() override { backend_->release_stream(turn_->plan.device, run_.stream); }
@@ -133,11 +139,11 @@ void HandOnLanes::bring_in(Turn& turn, const Tile& tile) {
   bool fresh = false;
   turn.copied = nullptr;
   turn.copying = lanes_->mark(Lane::in);
-  turn.step = ready_step(*operation_, *host_, *division_, tile, tile,
-                         [&](const Slice& slice, bool writes, std::size_t i) {
-                           if (!writes) return read_view(slice, fresh);
-                           return dist::view_at(turn.places[i], slice, host_->array(slice.array), turn.memory->get());
-                         });
+  turn.step = ready_step(
+      *operation_, *host_, *division_, tile, tile, [&](const Slice& slice, bool writes, std::size_t i) {
+        if (!writes) return read_view(slice, fresh);
+        return dist::view_at(turn.places[i], slice, host_->array(slice.array), turn.memory->get());
+      });
   if (!fresh) return;  // the tiles before have waited for these copies
   turn.copied = lanes_->mark(Lane::in);
 }
@@ -150,9 +156,8 @@ void HandOnLanes::enqueue_compute(Turn& turn) {
                   : whole;
   if (turn.copied != nullptr) lanes_->after(Lane::compute, *turn.copied);
   turn.computing = lanes_->mark(Lane::compute);
-  lanes_->compute([&turn](void* stream) {
-    enqueue(turn.plan, turn.step->arguments, stream, {}, turn.step->in_place);
-  });
+  lanes_->compute(
+      [&turn](void* stream) { enqueue(turn.plan, turn.step->arguments, stream, {}, turn.step->in_place); });
   turn.computed = lanes_->mark(Lane::compute);
 }
 
@@ -187,7 +192,8 @@ std::vector<dist::Span> HandOnLanes::finish() {
   const double since = std::chrono::duration<double>(turn.begun - started_).count();
   std::vector<dist::Span> out;
   const auto note = [&](dist::Deed deed, const MarkPtr& first, const MarkPtr& last) {
-    if (last != nullptr) out.push_back({0, deed, 0, lanes_->seconds(*first) - since, lanes_->seconds(*last) - since});
+    if (last != nullptr)
+      out.push_back({0, deed, 0, lanes_->seconds(*first) - since, lanes_->seconds(*last) - since});
   };
   note(dist::Deed::copy_in, turn.copying, turn.copied);
   note(dist::Deed::compute, turn.computing, turn.computed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's tiles with copies behind computing: while one tile is computed, the next one's inputs arrive, and the
-// one before leaves. Knows no CUDA: what a device can do is behind Lanes.
+// A device's tiles with copies behind computing: while one tile is computed, the next one's inputs arrive,
+// and the one before leaves. Knows no CUDA: what a device can do is behind Lanes.
 #pragma once
 #include <array>
 #include <chrono>
@@ -15,13 +15,14 @@ namespace tessera {
 class HandOnLanes final : public Hand {
  public:
   // Why a call's tiles are not done so on a device that has lanes; nothing: they are.
-  static Reason refuses(const Operation& operation, const Arguments& host, const Division& division, const Plan& plan);
+  static Reason refuses(const Operation& operation, const Arguments& host, const Division& division,
+                        const Plan& plan);
 
-  // `plan` is for the whole; a part that it refuses is computed by what takes it. `memory_bytes`: the most to take of
-  // the device. Its memory is taken here, and the code loaded that computes such a tile, which is the largest. All but
-  // plan, request and lanes must stay. The lanes are nobody else's meanwhile.
-  HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan, Request request,
-              std::shared_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest);
+  // `plan` is for the whole; a part that it refuses is computed by what takes it. `memory_bytes`: the most to
+  // take of the device. Its memory is taken here, and the code loaded that computes such a tile, which is the
+  // largest. All but plan, request and lanes must stay. The lanes are nobody else's meanwhile.
+  HandOnLanes(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
+              Request request, std::shared_ptr<Lanes> lanes, std::int64_t memory_bytes, const Tile& largest);
   ~HandOnLanes() override { settle(); }
   HandOnLanes(const HandOnLanes&) = delete;
   HandOnLanes& operator=(const HandOnLanes&) = delete;

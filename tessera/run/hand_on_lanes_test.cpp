@@ -67,7 +67,8 @@ struct OneHand {
   }
 
   std::vector<Tile> tiles(std::int64_t wanted) const {
-    return dist::tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = wanted, .least_flops = 1});
+    return dist::tiles_of(division, inputs.arguments(), {0, division.rows},
+                          {.wanted = wanted, .least_flops = 1});
   }
 };
 
@@ -95,7 +96,8 @@ TEST(HandOnLanes, ATileLeavesWhileTheNextIsComputed) {
   std::atomic<bool> waited_in_vain{false};
   // The first step loads code, before any tile: the third is the second tile's.
   const auto hold = [&](std::size_t step) {
-    if (step == 3 && gate.wait_for(std::chrono::seconds(10)) != std::future_status::ready) waited_in_vain = true;
+    if (step == 3 && gate.wait_for(std::chrono::seconds(10)) != std::future_status::ready)
+      waited_in_vain = true;
   };
   OneHand one(sizes(200, 170, 130), std::int64_t{1} << 30, 20);
   one.lanes->before_steps(hold);
@@ -133,8 +135,12 @@ TEST(HandOnLanes, MemoryThatCopiesDoNotReachPassesThroughBuffers) {
 
 TEST(HandOnLanes, AQueueGivesTheBitsOfOneDeviceAlone) {
   for (const Element element : {Element::f32, Element::bf16}) {
-    Inputs inputs(product(), element, {{{"m", 333}, {"n", 250}, {"k", 120}}, {{"op-a", "transpose"}, {"beta", "2"}},
-                                       Distribution::normal, {"C0"}}, 3, {.padding = 1});
+    Inputs inputs(product(), element,
+                  {{{"m", 333}, {"n", 250}, {"k", 120}},
+                   {{"op-a", "transpose"}, {"beta", "2"}},
+                   Distribution::normal,
+                   {"C0"}},
+                  3, {.padding = 1});
     const auto wanted = alone(inputs);
     for (const char* split : {"dynamic", "2:1"}) {
       const OnLanes lanes;
@@ -189,15 +195,16 @@ TEST(HandOnLanes, ADeviceThatFailsAmongItsTilesLosesNothing) {
   }
 }
 
-// Nothing that a lost device gave to others, or took from them, is trusted. At each of its steps, those of the trial
-// included, until it fails at none.
+// Nothing that a lost device gave to others, or took from them, is trusted. At each of its steps, those of
+// the trial included, until it fails at none.
 TEST(HandOnLanes, ADeviceThatFailsAmidAPlanMakesTheOthersStartOver) {
   Inputs inputs(product(), Element::f32, sizes(300, 260, 1300), 3);
   const auto wanted = alone(inputs);
   std::size_t step = 1;
   for (bool failed = true; failed; ++step) {
     const OnLanes lanes(std::vector<Traits>{{}, {.fails_at_step = step}, {}});
-    const Spread spread{.devices = std::vector<Device>(3, find_device("cpu:threads=1")), .request = {.cached = false}};
+    const Spread spread{.devices = std::vector<Device>(3, find_device("cpu:threads=1")),
+                        .request = {.cached = false}};
     inputs.poison();
     const Together together = run_together(product(), inputs.arguments(), spread, true);
     EXPECT_TRUE(together.verdict->passed);
@@ -217,7 +224,8 @@ TEST(HandOnLanes, ADeviceThatTakesTheOthersOfItsProcessWithItLosesNothing) {
   Inputs inputs(product(), Element::f32, sizes(300, 260, 100), 3);
   const auto wanted = alone(inputs);
   const OnLanes lanes(std::vector<Traits>{{.fails_at_step = 3}});
-  const Spread spread{.devices = std::vector<Device>(2, find_device("cpu:threads=1")), .request = {.cached = false}};
+  const Spread spread{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
+                      .request = {.cached = false}};
   inputs.poison();
   const Together together = run_together(product(), inputs.arguments(), spread, true);
   EXPECT_EQ(together.shares[0].lost, "this device is broken");

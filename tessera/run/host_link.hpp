@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between arrays in host memory and a device's rows, in one of its lanes. Memory that the copies cannot
-// reach passes through a few pinned buffers in turn, which the host's processors fill or empty while others
-// travel.
+// Copies between arrays in host memory and a device's rows, in one of its lanes. Memory that the copies
+// cannot reach passes through a few pinned buffers in turn, which the host's processors fill or empty while
+// others travel.
 #pragma once
 #include <array>
 #include <deque>

@@ -15,8 +15,7 @@ ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, cons
                      Layout layout) {
   Extents padded = extents;
   if (padded.size() >= p.packed_dimensions()) padded[padded.size() - p.packed_dimensions()] += layout.padding;
-  Guarded& buffer = buffers[p.name] =
-      Guarded(element, padded, host_memory(), layout.guard_bytes);
+  Guarded& buffer = buffers[p.name] = Guarded(element, padded, host_memory(), layout.guard_bytes);
   ArrayView view = buffer.view();
   std::memset(view.data, 0xff, view.bytes());
   view.extents = extents;
@@ -26,7 +25,8 @@ ArrayView add_padded(Buffers& buffers, const Parameter& p, Element element, cons
 // What lies without gaps: the elements of the last dimension, of a picture's last two.
 std::size_t row_elements(const Extents& extents, const Parameter& p) {
   std::int64_t out = 1;
-  for (std::size_t d = extents.size() - std::min(extents.size(), p.packed_dimensions()); d < extents.size(); ++d)
+  for (std::size_t d = extents.size() - std::min(extents.size(), p.packed_dimensions()); d < extents.size();
+       ++d)
     out *= extents[d];
   return static_cast<std::size_t>(out);
 }
@@ -84,8 +84,7 @@ void Inputs::seal() {
     buffer.arm();
     const ArrayView& view = buffer.view();
     if (arguments_.signature().at(name).kind == Parameter::Kind::input)
-      fingerprints_[name] =
-          fingerprint(view.data, view.bytes());
+      fingerprints_[name] = fingerprint(view.data, view.bytes());
   }
 }
 
@@ -94,8 +93,7 @@ Reason Inputs::harm() const {
     if (const Reason reason = buffer.harm(name)) return reason;
   for (const auto& [name, before] : fingerprints_) {
     const ArrayView& view = buffers_.at(name).view();
-    if (fingerprint(view.data, view.bytes()) != before)
-      return "a write to the input " + name;
+    if (fingerprint(view.data, view.bytes()) != before) return "a write to the input " + name;
   }
   return std::nullopt;
 }

@@ -23,8 +23,8 @@ const KeptPiece& KeptPieces::get(const Slice& slice, const ArrayView& array, boo
   piece.place = dist::packed(slice, array);
   piece.last_tile = tile;
   find_room(piece, oldest);
-  uploads_.copy({piece.data, static_cast<std::size_t>(piece.place.pitch)}, HostRows::of(dist::rows_of(slice, array)),
-                reached);
+  uploads_.copy({piece.data, static_cast<std::size_t>(piece.place.pitch)},
+                HostRows::of(dist::rows_of(slice, array)), reached);
   return pieces_.emplace(slice, std::move(piece)).first->second;
 }
 

@@ -49,7 +49,8 @@ std::string has_instead(const std::vector<const Choice*>& choices, const Tuning&
     const auto fixed = known.fixed.find(name);
     if (fixed == known.fixed.end() || fixed->second.contains(value)) continue;
     out += (out.empty() ? "; it has " : "; ") + name + "=";
-    for (const int there : fixed->second) out += (there == *fixed->second.begin() ? "" : ", ") + std::to_string(there);
+    for (const int there : fixed->second)
+      out += (there == *fixed->second.begin() ? "" : ", ") + std::to_string(there);
   }
   return out.empty() ? "; it has " + some_of(choices) : out;
 }
@@ -62,8 +63,8 @@ std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::op
     if (!element || choice.run.contains(*element)) choices.push_back(&choice);
   if (element && choices.empty()) return "does not compute " + std::string(name_of(*element));
   const bool another = element && variant.find(wanted) != nullptr;  // of another element
-  return "has no choice with " + to_string(wanted) + (another ? " for " + std::string(name_of(*element)) : "") +
-         has_instead(choices, wanted);
+  return "has no choice with " + to_string(wanted) +
+         (another ? " for " + std::string(name_of(*element)) : "") + has_instead(choices, wanted);
 }
 
 }  // namespace tessera

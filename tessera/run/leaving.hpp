@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices of a call are to stop at the part that they are at: for good, or for the one that shall have it. Their
-// threads look at a flag (core/interrupt.hpp).
+// Which devices of a call are to stop at the part that they are at: for good, or for the one that shall have
+// it. Their threads look at a flag (core/interrupt.hpp).
 #pragma once
 #include <atomic>
 #include <deque>
@@ -14,7 +14,8 @@ class Leaving {
   explicit Leaving(std::size_t devices) : flags_(devices), heirs_(devices) {}
 
   const std::atomic<bool>* flag(std::size_t device) const { return &flags_[device]; }
-  // Nothing is asked of a part that is just begun, unless all were told to stop: looked at after, for it may be now.
+  // Nothing is asked of a part that is just begun, unless all were told to stop: looked at after, for it may
+  // be now.
   void begin(std::size_t device) {
     flags_[device] = false;
     if (all_) flags_[device] = true;

@@ -22,9 +22,10 @@ class NoDeviceLeft : public Error {
 // Why one device failed. Of a call on that device alone: that device's reason.
 std::string reason_of(const std::exception_ptr& failure);
 
-// `shares`: with their losses; `first`: what the first one threw; `more`: what else is to be said. Throws NoDeviceLeft of
-// its kind; where all say the same of what was asked, it is no device's fault: then `first` itself.
-[[noreturn]] void fail_without_devices(const Spread& spread, const std::vector<Share>& shares, const std::exception_ptr& first,
-                                       const std::string& more = "");
+// `shares`: with their losses; `first`: what the first one threw; `more`: what else is to be said. Throws
+// NoDeviceLeft of its kind; where all say the same of what was asked, it is no device's fault: then `first`
+// itself.
+[[noreturn]] void fail_without_devices(const Spread& spread, const std::vector<Share>& shares,
+                                       const std::exception_ptr& first, const std::string& more = "");
 
 }  // namespace tessera

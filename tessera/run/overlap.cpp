@@ -176,7 +176,8 @@ void refuse_overlaps(const Arguments& host, const std::string& in_place) {
     for (const Parameter& other : host.signature().parameters) {
       if (!other.is_array() || other.name == output->name || !host.has(other.name)) continue;
       const ArrayView &to = host.array(output->name), &from = host.array(other.name);
-      if (other.name == in_place && from.data == to.data && from.extents == to.extents && from.strides == to.strides)
+      if (other.name == in_place && from.data == to.data && from.extents == to.extents &&
+          from.strides == to.strides)
         continue;
       if (overlap(to, from))
         throw Error(output->name + " overlaps " + other.name + " in memory; an output must lie apart");

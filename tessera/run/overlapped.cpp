@@ -11,12 +11,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the trial cannot tell. A peer's link is only weighed against the host's, which is several times slower.
+// What the trial cannot tell. A peer's link is only weighed against the host's, which is several times
+// slower.
 constexpr double presumed_flops = 1e12, presumed_link = 1e10, presumed_peer = 2e11, step_seconds = 1e-5,
                  presumed_sums = 2e12;
 
-// Of what a link carries in the trial, the part that a plan counts on: beside computing that goes on, and copies the other
-// way, it is less.
+// Of what a link carries in the trial, the part that a plan counts on: beside computing that goes on, and
+// copies the other way, it is less.
 constexpr double loaded_part = 0.9;
 
 // Whatever is thrown for one device is that device's failure.
@@ -32,7 +33,8 @@ auto of_device(std::size_t device, const Work& work) {
 }
 
 // A few steps of tiles with that side, or as large as fits.
-dist::Manner trial_manner(const Division& division, const Arguments& host, std::int64_t memory, std::int64_t side) {
+dist::Manner trial_manner(const Division& division, const Arguments& host, std::int64_t memory,
+                          std::int64_t side) {
   constexpr std::int64_t least = 64, usual_panel = 1024;
   dist::Manner out{side, usual_panel, 0};
   while (memory > 0 && least_bytes(division, host, out) > memory && out.tile > least) {
@@ -67,8 +69,8 @@ std::optional<std::string> Overlapped::refuses(const Operation& operation, const
   if (!operation.signature.of(Parameter::Kind::value).empty()) return "it gives numbers back";
   if (auto reason = dist::cannot_lay_out(host)) return reason;
   for (const Device& device : spread.devices)
-    if (choose_on(device, operation, host, spread.request).variant->yardstick)
-      return "a yardstick may wait for the device";
+    if (choose_on(device, operation, host, spread.request).variant->baseline)
+      return "a baseline may wait for the device";
   return std::nullopt;
 }
 
@@ -110,7 +112,9 @@ void Overlapped::describe_devices() {
                        .sum_bytes_per_second = presumed_sums,
                        .bytes_in_per_second = presumed_link,
                        .bytes_out_per_second = presumed_link,
-                       .memory_bytes = of_device(d, [&] { return usable_memory(device, spread_->devices, spread_->memory_bytes); })};
+                       .memory_bytes = of_device(d, [&] {
+                         return usable_memory(device, spread_->devices, spread_->memory_bytes);
+                       })};
     for (std::size_t other = 0; other < lanes_.size(); ++other)
       if (other != d && of_device(d, [&] { return lanes_[d]->sees(*lanes_[other]); })) {
         about.peers.push_back(other);
@@ -127,7 +131,8 @@ void Overlapped::try_out(std::size_t d) {
     if (side == sides[0] || side < 2 * extent) try_out(d, side);
   dist::Device& device = devices_[d];
   for (const auto& [elements, flops] : device.flops_of_tiles)
-    device.flops_per_second = elements == device.flops_of_tiles.begin()->first ? flops : std::max(device.flops_per_second, flops);
+    device.flops_per_second =
+        elements == device.flops_of_tiles.begin()->first ? flops : std::max(device.flops_per_second, flops);
   describe_link(d);
 }
 
@@ -162,7 +167,8 @@ void Overlapped::try_out(std::size_t d, std::int64_t side) {
   std::size_t step = 0, copy = 0;
   for (const dist::Span& span : run.timeline.spans) {
     const double seconds = std::max(span.last - span.first, 1e-7);  // a device's clock may stand still
-    if (span.deed == dist::Deed::compute) flops = std::max(flops, division_->flops(steps[step++].tile) / seconds);
+    if (span.deed == dist::Deed::compute)
+      flops = std::max(flops, division_->flops(steps[step++].tile) / seconds);
     if (span.deed != dist::Deed::copy_in) continue;
     const dist::Piece& piece = pieces[copy++];
     rates_[d][piece.row_bytes].push_back(static_cast<double>(piece.bytes) / seconds);
@@ -188,7 +194,8 @@ dist::Plan Overlapped::plan_within(const std::vector<dist::Device>& devices) con
   const Split& split = spread_->split;
   if (split.how != Split::How::shares) return dist::make_plan(*division_, *host_, devices);
   if (split.shares.size() != devices.size())
-    throw Error(std::to_string(split.shares.size()) + " shares for " + std::to_string(devices.size()) + " devices");
+    throw Error(std::to_string(split.shares.size()) + " shares for " + std::to_string(devices.size()) +
+                " devices");
   return dist::make_plan(*division_, *host_, devices,
                          dist::split_by_shares(division_->rows, division_->row_granule, split.shares));
 }
@@ -239,7 +246,9 @@ Together Overlapped::run() {
                         .panel = plan_.manner.panel};
   for (std::size_t d = 0; d < lanes_.size(); ++d) {
     const Plan* const first = engine_->first_plan(d);
-    Share share{.plan = first != nullptr ? *first : choose_on(lanes_[d]->device(), *operation_, *host_, spread_->request),
+    Share share{.plan = first != nullptr
+                            ? *first
+                            : choose_on(lanes_[d]->device(), *operation_, *host_, spread_->request),
                 .lost = {}};
     for (const dist::Step& step : plan_.parts[d].steps) share.tiles += step.ends;
     share.flops = plan_.flops(*division_, d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call on GPUs by a plan made beforehand: who computes what follows from a short trial on each, copies hide
-// behind computing, and pieces that several need go from one to the other. Nothing is protected: whoever loses a
-// device starts over. One of these can do the same call again and again, and others in its place.
+// behind computing, and pieces that several need go from one to the other. Nothing is protected: whoever
+// loses a device starts over. One of these can do the same call again and again, and others in its place.
 #pragma once
 #include <functional>
 #include <map>
@@ -22,13 +22,13 @@ class Overlapped {
 
   // The start-up: contexts, pinning if asked for, a trial, the plan, memory and code. Outputs have memory.
   // Throws LostDevice; Error where a device's memory is too small for any plan. `open`: how lanes are opened,
-  // where not as their kind enlisted. All but `open` must stay.
-  Overlapped(const Operation& operation, const Arguments& host, const Division& division, const Spread& spread,
-             const Open& open = {});
+  // where not as their kind registered. All but `open` must stay.
+  Overlapped(const Operation& operation, const Arguments& host, const Division& division,
+             const Spread& spread, const Open& open = {});
 
   Together run();  // throws LostDevice
-  // What `operation`, `host` and `division` name has become another call: the devices stay as the trial found them.
-  // Not needed where arrays only lie elsewhere. Throws as the start-up does.
+  // What `operation`, `host` and `division` name has become another call: the devices stay as the trial found
+  // them. Not needed where arrays only lie elsewhere. Throws as the start-up does.
   void plan_again();
 
   const dist::Plan& plan() const { return plan_; }
@@ -52,7 +52,8 @@ class Overlapped {
   Pinned pinned_;
   std::vector<std::unique_ptr<Lanes>> lanes_;
   std::vector<dist::Device> devices_;
-  std::map<std::size_t, std::map<std::int64_t, std::vector<double>>> rates_;  // of devices' copies in the trial, by their rows' bytes
+  std::map<std::size_t, std::map<std::int64_t, std::vector<double>>>
+      rates_;  // of devices' copies in the trial, by their rows' bytes
   dist::Plan plan_;
   std::optional<Engine> engine_;  // gone before its lanes
   double start_seconds_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call by a plan made beforehand, on made-up devices: what the trial finds, what memory is taken, what is told.
+// A call by a plan made beforehand, on made-up devices: what the trial finds, what memory is taken, what is
+// told.
 #include "tessera/run/overlapped.hpp"
 #include <gtest/gtest.h>
 #include "tessera/run/inputs.hpp"
@@ -23,7 +24,8 @@ struct Made {
   Made(Element element, const Case& problem, std::size_t devices)
       : inputs(product(), element, problem, 3, {.padding = 2}),
         division((*find_division("matmul"))(inputs.arguments())),
-        spread{.devices = std::vector<Device>(devices, find_device("cpu:threads=1")), .request = {.cached = false}} {}
+        spread{.devices = std::vector<Device>(devices, find_device("cpu:threads=1")),
+               .request = {.cached = false}} {}
 
   Overlapped overlapped(Traits traits = {}) {
     lanes.clear();
@@ -109,7 +111,8 @@ TEST(Overlapped, LeavesOutWhoWouldAddNextToNothing) {
         EXPECT_EQ(together.shares[d].left_out.empty(), devices[d].where == Where::cpu);
         EXPECT_EQ(together.shares[d].tiles == 0, devices[d].where == Where::simt);
       }
-      for (const dist::Span& span : together.timeline.spans) EXPECT_EQ(devices[span.device].where, Where::cpu);
+      for (const dist::Span& span : together.timeline.spans)
+        EXPECT_EQ(devices[span.device].where, Where::cpu);
     }
   // Whoever asks for a queue, or names shares, means all of them.
   const Spread spread{.devices = {fast, slow}, .request = {.cached = false}, .split = parse_split("dynamic")};
@@ -118,9 +121,11 @@ TEST(Overlapped, LeavesOutWhoWouldAddNextToNothing) {
 
 TEST(Overlapped, LeavesToTheQueueWhatItCannotDo) {
   Made made(Element::f32, sizes(64, 64, 64), 2);
-  EXPECT_TRUE(Overlapped::refuses(product(), made.inputs.arguments(), made.division, made.spread));  // processors have no lanes
+  EXPECT_TRUE(Overlapped::refuses(product(), made.inputs.arguments(), made.division,
+                                  made.spread));  // processors have no lanes
   made.spread.protect = true;
-  EXPECT_EQ(Overlapped::refuses(product(), made.inputs.arguments(), made.division, made.spread), "devices are in processes of their own");
+  EXPECT_EQ(Overlapped::refuses(product(), made.inputs.arguments(), made.division, made.spread),
+            "devices are in processes of their own");
 }
 
 }  // namespace

@@ -9,14 +9,16 @@ namespace {
 bool is_a_matrix(const Division& division) {
   if (!division.writes) return false;
   const auto slices = division.writes(division.whole());
-  return slices.size() == 1 && slices[0].box == std::vector{Interval{0, division.rows}, Interval{0, division.cols}};
+  return slices.size() == 1 &&
+         slices[0].box == std::vector{Interval{0, division.rows}, Interval{0, division.cols}};
 }
 
 bool same_block(const Owner& a, const Owner& b) {
   return a.block.x == b.block.x && a.block.y == b.block.y && a.block.z == b.block.z;
 }
 
-// How far the first element's block reaches along a dimension; 1: to no end that is near, so that less takes less time.
+// How far the first element's block reaches along a dimension; 1: to no end that is near, so that less takes
+// less time.
 std::int64_t reach(const Plan& plan, const Arguments& arguments, std::size_t dimension) {
   constexpr std::int64_t far = 4096;
   const auto in_first = [&](std::int64_t at) {

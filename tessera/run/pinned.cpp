@@ -13,7 +13,8 @@ Pinned::Pinned(const Arguments& host) {
     if (array.data == nullptr || array.count() == 0) continue;
     const auto [first, last] = array.span();
     const auto size = static_cast<std::int64_t>(size_of(array.element)), bytes = (last - first) * size;
-    if (auto held = maker->pin(static_cast<char*>(array.data) + first * size, static_cast<std::size_t>(bytes))) {
+    if (auto held =
+            maker->pin(static_cast<char*>(array.data) + first * size, static_cast<std::size_t>(bytes))) {
       held_.push_back(std::move(held));
       bytes_ += bytes;
     }

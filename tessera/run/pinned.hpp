@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory of a call's arrays made such that the copies of GPUs reach it: what several calls use is worth
-// that once. (It takes longer than to copy the same bytes once.) While it lives, calls find the memory as it is;
-// the arrays must not be freed before.
+// that once. (It takes longer than to copy the same bytes once.) While it lives, calls find the memory as it
+// is; the arrays must not be freed before.
 #pragma once
 #include <memory>
 #include <vector>

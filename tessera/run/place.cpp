@@ -132,7 +132,9 @@ void Placed::upload() {
   backend_->synchronize(run_);
 }
 
-void Placed::launch(const Arguments& there) { plan_.choice->run.at(there.element())(there, plan_.tuning, run_); }
+void Placed::launch(const Arguments& there) {
+  plan_.choice->run.at(there.element())(there, plan_.tuning, run_);
+}
 
 double Placed::launch_and_measure(const Arguments& there) {
   run_.own_seconds = -1;

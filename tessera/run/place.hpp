@@ -31,7 +31,7 @@ class Placed final : public ComputedPart {
   void launch(const Arguments& there);  // the same problem in other arrays of the device
   void fetch();
 
-  void poison();                // fills the outputs with bytes 0xFF: NaN, or -1
+  void poison();  // fills the outputs with bytes 0xFF: NaN, or -1
   double launch_and_measure() { return launch_and_measure(here_); }  // seconds on the device, copies excluded
   double launch_and_measure(const Arguments& there);
 

@@ -4,13 +4,16 @@
 
 namespace tessera {
 
-ReadyStep ready_step(const Operation& operation, const Arguments& host, const Division& division, const Tile& step,
-                     const Tile& tile, const std::function<ArrayView(const Slice&, bool writes, std::size_t)>& view) {
+ReadyStep ready_step(const Operation& operation, const Arguments& host, const Division& division,
+                     const Tile& step, const Tile& tile,
+                     const std::function<ArrayView(const Slice&, bool writes, std::size_t)>& view) {
   ReadyStep out{division.part(step)};
   const ArrayView sums = out.arguments.array(operation.output);
   const auto reads = division.reads(step), writes = division.writes(tile);
-  for (std::size_t i = 0; i < writes.size(); ++i) out.arguments.set_array(writes[i].array, view(writes[i], true, i));
-  for (std::size_t i = 0; i < reads.size(); ++i) out.arguments.set_array(reads[i].array, view(reads[i], false, i));
+  for (std::size_t i = 0; i < writes.size(); ++i)
+    out.arguments.set_array(writes[i].array, view(writes[i], true, i));
+  for (std::size_t i = 0; i < reads.size(); ++i)
+    out.arguments.set_array(reads[i].array, view(reads[i], false, i));
   for (const Parameter* p : host.signature().of(Parameter::Kind::input)) {
     if (!out.arguments.has(p->name)) continue;
     if (std::ranges::any_of(reads, [&](const Slice& slice) { return slice.array == p->name; })) continue;
@@ -54,7 +57,8 @@ const Plan& ReadySteps::plan_for(const Arguments& arguments, bool begins, std::s
   const auto known = plans_.find(shape);
   if (known != plans_.end()) return known->second;
   kinds_.push_back(step);
-  return plans_.emplace(std::move(shape), choose_in_place(device_, *operation_, arguments, request_)).first->second;
+  return plans_.emplace(std::move(shape), choose_in_place(device_, *operation_, arguments, request_))
+      .first->second;
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a plan's part, ready to be enqueued: arguments that lie in the device's memory, and the variant
-// for each. Made before the clock starts; steps of the same shape share a choice.
+// The steps of a plan's part, ready to be enqueued: arguments that lie in the device's memory, and the
+// variant for each. Made before the clock starts; steps of the same shape share a choice.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,15 +17,16 @@ struct ReadyStep {
 };
 
 // The step's arguments, each slice of what it reads and its tile writes where these views are.
-ReadyStep ready_step(const Operation& operation, const Arguments& host, const Division& division, const Tile& step,
-                     const Tile& tile, const std::function<ArrayView(const Slice&, bool writes, std::size_t)>& view);
+ReadyStep ready_step(const Operation& operation, const Arguments& host, const Division& division,
+                     const Tile& step, const Tile& tile,
+                     const std::function<ArrayView(const Slice&, bool writes, std::size_t)>& view);
 
 class ReadySteps {
  public:
   // `memory`: the block that the layout is of. Throws Error where nothing computes a step there.
-  ReadySteps(const Operation& operation, const Arguments& host, const Division& division, const dist::Part& part,
-             const std::vector<Tile>& tiles, const dist::Layout& layout, const Device& device,
-             const Request& request, void* memory);
+  ReadySteps(const Operation& operation, const Arguments& host, const Division& division,
+             const dist::Part& part, const std::vector<Tile>& tiles, const dist::Layout& layout,
+             const Device& device, const Request& request, void* memory);
 
   const ReadyStep& operator[](std::size_t s) const { return steps_[s]; }
   std::size_t workspace_bytes() const { return workspace_bytes_; }

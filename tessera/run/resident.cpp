@@ -24,17 +24,20 @@ dist::Distributions distributions_of(const ResidentCall& call) {
 const Divide& divide_of(const Operation& operation) {
   const Divide* const divide = find_division(operation.name);
   if (divide == nullptr)
-    throw Error(operation.name +
-                (is_divisible(operation.name)
-                     ? " has no matrices that could lie in the devices' memories: several devices share it by --devices"
-                     : " runs on one device: its result is not computed in parts"));
+    throw Error(operation.name + (is_divisible(operation.name)
+                                      ? " has no matrices that could lie in the devices' memories: several "
+                                        "devices share it by --devices"
+                                      : " runs on one device: its result is not computed in parts"));
   return *divide;
 }
 
 ArrayView whole_of_blocks(Element element, std::int64_t rows, std::int64_t cols, bool by_columns) {
   // Of a single row or column strides could not tell the one from the other.
   constexpr std::int64_t least = 2;
-  return {nullptr, element, {rows, cols}, by_columns ? Extents{1, std::max(rows, least)} : Extents{std::max(cols, least), 1}};
+  return {nullptr,
+          element,
+          {rows, cols},
+          by_columns ? Extents{1, std::max(rows, least)} : Extents{std::max(cols, least), 1}};
 }
 
 Resident::Resident(ResidentCall call, const Open& open)
@@ -49,7 +52,10 @@ Resident::Resident(ResidentCall call, const Open& open)
     const Device& device = call_.devices[d];
     LaneMaker* const maker = find_lanes(device.where);
     if (!open && maker == nullptr)
-      throw Error(Error::Kind::no_device, device.label() + " does one thing after another: blocks are for devices that copy and compute at a time");
+      throw Error(
+          Error::Kind::no_device,
+          device.label() +
+              " does one thing after another: blocks are for devices that copy and compute at a time");
     seats_.push_back(std::make_unique<ResidentSeat>(planned, d, open ? open(device) : maker->open(device)));
   }
   meet_peers();
@@ -75,12 +81,14 @@ void check_blocks(const ResidentCall& call, std::optional<std::size_t> here) {
       wanted[array.spread.along] = block.range.size();
       if (view.extents != wanted)
         throw Error("a block of " + name + " is " + to_string(view.extents) + ", not " + to_string(wanted));
-      if (view.element != call.whole.array(name).element) throw Error("a block of " + name + " holds other elements");
+      if (view.element != call.whole.array(name).element)
+        throw Error("a block of " + name + " holds other elements");
       if (view.count() == 0 || (here && block.device != *here)) continue;
       const Device& device = call.devices[block.device];
       const Device holder = device_holding(view.data);
       if (holder.where != device.where || (device.where == Where::cuda && holder.index != device.index))
-        throw Error("a block of " + name + " lies in the memory of " + holder.label() + ", not of " + device.label());
+        throw Error("a block of " + name + " lies in the memory of " + holder.label() + ", not of " +
+                    device.label());
       all.push_back({name, block.device, &view});
     }
   for (const Lies& written : all)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call whose arrays lie in the memories of several devices of this process already, in blocks: each device
 // computes its own blocks of the result where they lie, and copies what it needs of the others' blocks, from
-// memory to memory, while it computes with what is there. Nothing passes through the host. One of these can do the
-// same call again and again.
+// memory to memory, while it computes with what is there. Nothing passes through the host. One of these can
+// do the same call again and again.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -19,7 +19,8 @@ class ResidentSeat;
 
 struct ResidentArray {
   dist::Distribution spread;
-  std::vector<ArrayView> blocks;  // parallel to its blocks; all of rows, or all of columns, of consecutive elements
+  std::vector<ArrayView>
+      blocks;  // parallel to its blocks; all of rows, or all of columns, of consecutive elements
 };
 
 struct ResidentCall {
@@ -40,7 +41,7 @@ class Resident {
   using Open = std::function<std::unique_ptr<Lanes>(const Device&)>;
 
   // The start-up: streams, room for copies, choices. `open`: how lanes are opened, where not as their kind
-  // enlisted. Throws Error where a device does one thing after another, blocks do not fit, lie elsewhere or
+  // registered. Throws Error where a device does one thing after another, blocks do not fit, lie elsewhere or
   // overlap, or nothing computes a step.
   explicit Resident(ResidentCall call, const Open& open = {});
   ~Resident();
@@ -52,8 +53,8 @@ class Resident {
     double seconds = 0;  // from the first piece of work enqueued to the end of the last
     dist::Timeline timeline;
   };
-  // Finds all blocks ready, and returns when the result is there. Throws what a device says; the result is not
-  // whole then.
+  // Finds all blocks ready, and returns when the result is there. Throws what a device says; the result is
+  // not whole then.
   Run run();
 
   const dist::ResidentPlan& plan() const { return plan_; }

@@ -24,10 +24,12 @@ struct Letter {
 };
 
 // A box of an array, packed.
-ArrayView packed_view(void* data, const ResidentCall& call, const std::string& array, const std::vector<Interval>& box) {
+ArrayView packed_view(void* data, const ResidentCall& call, const std::string& array,
+                      const std::vector<Interval>& box) {
   const bool by_columns = call.whole.array(array).strides[0] == 1;
   const std::int64_t rows = box[0].size(), cols = box[1].size();
-  return {data, call.whole.array(array).element, {rows, cols}, by_columns ? Extents{1, rows} : Extents{cols, 1}};
+  return {
+      data, call.whole.array(array).element, {rows, cols}, by_columns ? Extents{1, rows} : Extents{cols, 1}};
 }
 
 std::vector<Letter> letters_of(const dist::ResidentPlan& plan, const ResidentCall& call) {
@@ -48,12 +50,19 @@ std::vector<Letter> letters_of(const dist::ResidentPlan& plan, const ResidentCal
 
 }  // namespace
 
-// The letters of a rank, round after round: a round is that before the step of this number, of all ranks at a time.
-// Two sets of rooms take turns.
+// The letters of a rank, round after round: a round is that before the step of this number, of all ranks at a
+// time. Two sets of rooms take turns.
 class ResidentRanks::Mail {
  public:
-  Mail(const ResidentCall& call, const dist::ResidentPlan& plan, dist::Communicator& ranks, const Device& device, ResidentSeat& seat)
-      : call_(&call), device_(device), backend_(backend_of(device_)), run_{&device_}, seat_(&seat), mine_(static_cast<std::size_t>(ranks.rank())), ranks_(&ranks) {
+  Mail(const ResidentCall& call, const dist::ResidentPlan& plan, dist::Communicator& ranks,
+       const Device& device, ResidentSeat& seat)
+      : call_(&call),
+        device_(device),
+        backend_(backend_of(device_)),
+        run_{&device_},
+        seat_(&seat),
+        mine_(static_cast<std::size_t>(ranks.rank())),
+        ranks_(&ranks) {
     for (const dist::ResidentPart& part : plan.parts) rounds_ = std::max(rounds_, part.steps.size());
     sent_.resize(rounds_);
     came_.resize(rounds_);
@@ -84,7 +93,8 @@ class ResidentRanks::Mail {
   // Packs what others wait for, and sends it. What came two rounds before has been taken from its room.
   void start(std::size_t round) {
     if (round >= rounds_) return;
-    if (round >= 2 && round - 2 < seat_->steps() && seat_->copied(round - 2) != nullptr) seat_->copied(round - 2)->wait();
+    if (round >= 2 && round - 2 < seat_->steps() && seat_->copied(round - 2) != nullptr)
+      seat_->copied(round - 2)->wait();
     std::vector<dist::Message> messages;
     std::int64_t at = 0;
     for (const Letter& letter : sent_[round]) {
@@ -95,7 +105,8 @@ class ResidentRanks::Mail {
     }
     at = 0;
     for (const Letter& letter : came_[round]) {
-      messages.push_back({static_cast<int>(letter.from), true, at_of(*in_[round % 2], at), static_cast<std::size_t>(letter.bytes)});
+      messages.push_back({static_cast<int>(letter.from), true, at_of(*in_[round % 2], at),
+                          static_cast<std::size_t>(letter.bytes)});
       at += rounded(letter.bytes);
     }
     if (!sent_[round].empty()) seat_->lanes().mark(Lane::peer)->wait();
@@ -107,7 +118,8 @@ class ResidentRanks::Mail {
   void unpack(std::size_t s) {
     std::int64_t at = 0;
     for (const Letter& letter : came_[s]) {
-      const ArrayView there = packed_view(at_of(*in_[s % 2], at), *call_, letter.panel->slice.array, letter.source->box);
+      const ArrayView there =
+          packed_view(at_of(*in_[s % 2], at), *call_, letter.panel->slice.array, letter.source->box);
       seat_->copy(*letter.panel, *letter.source, seat_->lanes(), there);
       at += rounded(letter.bytes);
     }
@@ -132,14 +144,17 @@ class ResidentRanks::Mail {
     for (const Letter& letter : letters) out += rounded(letter.bytes);
     return out;
   }
-  static void* at_of(const LaneMemory& room, std::int64_t offset) { return static_cast<char*>(room.get()) + offset; }
+  static void* at_of(const LaneMemory& room, std::int64_t offset) {
+    return static_cast<char*>(room.get()) + offset;
+  }
 
   void pack(const Letter& letter, void* room) {
     const std::string& name = letter.panel->slice.array;
     const ArrayView from = part_of_block(seat_->array(name), letter.source->block, letter.source->box);
     const ArrayView to = packed_view(room, *call_, name, letter.source->box);
     const bool turned = letter.panel->place.turned;
-    const HostRows rows = HostRows::of(turned ? to.transposed() : to), those = HostRows::of(turned ? from.transposed() : from);
+    const HostRows rows = HostRows::of(turned ? to.transposed() : to),
+                   those = HostRows::of(turned ? from.transposed() : from);
     seat_->lanes().copy_peer(rows.rows, seat_->lanes(), those.rows, rows.shape);
   }
 
@@ -157,18 +172,26 @@ class ResidentRanks::Mail {
   std::unique_ptr<dist::Pending> pending_;
 };
 
-ResidentRanks::ResidentRanks(ResidentCall call, dist::Communicator& ranks, const Device& device, const Resident::Open& open)
+ResidentRanks::ResidentRanks(ResidentCall call, dist::Communicator& ranks, const Device& device,
+                             const Resident::Open& open)
     : call_(std::move(call)), ranks_(ranks), device_(device) {
   dist::agree(ranks_, [&] {
     const auto count = static_cast<std::size_t>(ranks_.size());
     call_.devices.assign(count, device_);
     division_ = divide_of(*call_.operation)(call_.whole);
-    plan_ = dist::make_resident_plan(division_, call_.whole, call_.operation->output, distributions_of(call_), count, call_.panel_bytes);
+    plan_ = dist::make_resident_plan(division_, call_.whole, call_.operation->output, distributions_of(call_),
+                                     count, call_.panel_bytes);
     if (const auto reason = dist::cannot_lay_out(call_.whole)) throw Error(*reason);
     check_blocks(call_, static_cast<std::size_t>(ranks_.rank()));
     LaneMaker* const maker = find_lanes(device_.where);
-    if (!open && maker == nullptr) throw Error(Error::Kind::no_device, device_.label() + " does one thing after another: blocks are for devices that copy and compute at a time");
-    seat_ = std::make_unique<ResidentSeat>(ResidentPlanned{&call_, &division_, &plan_}, static_cast<std::size_t>(ranks_.rank()), open ? open(device_) : maker->open(device_));
+    if (!open && maker == nullptr)
+      throw Error(
+          Error::Kind::no_device,
+          device_.label() +
+              " does one thing after another: blocks are for devices that copy and compute at a time");
+    seat_ = std::make_unique<ResidentSeat>(ResidentPlanned{&call_, &division_, &plan_},
+                                           static_cast<std::size_t>(ranks_.rank()),
+                                           open ? open(device_) : maker->open(device_));
     seat_->prepare();
   });
   mail_ = std::make_unique<Mail>(call_, plan_, ranks_, device_, *seat_);

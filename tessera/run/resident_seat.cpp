@@ -8,9 +8,11 @@ namespace tessera {
 namespace {
 
 // A part of what a view shows, where the view begins at `first` of the whole array.
-ArrayView inside(const ArrayView& view, const std::vector<Interval>& box, const std::vector<std::int64_t>& first) {
+ArrayView inside(const ArrayView& view, const std::vector<Interval>& box,
+                 const std::vector<std::int64_t>& first) {
   std::vector<Interval> here;
-  for (std::size_t d = 0; d < box.size(); ++d) here.push_back({box[d].first - first[d], box[d].last - first[d]});
+  for (std::size_t d = 0; d < box.size(); ++d)
+    here.push_back({box[d].first - first[d], box[d].last - first[d]});
   return part_of(view, here);
 }
 
@@ -32,9 +34,10 @@ void ResidentSeat::prepare() {
   room_.emplace(*lanes_, static_cast<std::size_t>(part().bytes));
   for (const dist::ResidentStep& step : part().steps) {
     Ready ready = ready_for(step);
-    ready.plan = choose_in_place(lanes_->device(), *all_.call->operation, ready.arguments, all_.call->request);
-    if (ready.plan.variant->yardstick)
-      throw Error(ready.plan.variant->name + " is a yardstick, which may wait for the device");
+    ready.plan =
+        choose_in_place(lanes_->device(), *all_.call->operation, ready.arguments, all_.call->request);
+    if (ready.plan.variant->baseline)
+      throw Error(ready.plan.variant->name + " is a baseline, which may wait for the device");
     workspace_bytes_ = std::max(workspace_bytes_, workspace_bytes(ready.plan, ready.arguments));
     steps_.push_back(std::move(ready));
   }
@@ -65,8 +68,8 @@ void ResidentSeat::compute(std::size_t s) {
   }));
 }
 
-void ResidentSeat::copy(const dist::ResidentPanel& panel, const dist::ResidentPanel::Source& source, const Lanes& from,
-                        const ArrayView& there) {
+void ResidentSeat::copy(const dist::ResidentPanel& panel, const dist::ResidentPanel::Source& source,
+                        const Lanes& from, const ArrayView& there) {
   const ArrayView to = inside(view_of(panel), source.box, firsts(panel.slice.box));
   const HostRows here = HostRows::of(panel.place.turned ? to.transposed() : to);
   const HostRows those = HostRows::of(panel.place.turned ? there.transposed() : there);
@@ -92,8 +95,8 @@ ArrayView ResidentSeat::view_of(const dist::ResidentPanel& panel) const {
   return dist::view_at(panel.place, panel.slice, all_.call->whole.array(name), room_->get());
 }
 
-// Only whether a sum begins is told by the depth that the operation is asked for: where it lies within the whole
-// does not matter to a step.
+// Only whether a sum begins is told by the depth that the operation is asked for: where it lies within the
+// whole does not matter to a step.
 ResidentSeat::Ready ResidentSeat::ready_for(const dist::ResidentStep& step) const {
   Tile tile = step.tile;
   const std::int64_t length = tile.depth.size(), depth = all_.division->depth;
@@ -116,7 +119,8 @@ ResidentSeat::Ready ResidentSeat::ready_for(const dist::ResidentStep& step) cons
   return ready;
 }
 
-const Mark& ResidentSeat::noted(Lane lane, dist::Deed deed, std::size_t step, const std::function<void()>& work) {
+const Mark& ResidentSeat::noted(Lane lane, dist::Deed deed, std::size_t step,
+                                const std::function<void()>& work) {
   MarkPtr first = lanes_->mark(lane);
   work();
   done_.push_back({deed, step, std::move(first), lanes_->mark(lane)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One device's part of a call whose arrays lie on several devices: its steps, ready to be enqueued, and the room
-// for what it copies.
+// One device's part of a call whose arrays lie on several devices: its steps, ready to be enqueued, and the
+// room for what it copies.
 #pragma once
 #include <functional>
 #include <memory>
@@ -24,8 +24,8 @@ ArrayView part_of_block(const ResidentArray& array, std::size_t block, const std
 // Throws Error where the call has not a block's memory for each block, or the operation cannot be cut.
 dist::Distributions distributions_of(const ResidentCall& call);
 const Divide& divide_of(const Operation& operation);
-// Throws Error where a block is not what it says, or the result's overlap anything. `here`: only that device's
-// memory can be looked at.
+// Throws Error where a block is not what it says, or the result's overlap anything. `here`: only that
+// device's memory can be looked at.
 void check_blocks(const ResidentCall& call, std::optional<std::size_t> here);
 
 class ResidentSeat {
@@ -36,12 +36,13 @@ class ResidentSeat {
   void prepare();  // room, choices, workspace
   void begin();    // forgets the run before, and starts the lanes' clock
 
-  // All of a device's steps in turn, first the one, then the other. `copies` enqueues to the lane `peer` what brings
-  // the step's arrivals: after what they overwrite has been read, and before the step is computed.
+  // All of a device's steps in turn, first the one, then the other. `copies` enqueues to the lane `peer` what
+  // brings the step's arrivals: after what they overwrite has been read, and before the step is computed.
   void bring_in(std::size_t s, const std::function<void()>& copies);
   void compute(std::size_t s);
   // From a block of a device whose memory these lanes can copy from, to where the panel is read.
-  void copy(const dist::ResidentPanel& panel, const dist::ResidentPanel::Source& source, const Lanes& from, const ArrayView& there);
+  void copy(const dist::ResidentPanel& panel, const dist::ResidentPanel::Source& source, const Lanes& from,
+            const ArrayView& there);
 
   const dist::ResidentPart& part() const { return all_.plan->parts[device_]; }
   const ResidentArray& array(const std::string& name) const { return all_.call->arrays.at(name); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of blocks that lie on several made-up devices, whose every piece of work comes late by chance: a copy that
-// is not waited for, or one from the wrong place, shows as a wrong result.
+// Products of blocks that lie on several made-up devices, whose every piece of work comes late by chance: a
+// copy that is not waited for, or one from the wrong place, shows as a wrong result.
 #include "tessera/run/resident.hpp"
 #include <gtest/gtest.h>
 #include "tests/made_up_lanes.hpp"
@@ -45,7 +45,8 @@ TEST(Resident, EverySplitOfOneTwoAndThreeDevices) {
   for (const std::size_t devices : {1u, 2u, 3u})
     for (const auto& along : all_splits())
       for (const Element element : {Element::f32, Element::bf16}) {
-        Blocks scattered(element, sizes(90, 70, 110), along, devices, [&](std::int64_t extent) { return equal(extent, devices); });
+        Blocks scattered(element, sizes(90, 70, 110), along, devices,
+                         [&](std::int64_t extent) { return equal(extent, devices); });
         expect_right(scattered);
       }
 }
@@ -61,11 +62,13 @@ TEST(Resident, UnevenBlocksSeveralOfADeviceOrNone) {
 }
 
 TEST(Resident, TransposedOperandsFactorsAndWhatIsAddedTo) {
-  const Arguments::Words words{{"op-a", "transpose"}, {"op-b", "transpose"}, {"alpha", "-2"}, {"beta", "0.5"}};
+  const Arguments::Words words{
+      {"op-a", "transpose"}, {"op-b", "transpose"}, {"alpha", "-2"}, {"beta", "0.5"}};
   unsigned seed = 40;
   for (const auto& along : all_splits())
     for (const Element element : {Element::f32, Element::bf16}) {
-      Blocks scattered(element, {{{"m", 50}, {"n", 66}, {"k", 71}}, words, Distribution::normal, {"C0"}}, along, 3, uneven(3, ++seed));
+      Blocks scattered(element, {{{"m", 50}, {"n", 66}, {"k", 71}}, words, Distribution::normal, {"C0"}},
+                       along, 3, uneven(3, ++seed));
       expect_right(scattered);
     }
 }
@@ -73,7 +76,8 @@ TEST(Resident, TransposedOperandsFactorsAndWhatIsAddedTo) {
 // k = 0 leaves α·0 + β·C0; β = 0 reads nothing of what was there.
 TEST(Resident, SmallAndEmptyProducts) {
   for (const auto& along : all_splits())
-    for (const auto& problem : {sizes(1, 1, 1), sizes(0, 4, 3), sizes(5, 0, 3), sizes(5, 4, 0), sizes(2, 17, 3)}) {
+    for (const auto& problem :
+         {sizes(1, 1, 1), sizes(0, 4, 3), sizes(5, 0, 3), sizes(5, 4, 0), sizes(2, 17, 3)}) {
       Blocks scattered(Element::f32, problem, along, 2, [](std::int64_t extent) { return equal(extent, 2); });
       expect_right(scattered);
       Case added = problem;
@@ -86,19 +90,23 @@ TEST(Resident, SmallAndEmptyProducts) {
 
 // What everybody computes is what is asked for, and each byte comes once for each block of the result.
 TEST(Resident, EachRemoteByteIsCopiedOnce) {
-  const std::map<std::string, std::size_t> rows{{"A", 0}, {"B", 0}, {"C", 0}}, cols{{"A", 1}, {"B", 1}, {"C", 1}};
+  const std::map<std::string, std::size_t> rows{{"A", 0}, {"B", 0}, {"C", 0}},
+      cols{{"A", 1}, {"B", 1}, {"C", 1}};
   for (const Element element : {Element::f32, Element::bf16})
     for (const auto& along : {rows, cols}) {
-      Blocks scattered(element, sizes(128, 96, 160), along, 4, [](std::int64_t extent) { return equal(extent, 4); });
+      Blocks scattered(element, sizes(128, 96, 160), along, 4,
+                       [](std::int64_t extent) { return equal(extent, 4); });
       Made made;
       Resident resident = made.resident(scattered);
       scattered.fill();
       (void)resident.run();
-      const std::int64_t passing = along == rows ? 160 * 96 : 128 * 160, size = static_cast<std::int64_t>(size_of(element));
+      const std::int64_t passing = along == rows ? 160 * 96 : 128 * 160,
+                         size = static_cast<std::int64_t>(size_of(element));
       EXPECT_EQ(resident.plan().bytes_from_peers(), 3 * passing * size);
       std::size_t copied = 0;
       double flops = 0;
-      for (std::size_t d = 0; d < 4; ++d) copied += made.lanes[d]->bytes_peer(), flops += resident.plan().flops(resident.division(), d);
+      for (std::size_t d = 0; d < 4; ++d)
+        copied += made.lanes[d]->bytes_peer(), flops += resident.plan().flops(resident.division(), d);
       // Sums that are not cut are gathered from all, the device itself among them.
       EXPECT_EQ(copied, static_cast<std::size_t>((element == Element::bf16 ? 4 : 3) * passing * size));
       EXPECT_EQ(flops, 2.0 * 128 * 96 * 160);
@@ -106,7 +114,8 @@ TEST(Resident, EachRemoteByteIsCopiedOnce) {
 }
 
 TEST(Resident, BeginsWithItsOwnBlockAndGoesAroundTheRing) {
-  Blocks scattered(Element::f32, sizes(128, 96, 160), {{"A", 0}, {"B", 0}, {"C", 0}}, 4, [](std::int64_t extent) { return equal(extent, 4); });
+  Blocks scattered(Element::f32, sizes(128, 96, 160), {{"A", 0}, {"B", 0}, {"C", 0}}, 4,
+                   [](std::int64_t extent) { return equal(extent, 4); });
   const ResidentCall call = scattered.call();
   dist::Distributions spread;
   for (const auto& [name, array] : call.arrays) spread[name] = array.spread;
@@ -127,7 +136,8 @@ TEST(Resident, BeginsWithItsOwnBlockAndGoesAroundTheRing) {
 }
 
 TEST(Resident, TakesNoMoreRoomThanAFewPanels) {
-  Blocks scattered(Element::bf16, sizes(64, 4096, 512), {{"A", 0}, {"B", 0}, {"C", 0}}, 2, [](std::int64_t extent) { return equal(extent, 2); });
+  Blocks scattered(Element::bf16, sizes(64, 4096, 512), {{"A", 0}, {"B", 0}, {"C", 0}}, 2,
+                   [](std::int64_t extent) { return equal(extent, 2); });
   Made made;
   Resident resident = made.resident(scattered);
   for (const auto& part : resident.plan().parts) EXPECT_LE(part.bytes, 4 * (8 << 10) + 4 * 512 * 16);
@@ -138,7 +148,8 @@ TEST(Resident, TakesNoMoreRoomThanAFewPanels) {
 
 TEST(Resident, RefusesWhatDoesNotFit) {
   const auto fails = [](const auto& change, const std::string& text) {
-    Blocks scattered(Element::f32, sizes(64, 48, 32), {{"A", 0}, {"B", 0}, {"C", 0}}, 2, [](std::int64_t extent) { return equal(extent, 2); });
+    Blocks scattered(Element::f32, sizes(64, 48, 32), {{"A", 0}, {"B", 0}, {"C", 0}}, 2,
+                     [](std::int64_t extent) { return equal(extent, 2); });
     change(scattered);
     Made made;
     try {
@@ -154,13 +165,15 @@ TEST(Resident, RefusesWhatDoesNotFit) {
   fails([](Blocks& s) { s.arrays().at("B").spread.blocks[1].device = 2; }, "not there");
   fails([](Blocks& s) { s.arrays().at("B").blocks.pop_back(); }, "memory for 1");
   fails([](Blocks& s) { s.arrays().at("B").blocks[0].extents[1] = 47; }, "16 × 47, not 16 × 48");
-  fails([](Blocks& s) { s.arrays().at("C").blocks[1].data = s.arrays().at("B").blocks[0].data; }, "a block of C overlaps one of");
+  fails([](Blocks& s) { s.arrays().at("C").blocks[1].data = s.arrays().at("B").blocks[0].data; },
+        "a block of C overlaps one of");
   fails([](Blocks& s) { s.arrays().erase("B"); }, "B has no blocks");
 }
 
 TEST(Resident, ADeviceThatFailsEndsTheCall) {
   for (const std::size_t step : {1u, 2u, 3u}) {
-    Blocks scattered(Element::f32, sizes(64, 48, 32), {{"A", 0}, {"B", 0}, {"C", 0}}, 3, [](std::int64_t extent) { return equal(extent, 3); });
+    Blocks scattered(Element::f32, sizes(64, 48, 32), {{"A", 0}, {"B", 0}, {"C", 0}}, 3,
+                     [](std::int64_t extent) { return equal(extent, 3); });
     Made made;
     Resident resident = made.resident(scattered, {.fails_at_step = step});
     scattered.fill();

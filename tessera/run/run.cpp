@@ -19,7 +19,9 @@ void give_memory_to_outputs(Arguments& host, Outcome& outcome) {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 constexpr double no_end = std::numeric_limits<double>::infinity();
 

@@ -20,8 +20,8 @@ ArrayView without_memory(const ArrayView& whole) {
 }  // namespace
 
 Scattered::Scattered(const Operation& operation, const Arguments& host, const std::vector<Device>& devices,
-                     const std::map<std::string, std::size_t>& along, std::vector<double> shares, const Request& request,
-                     const Resident::Open& open)
+                     const std::map<std::string, std::size_t>& along, std::vector<double> shares,
+                     const Request& request, const Resident::Open& open)
     : devices_(devices), output_(operation.output) {
   if (shares.empty()) shares.assign(devices.size(), 1);
   if (shares.size() != devices.size())
@@ -30,7 +30,10 @@ Scattered::Scattered(const Operation& operation, const Arguments& host, const st
   std::map<std::string, ArrayView> operands;
   for (const auto& [name, dimension] : along) {
     const ArrayView& whole = host.array(name);
-    if (whole.extents.size() != 2) throw Error(name + " has no rows and columns to lie spread over devices; from the host's memory they share it by --devices");
+    if (whole.extents.size() != 2)
+      throw Error(name +
+                  " has no rows and columns to lie spread over devices; from the host's memory they share it "
+                  "by --devices");
     scatter(name, whole, dimension, shares);
     if (name != output_) operands[name] = without_memory(whole);
   }
@@ -46,7 +49,8 @@ Scattered::Scattered(const Operation& operation, const Arguments& host, const st
 }
 
 // Blocks begin at multiples of 16, at which rows of any element are aligned for the widest accesses.
-void Scattered::scatter(const std::string& name, const ArrayView& whole, std::size_t along, const std::vector<double>& shares) {
+void Scattered::scatter(const std::string& name, const ArrayView& whole, std::size_t along,
+                        const std::vector<double>& shares) {
   constexpr std::int64_t granule = 16;
   ResidentArray& array = arrays_[name];
   array.spread.along = along;

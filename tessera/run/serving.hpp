@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// serve(device) for devices 0 to count − 1, each on a thread of its own, until all have returned. For those that the
-// system has no thread left for lose(device, why) instead, while the others are at work.
+// serve(device) for devices 0 to count − 1, each on a thread of its own, until all have returned. For those
+// that the system has no thread left for lose(device, why) instead, while the others are at work.
 template <class Serve, class Lose>
 void serve_all(std::size_t count, const Serve& serve, const Lose& lose) {
   std::vector<std::jthread> threads;

@@ -58,13 +58,15 @@ Together repeated(const Spread& spread, const std::function<Together()>& once) {
   for (const Together& run : runs) times.push_back(run.seconds);
   std::vector<std::size_t> most(runs.front().shares.size(), 0);
   for (const Together& run : runs)
-    for (std::size_t d = 0; d < std::min(most.size(), run.shares.size()); ++d) most[d] = std::max(most[d], run.shares[d].begun);
+    for (std::size_t d = 0; d < std::min(most.size(), run.shares.size()); ++d)
+      most[d] = std::max(most[d], run.shares[d].begun);
   std::ranges::sort(runs, {}, &Together::seconds);
   const std::size_t upper = runs.size() / 2, lower = (runs.size() - 1) / 2;
   const double median = (runs[lower].seconds + runs[upper].seconds) / 2;
   Together out = std::move(runs[lower]);
   out.seconds = median;
-  for (std::size_t d = 0; d < std::min(most.size(), out.shares.size()); ++d) out.shares[d].most_begun = most[d];
+  for (std::size_t d = 0; d < std::min(most.size(), out.shares.size()); ++d)
+    out.shares[d].most_begun = most[d];
   out.times = std::move(times);
   return out;
 }
@@ -91,9 +93,10 @@ std::vector<std::string> faults_left(const Spread& spread, const Together& toget
     const bool repeated = together.times.size() > 1;
     if (fault.tile <= begun) continue;
     const std::string device = std::to_string(fault.device);
-    out.push_back(std::string("fault ") + name_of(fault.kind) + ":" + device + "@" + std::to_string(fault.tile) +
-                  " did not happen" + (repeated ? " in any run" : "") + ": device " + device + " had " + (repeated ? "at most " : "") +
-                  std::to_string(begun) + (begun == 1 ? " part" : " parts") + (repeated ? " in one" : ""));
+    out.push_back(std::string("fault ") + name_of(fault.kind) + ":" + device + "@" +
+                  std::to_string(fault.tile) + " did not happen" + (repeated ? " in any run" : "") +
+                  ": device " + device + " had " + (repeated ? "at most " : "") + std::to_string(begun) +
+                  (begun == 1 ? " part" : " parts") + (repeated ? " in one" : ""));
   }
   return out;
 }
@@ -108,7 +111,8 @@ Split parse_split(const std::string& word) {
     double share = 0;
     const auto [end, failed] = std::from_chars(word.data() + first, word.data() + last, share);
     if (failed != std::errc() || end != word.data() + last || !(share >= 0))
-      throw Error("--split cannot be '" + word + "'" + meant_or_all(word, {"plan", "dynamic", "auto", "shares as in 2:1"}));
+      throw Error("--split cannot be '" + word + "'" +
+                  meant_or_all(word, {"plan", "dynamic", "auto", "shares as in 2:1"}));
     out.shares.push_back(share);
     first = last + 1;
   }
@@ -127,7 +131,9 @@ Together run_together(const Operation& operation, Arguments& host, const Spread&
   const Operation& computed = spread.whole ? operation : computed_in_parts(operation);
   if (spread.devices.empty()) throw Error("no device is named");
   if (spread.repeat > 1 && !spread.checkpoint.empty())
-    throw Error("--repeat with --checkpoint: from the second run on parts would only be read from the file, which is no time of the call");
+    throw Error(
+        "--repeat with --checkpoint: from the second run on parts would only be read from the file, which is "
+        "no time of the call");
   refuse_overlaps(host);
   check_faults(spread, host);
   Together memory;

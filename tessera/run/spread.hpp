@@ -35,7 +35,7 @@ Split parse_split(const std::string& word);
 struct Spread {
   std::vector<Device> devices;
   std::vector<std::size_t> places = {};  // of them in the list that somebody named; empty: they are that list
-  Request request = {};  // its device does not count
+  Request request = {};                  // its device does not count
   Split split = {};
   bool whole = false;             // the result is one tile, on one device
   std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
@@ -43,13 +43,14 @@ struct Spread {
   // computes wrongly loses nothing. (Faults alone mean such processes, too.)
   bool protect = false;
   std::vector<Fault> faults = {};
-  // Inputs that lie in mapped .npy files are what the files hold, so that such processes read these themselves. (Who has
-  // written into that memory says no.)
+  // Inputs that lie in mapped .npy files are what the files hold, so that such processes read these
+  // themselves. (Who has written into that memory says no.)
   bool files_as_read = false;
   double limit_seconds = 300;   // the longest that a tile may take in such a process
   std::string checkpoint = {};  // a file for the tiles that are done, so that a call that was stopped goes
                                 // on; it stays until somebody removes it
-  std::size_t repeat = 1;  // so often, one after another; the time told is the median, of an even number the mean of the middle two
+  std::size_t repeat = 1;  // so often, one after another; the time told is the median, of an even number the
+                           // mean of the middle two
   bool pin = false;        // host arrays, where devices copy and compute at a time: worth it from the second
                            // call on
   std::function<bool()> stopped = {};  // optional: asked between tiles, and by a thread of its own amid them
@@ -70,10 +71,10 @@ struct Share {
   std::size_t tiles = 0, begun = 0;
   std::size_t most_begun = 0;  // in one of several runs
   double flops = 0;
-  double busy_seconds = 0;  // computing and copying, one after the other; where these overlap: computing
-  double end_seconds = 0;   // when its last tile was done, since the beginning
-  std::size_t wrong = 0;    // tiles that were still wrong when they were handed over, and computed again
-  std::string lost;         // why it was given up; its tiles were done by the others
+  double busy_seconds = 0;    // computing and copying, one after the other; where these overlap: computing
+  double end_seconds = 0;     // when its last tile was done, since the beginning
+  std::size_t wrong = 0;      // tiles that were still wrong when they were handed over, and computed again
+  std::string lost;           // why it was given up; its tiles were done by the others
   std::string left_out = {};  // why it was given nothing to do
   // Protected: how many tiles checksums settled where they were computed, how long these took there and how
   // long the computing, how long the host's check of the others, and what the checksums found.
@@ -90,20 +91,20 @@ struct Share {
 struct Overlap {
   double start_seconds = 0;  // before the first copy: contexts, pinning, a trial, memory, code
   std::int64_t pinned_bytes = 0, bytes_from_host = 0, bytes_from_peers = 0;
-  bool held = true;                             // each device holds all that it reads and writes
-  std::int64_t tile = 0, panel = 0;             // the most rows and columns, and of a sum, in one step
+  bool held = true;                  // each device holds all that it reads and writes
+  std::int64_t tile = 0, panel = 0;  // the most rows and columns, and of a sum, in one step
   // Of each device: what it takes; what the trial found, when nothing else was under way.
   std::vector<std::int64_t> memory_bytes = {};
   std::vector<double> flops_per_second = {}, bytes_in_per_second = {};
 };
 
 struct Together {
-  std::vector<Share> shares;             // in the order of the devices
-  std::map<std::string, Array> outputs;  // those that `host` had no memory for
+  std::vector<Share> shares;                      // in the order of the devices
+  std::map<std::string, Array> outputs;           // those that `host` had no memory for
   std::chrono::steady_clock::time_point started;  // of the timeline
-  double start_seconds = 0;              // until workers were ready, before
-  double seconds = 0;                    // from the first copy to the last
-  std::vector<double> times;             // of each, where it was repeated
+  double start_seconds = 0;                       // until workers were ready, before
+  double seconds = 0;                             // from the first copy to the last
+  std::vector<double> times;                      // of each, where it was repeated
   std::optional<Overlap> overlap;
   double flops = 0;
   bool complete = true;           // it was not stopped
@@ -118,8 +119,8 @@ struct Together {
   Values values;
 };
 
-// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that was asked for and came to nothing. Of a call that was
-// repeated each run counts its parts from 1: nothing is said of what happened in any of them.
+// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that was asked for and came to nothing. Of
+// a call that was repeated each run counts its parts from 1: nothing is said of what happened in any of them.
 std::vector<std::string> faults_left(const Spread& spread, const Together& together);
 
 // The operation that the devices compute: `operation`, or that of its partial results. Throws Error for one

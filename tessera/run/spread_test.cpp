@@ -56,15 +56,18 @@ TEST(Together, AnySplitOverLikeDevicesHasTheBitsOfOneAlone) {
   }
 }
 
-// One device is held up at its first part until the other has begun nothing more for a second. That the other would end it sooner
-// is told by speeds, which a busy machine may blur: it has to be so in one of five runs, the result right in each.
+// One device is held up at its first part until the other has begun nothing more for a second. That the other
+// would end it sooner is told by speeds, which a busy machine may blur: it has to be so in one of five runs,
+// the result right in each.
 TEST(Together, ASlowDeviceLeavesItsPartToAFastOne) {
   Inputs inputs(product(), Element::f32, square(512, 256), 4);
   const auto wanted = alone(inputs, "cpu");
   for (const char* split : {"dynamic", "auto"}) {
     bool left = false;
     for (int attempt = 0; attempt < 5 && !left; ++attempt) {
-      Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}, .split = parse_split(split)};
+      Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+                    .request = {.cached = false},
+                    .split = parse_split(split)};
       std::atomic<int> begun{0};  // by the other
       spread.before_tile = [&begun](std::size_t device, std::size_t) {
         if (device == 1) {
@@ -104,7 +107,7 @@ TEST(Together, SharesAreThoseThatWereNamed) {
 }
 
 // One that takes a problem of 777 rows, and none of its parts.
-void enlist_a_coy_variant() {
+void register_a_coy_variant() {
   for (const Variant* known : ladder_of(product().name)) {
     if (known->name != "naive") continue;
     Variant coy = *known;
@@ -113,14 +116,15 @@ void enlist_a_coy_variant() {
         if (arguments.dim("m") == 777) return std::nullopt;
         return "it is not 777 rows";
       };
-    return enlist(std::move(coy), {"ops/matmul/cpu_77_coy.cpp", 1});
+    return register_variant(std::move(coy), {"ops/matmul/cpu_77_coy.cpp", 1});
   }
 }
 
 TEST(Together, PartsThatTheWholesVariantRefusesHaveBitsOfTheirOwn) {
-  enlist_a_coy_variant();
+  register_a_coy_variant();
   Inputs inputs(product(), Element::f32, {{{"m", 777}, {"n", 64}, {"k", 48}}}, 3);
-  const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}), .request = {.cached = false}};
+  const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+                      .request = {.cached = false}};
   const Together together = run_together(product(), inputs.arguments(), spread, true);
   EXPECT_EQ(together.shares[0].plan.variant->name, "coy");
   EXPECT_FALSE(together.same_bits);
@@ -136,11 +140,13 @@ TEST(Together, UnlikeDevicesStayWithinTheBound) {
   EXPECT_TRUE(together.verdict->passed);
 }
 
-// One part that takes seconds, on the executor in one block: a call that was complete would have waited for it.
+// One part that takes seconds, on the executor in one block: a call that was complete would have waited for
+// it.
 TEST(Together, AnInterruptEndsAPartInTheMiddle) {
   const auto interrupted = [](Inputs& inputs, const char* device, const char* variant) {
     std::atomic<bool> begun = false;
-    Spread spread{.devices = devices_of({device}), .request = {.variant = variant, .cached = false}, .whole = true};
+    Spread spread{
+        .devices = devices_of({device}), .request = {.variant = variant, .cached = false}, .whole = true};
     spread.before_tile = [&](std::size_t, std::size_t) { begun = true; };
     spread.stopped = [&] { return begun.load(); };
     const Together together = run_together(product(), inputs.arguments(), spread);
@@ -261,7 +267,8 @@ TEST(Together, ACheckpointKnowsInputsWithGaps) {
   const ArrayView& left = inputs.arguments().array("A");
   ASSERT_FALSE(left.row_major());
   const auto path = std::filesystem::temp_directory_path() / ("tessera-gaps-" + std::to_string(getpid()));
-  const Spread spread{.devices = devices_of({"cpu:threads=1"}), .request = {.cached = false}, .checkpoint = path};
+  const Spread spread{
+      .devices = devices_of({"cpu:threads=1"}), .request = {.cached = false}, .checkpoint = path};
   EXPECT_EQ(run_together(product(), inputs.arguments(), spread).restored, 0u);
   auto* const elements = static_cast<float*>(left.data);
   for (const std::int64_t k : {0, 200'000, 399'999}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks now and then whether a call shall stop, and raises a flag, at which computing threads may look as often as
-// they like.
+// Asks now and then whether a call shall stop, and raises a flag, at which computing threads may look as
+// often as they like.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -14,8 +14,8 @@ namespace tessera {
 
 class StopListener {
  public:
-  // As long as it lives, of which both must stay. `stopped` may be empty. Where the system has no thread for it the
-  // flag stays down.
+  // As long as it lives, of which both must stay. `stopped` may be empty. Where the system has no thread for
+  // it the flag stays down.
   StopListener(const std::function<bool()>& stopped, std::atomic<bool>& flag) {
     if (!stopped) return;
     try {
@@ -25,7 +25,8 @@ class StopListener {
   }
 
  private:
-  static void watch(const std::stop_token& over, const std::function<bool()>& stopped, std::atomic<bool>& flag) {
+  static void watch(const std::stop_token& over, const std::function<bool()>& stopped,
+                    std::atomic<bool>& flag) {
     constexpr auto often = std::chrono::milliseconds(20);
     std::mutex mutex;
     std::condition_variable_any ended;

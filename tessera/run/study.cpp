@@ -14,7 +14,7 @@ std::deque<Study>& all() {
 
 }  // namespace
 
-void enlist(Study study) { all().push_back(std::move(study)); }
+void register_study(Study study) { all().push_back(std::move(study)); }
 
 std::vector<const Study*> studies_of(std::string_view operation) {
   std::vector<const Study*> out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A study: tables that an operation makes of itself, with what they show in words. Studies enlist themselves
-// beside their operation; the program prints them and writes them as JSON.
+// A study: tables that an operation makes of itself, with what they show in words. Studies register
+// themselves beside their operation; the program prints them and writes them as JSON.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -49,7 +49,7 @@ struct Study {
       make;
 };
 
-void enlist(Study study);
+void register_study(Study study);
 std::vector<const Study*> studies_of(std::string_view operation);
 double median(std::vector<double> values);  // NaN of none
 

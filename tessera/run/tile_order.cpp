@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-dist::Queue::Arrange order_of_arrival(const Division& division, const Arguments& host, const std::vector<Tile>& tiles,
+dist::Queue::Arrange order_of_arrival(const Division& division, const Arguments& host,
+                                      const std::vector<Tile>& tiles,
                                       const std::vector<std::optional<Worker::OnLanes>>& lanes) {
   constexpr std::int64_t tiles_at_a_time = 3;  // two, and gaps between their inputs
   std::vector<bool> holds;
@@ -14,7 +15,8 @@ dist::Queue::Arrange order_of_arrival(const Division& division, const Arguments&
                                       tiles_at_a_time * dist::bytes_of(division, host, device->largest) <=
                                   device->memory_bytes);
   if (std::ranges::find(holds, true) == holds.end()) return {};
-  return [&division, &host, &tiles, holds = std::move(holds)](std::size_t d, const std::vector<std::size_t>& band) {
+  return [&division, &host, &tiles, holds = std::move(holds)](std::size_t d,
+                                                              const std::vector<std::size_t>& band) {
     return holds[d] ? dist::by_arrival(division, host, tiles, band) : band;
   };
 }

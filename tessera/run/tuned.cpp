@@ -133,8 +133,7 @@ std::string tuning_file() {
 }
 
 TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const Device& device) {
-  TunedFor out{
-      operation.name, operation.element_name(arguments), {}, device_key(device), arguments.dims()};
+  TunedFor out{operation.name, operation.element_name(arguments), {}, device_key(device), arguments.dims()};
   out.driver_version = driver_of(device.driver).version;
   std::int64_t largest = 0;
   for (const auto& [name, size] : out.sizes) largest = std::max(largest, size);
@@ -151,8 +150,7 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
 }
 
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
-                               const Arguments& arguments,
-                               Reason (*refuses)(const Plan&, const Arguments&)) {
+                               const Arguments& arguments, Reason (*refuses)(const Plan&, const Arguments&)) {
   const auto findings = file.empty() ? nullptr : findings_in(file);
   if (!findings || findings->empty()) return std::nullopt;
   const TunedFor wanted = tuned_for(operation, arguments, device);

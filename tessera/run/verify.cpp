@@ -192,7 +192,9 @@ Verdict Verifier::check_all(const Arguments& host, const Plan* plan) {
   comparison.add_rows(rows, everything(rows));
   Verdict out = comparison.verdict();
   const std::string unproven = comparison.unproven();
-  out.method = comparison.nothing_proven() ? "no element" : unproven.empty() ? "every element against the reference" : "elements against the reference";
+  out.method = comparison.nothing_proven() ? "no element"
+               : unproven.empty()          ? "every element against the reference"
+                                           : "elements against the reference";
   out.method += unproven;
   return out;
 }

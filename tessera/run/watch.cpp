@@ -60,7 +60,7 @@ ChecksumVerdict Watch::checksums(const Tile& tile, ComputedPart& part, Finding& 
 
 // Where a tile has the bits that it has within the whole, so has a small one.
 bool Watch::mend_element(const Tile& tile, const ChecksumVerdict& verdict, const Plan& plan) const {
-  if (plan.variant->yardstick || !division_->same_bits(plan.device.where)) return false;
+  if (plan.variant->baseline || !division_->same_bits(plan.device.where)) return false;
   const Tile small{piece_around(tile.rows.first + verdict.rows[0], tile.rows, division_->row_granule),
                    piece_around(tile.cols.first + verdict.cols[0], tile.cols, division_->col_granule),
                    tile.depth};

@@ -163,8 +163,8 @@ TEST(Watch, WhatStaysWrongIsHandedBackAndWhatRepeatsIsLookedAtByOthers) {
   const Division division = (*find_division("matmul"))(inputs.arguments());
   const Device device = find_device("cpu:threads=1");
   for (const std::uint64_t step : {0, 1}) {
-    enlist_checksums("matmul", Where::cpu,
-                     [step](const Arguments&, const Device&) { return std::make_unique<Erring>(step); });
+    register_checksums("matmul", Where::cpu,
+                       [step](const Arguments&, const Device&) { return std::make_unique<Erring>(step); });
     Watch watch(product(), inputs.arguments(), division, device);
     Placed placed(choose_on(device, product(), inputs.arguments(), {.cached = false}), inputs.arguments());
     const Finding found = watch.look(division.whole(), placed);
@@ -174,7 +174,7 @@ TEST(Watch, WhatStaysWrongIsHandedBackAndWhatRepeatsIsLookedAtByOthers) {
     EXPECT_EQ(found.cols, 2);
     EXPECT_EQ(found.mended, Finding::Mended::part);
   }
-  enlist_checksums("matmul", Where::cpu, usual);
+  register_checksums("matmul", Where::cpu, usual);
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ bool SharedCall::is_copied(const Parameter& parameter) const {
 void SharedCall::check_room() const {
   std::int64_t wanted = 0;
   for (const Parameter& p : host_->signature().parameters)
-    if (p.is_array() && host_->has(p.name) && is_copied(p)) wanted += static_cast<std::int64_t>(host_->array(p.name).bytes());
+    if (p.is_array() && host_->has(p.name) && is_copied(p))
+      wanted += static_cast<std::int64_t>(host_->array(p.name).bytes());
   const auto left = memory_left();
   if (left && wanted > *left)
     throw Error("devices in processes of their own want " + std::to_string(wanted) +
@@ -170,8 +171,8 @@ std::vector<dist::Span> Worker::finish() {
       answer.at("begun").get<double>() - std::chrono::duration<double>(begun.at.time_since_epoch()).count();
   std::vector<dist::Span> out;
   for (const Json& span : answer.at("spans"))
-    out.push_back(
-        {0, static_cast<dist::Deed>(span[0].get<int>()), 0, late + span[1].get<double>(), late + span[2].get<double>()});
+    out.push_back({0, static_cast<dist::Deed>(span[0].get<int>()), 0, late + span[1].get<double>(),
+                   late + span[2].get<double>()});
   return out;
 }
 

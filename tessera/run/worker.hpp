@@ -22,8 +22,8 @@ namespace tessera {
 // A call's arrays as workers see them.
 class SharedCall {
  public:
-  // `files_as_read`: inputs that lie in mapped files (io/mapped_file.hpp) are what these hold, and need no copy. Throws
-  // Error where memory does not hold the copies.
+  // `files_as_read`: inputs that lie in mapped files (io/mapped_file.hpp) are what these hold, and need no
+  // copy. Throws Error where memory does not hold the copies.
   SharedCall(const Operation& operation, const Arguments& host, bool files_as_read = false);
   SharedCall(const SharedCall&) = delete;
   SharedCall& operator=(const SharedCall&) = delete;
@@ -53,7 +53,8 @@ class SharedCall {
 
 class Worker final : public Hand {
  public:
-  // How a device that can copies behind computing: the most to take of its memory, and the largest of the tiles.
+  // How a device that can copies behind computing: the most to take of its memory, and the largest of the
+  // tiles.
   struct OnLanes {
     std::int64_t memory_bytes = 0;
     Tile largest;
@@ -64,8 +65,8 @@ class Worker final : public Hand {
     std::function<bool()> stopped = {};  // optional: from then on no answer is waited for
   };
 
-  // `watched`: each part is looked at before it leaves the device. Without `lanes` it does one thing after another.
-  // `process`: one that release() gave, of the same device; null: one is started.
+  // `watched`: each part is looked at before it leaves the device. Without `lanes` it does one thing after
+  // another. `process`: one that release() gave, of the same device; null: one is started.
   Worker(const SharedCall& call, const Division& division, const Plan& plan, const std::vector<Fault>& faults,
          Limits limits, bool watched, const std::optional<OnLanes>& lanes = {},
          std::unique_ptr<dist::Process> process = nullptr);
@@ -99,7 +100,8 @@ class Worker final : public Hand {
 // Throws Error where there is none.
 std::string worker_program();
 
-// All that the program does, one call after another; `channel` is its end. Returns when the other end is closed.
+// All that the program does, one call after another; `channel` is its end. Returns when the other end is
+// closed.
 void serve_worker(int channel);
 
 }  // namespace tessera

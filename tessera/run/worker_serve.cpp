@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side: sets up the call that it is told of, then computes tile after tile, until it is told of another.
+// The worker's side: sets up the call that it is told of, then computes tile after tile, until it is told of
+// another.
 #include <unistd.h>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,8 @@ class Service {
                          .seconds = fault.at("seconds"),
                          .number = fault.at("number")});
     if (setup.at("watched").get<bool>()) watch_.emplace(*operation_, *arguments_, division_, device_);
-    hand_->look_with([this](const Tile& tile, ComputedPart& part, double seconds) { look(tile, part, seconds); });
+    hand_->look_with(
+        [this](const Tile& tile, ComputedPart& part, double seconds) { look(tile, part, seconds); });
   }
 
   bool idle() const { return under_way_.empty(); }
@@ -87,8 +89,9 @@ class Service {
       view.strides = about.at("strides").get<Extents>();
       if (about.contains("file")) {
         const int file = files.at(about.at("file").get<std::size_t>());
-        mapped_.push_back(about.contains("mapped") ? map_file(file, about.at("name").get<std::string>()).address
-                                                   : map_shared(file, about.at("bytes").get<std::size_t>()));
+        mapped_.push_back(about.contains("mapped")
+                              ? map_file(file, about.at("name").get<std::string>()).address
+                              : map_shared(file, about.at("bytes").get<std::size_t>()));
         view.data = static_cast<char*>(mapped_.back().get()) + about.at("offset").get<std::int64_t>();
       }
       (about.at("output").get<bool>() ? outputs : inputs).emplace(about.at("name").get<std::string>(), view);
@@ -117,8 +120,8 @@ class Service {
     if (maker != nullptr && lanes == nullptr) lanes = maker->open(device_);
     if (maker == nullptr) return std::make_unique<HandHere>(*operation_, division_, std::move(plan), request);
     const Json& about = setup.at("lanes");
-    return std::make_unique<HandOnLanes>(*operation_, *arguments_, division_, std::move(plan), request,
-                                         lanes, about.at("memory").get<std::int64_t>(),
+    return std::make_unique<HandOnLanes>(*operation_, *arguments_, division_, std::move(plan), request, lanes,
+                                         about.at("memory").get<std::int64_t>(),
                                          tile_of(about.at("largest")));
   }
 
@@ -147,7 +150,8 @@ class Service {
       smash(tile);
       (void)std::raise(SIGKILL);
     }
-    while (fault.kind == Kind::hang) (void)std::raise(SIGSTOP);  // a shell that ends continues what is stopped
+    while (fault.kind == Kind::hang)
+      (void)std::raise(SIGSTOP);  // a shell that ends continues what is stopped
     if (fault.kind == Kind::poison) (*find_poison(device_.where))(device_);
     if (fault.kind == Kind::fail) throw Error("a failure that was asked for");
     if (fault.kind == Kind::delay) std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
@@ -189,7 +193,8 @@ void serve_worker(int channel) {
     for (const int file : files) (void)close(file);
     return loaded;
   };
-  // The caller sends the next tile when it has the answer to one: it is waited for, so that it arrives behind computing.
+  // The caller sends the next tile when it has the answer to one: it is waited for, so that it arrives behind
+  // computing.
   constexpr double soon = 1e-3;
   for (;;) {
     Json answer;

@@ -71,19 +71,25 @@ TEST(Worker, SharedOperandsAreNotCopiedAndOthersOnce) {
   EXPECT_EQ(std::memcmp(alone.array("C").data, host.array("C").data, host.array("C").bytes()), 0);
 }
 
-// What was written into a mapped file's memory is not in the file: only who knows better says that workers may read that.
+// What was written into a mapped file's memory is not in the file: only who knows better says that workers
+// may read that.
 TEST(Worker, FilesAreReadOnlyWhereSomebodySaysThatTheyHoldTheOperands) {
   const Operation& product = *find_operation("matmul");
   const std::int64_t n = 96;
   const Array a(Element::f32, {n, n});
   fill_normal(1, a.view());
-  const std::string path = (std::filesystem::temp_directory_path() / ("tessera_mapped_" + std::to_string(getpid()) + ".npy")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("tessera_mapped_" + std::to_string(getpid()) + ".npy"))
+          .string();
   npy::write(path, a.view());
   for (const bool as_read : {false, true}) {
     Array mapped = npy::read(path);
     if (!as_read) mapped.as<float>()[5] += 1;
     Arguments host(product.signature, Element::f32, {{"A", mapped.view()}, {"B", a.view()}}, {});
-    const Spread spread{.devices = {find_device("cpu:threads=1")}, .request = {.cached = false}, .protect = true, .files_as_read = as_read};
+    const Spread spread{.devices = {find_device("cpu:threads=1")},
+                        .request = {.cached = false},
+                        .protect = true,
+                        .files_as_read = as_read};
     const Together together = run_together(product, host, spread, true);
     EXPECT_EQ(together.copied_bytes, (as_read ? 1 : 2) * n * n * 4);
     EXPECT_EQ(together.mapped_bytes, as_read ? n * n * 4 : 0);
@@ -109,7 +115,8 @@ TEST(Worker, MoreThanMemoryHoldsIsRefusedBeforeItIsCopied) {
     const SharedCall call(product, host);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("want 211106232532992 bytes"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("want 211106232532992 bytes"), std::string::npos)
+        << error.what();
   }
   (void)munmap(nothing, bytes);
 }

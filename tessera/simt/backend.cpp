@@ -14,7 +14,7 @@ class SimtBackend final : public HostBackend {
   std::vector<Device> devices_{host_device(Where::simt)};
 };
 
-const Backend& backend = enlist_backend(std::make_unique<SimtBackend>());
+const Backend& backend = register_backend(std::make_unique<SimtBackend>());
 
 }  // namespace
 }  // namespace tessera::simt

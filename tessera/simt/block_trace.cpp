@@ -71,9 +71,7 @@ void BlockTrace::resume(int rank, const Stack& stack) {
 }
 
 bool BlockTrace::leaves_out(Here here) const {
-  return std::ranges::any_of(tracer_.without, [here](Here other) {
-    return same(other, here);
-  });
+  return std::ranges::any_of(tracer_.without, [here](Here other) { return same(other, here); });
 }
 
 std::uint32_t BlockTrace::stop(int rank, Stop why) {
@@ -99,9 +97,8 @@ std::uint32_t BlockTrace::empty_full(std::size_t warp) {
 void BlockTrace::passed_barrier(Here here) {
   if (shadow_) shadow_->barrier();
   for (WarpState& warp : warps_) warp.running = warp.present & ~warp.returned;
-  const auto known = std::ranges::find_if(barriers_, [here](const BarrierCounts& b) {
-    return same(b.here, here);
-  });
+  const auto known =
+      std::ranges::find_if(barriers_, [here](const BarrierCounts& b) { return same(b.here, here); });
   if (known == barriers_.end()) barriers_.push_back({here, 1});
   else ++known->times;
 }

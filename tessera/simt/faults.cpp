@@ -117,7 +117,8 @@ void Watch::start_clock() {
     ticks_allowed_ = seconds > 0 ? ticks : 0;
     return tick_every(seconds);
   }
-  double often = deadline_.seconds() > 0 ? std::fmax(shortest, deadline_.seconds() / 16) : to_hear_of_interrupts;
+  double often =
+      deadline_.seconds() > 0 ? std::fmax(shortest, deadline_.seconds() / 16) : to_hear_of_interrupts;
   if (deadline_.may_be_interrupted()) often = std::fmin(often, to_hear_of_interrupts);
   if (seconds > 0) often = std::fmin(often, seconds);
   ticks_allowed_ = seconds > 0 ? static_cast<int>(std::ceil(ticks * seconds / often)) : 0;

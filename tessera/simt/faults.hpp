@@ -29,7 +29,9 @@ class Deadline {
   explicit Deadline(double seconds, const std::atomic<bool>* interrupts = nullptr);
   double seconds() const { return seconds_; }
   bool may_be_interrupted() const noexcept { return interrupts_ != nullptr; }
-  bool interrupted() const noexcept { return interrupts_ != nullptr && interrupts_->load(std::memory_order_relaxed); }
+  bool interrupted() const noexcept {
+    return interrupts_ != nullptr && interrupts_->load(std::memory_order_relaxed);
+  }
   bool over() const noexcept {
     return interrupted() || (seconds_ > 0 && std::chrono::steady_clock::now() > end_);
   }

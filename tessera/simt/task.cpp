@@ -15,7 +15,8 @@ std::string kernel_name(const Task& task) {
   for (const std::string_view noise : {"tessera::", "(anonymous namespace)::"})
     for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
   // Nor do the namespaces of a build and of a batch's file: unit_plain::, unit_gpu_05_shared_tiles::.
-  for (std::size_t at; (at = name.find("unit_")) != std::string::npos && name.find("::", at) != std::string::npos;)
+  for (std::size_t at;
+       (at = name.find("unit_")) != std::string::npos && name.find("::", at) != std::string::npos;)
     name.erase(at, name.find("::", at) + 2 - at);
   return name;
 }

@@ -2,22 +2,22 @@
 #include "tessera/tune/conclusion.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include "tessera/lab/remarks.hpp"
+#include "tessera/bench/remarks.hpp"
 
 namespace tessera::tune {
 namespace {
 
-using lab::Row;
+using bench::Row;
 using Rows = std::vector<const Row*>;
 
 bool same_rung(const Row& a, const Row& b) {
-  return a.variant == b.variant && lab::label_of(a.device) == lab::label_of(b.device);
+  return a.variant == b.variant && bench::label_of(a.device) == bench::label_of(b.device);
 }
 
 std::string sentence(const Rows& rows) {
   const Row& first = *rows[0];
   const std::string who =
-      fmt::format("{}/{} on {}", first.variant->ladder, first.variant->name, lab::label_of(first.device));
+      fmt::format("{}/{} on {}", first.variant->ladder, first.variant->name, bench::label_of(first.device));
   const Row *best = nullptr, *plain = nullptr;
   const Tuning defaults = first.variant->choices.at(0).defaults();
   for (const Row* row : rows) {
@@ -30,7 +30,8 @@ std::string sentence(const Rows& rows) {
   std::string out = fmt::format("{}: {} ", who, to_string(best->tuning));
   if (plain == nullptr) return out + "is the fastest.";
   const std::size_t fewest = std::min(best->seconds.size(), plain->seconds.size());
-  const lab::Ratio ratio = lab::ratio_of(lab::summarize(best->seconds), lab::summarize(plain->seconds));
+  const bench::Ratio ratio =
+      bench::ratio_of(bench::summarize(best->seconds), bench::summarize(plain->seconds));
   const std::string than = " times faster than its default " + to_string(defaults);
   if (fewest < 2)  // no spread is known
     return fmt::format("{}ran {:.2f}{}; one sample does not settle it.", out, ratio.value, than);

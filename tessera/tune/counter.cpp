@@ -2,7 +2,7 @@
 #include "tessera/tune/counter.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include "tessera/lab/clock.hpp"
+#include "tessera/bench/clock.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::tune {
@@ -60,9 +60,9 @@ std::optional<Plan> on_executor(const Config& config) {
   return std::nullopt;
 }
 
-bool came_to_its_end(const lab::Traced& traced) {
+bool came_to_its_end(const bench::Traced& traced) {
   return !traced.absent && traced.blocks_run > 0 &&
-         std::ranges::none_of(traced.findings, [](const lab::TracedFinding& finding) {
+         std::ranges::none_of(traced.findings, [](const bench::TracedFinding& finding) {
            return finding.kind == simt::Finding::Kind::stopped ||
                   finding.kind == simt::Finding::Kind::barrier;
          });
@@ -99,7 +99,7 @@ const std::vector<std::unique_ptr<Counter::Small>>& Counter::small_problems(Elem
 }
 
 // Nothing where it refuses the problem, or a single block does too much.
-std::optional<lab::Traced> Counter::trace(const Config& config, const Small& small) {
+std::optional<bench::Traced> Counter::trace(const Config& config, const Small& small) {
   const auto plan = on_executor(config);
   const Arguments& arguments = small.inputs.arguments();
   if (!plan || refuses(*plan, arguments)) return std::nullopt;
@@ -107,36 +107,36 @@ std::optional<lab::Traced> Counter::trace(const Config& config, const Small& sma
   if (!footprint || footprint->blocks < 1) return std::nullopt;
   const double each = small.flops / static_cast<double>(footprint->blocks);
   if (each > bounds_.flops) return std::nullopt;
-  lab::Tracing tracing;
+  bench::Tracing tracing;
   tracing.check = false;
   tracing.places = false;
   tracing.blocks = static_cast<std::int64_t>(
       std::clamp(bounds_.flops / std::max(each, 1.0), 1.0, static_cast<double>(bounds_.blocks)));
   try {
-    return lab::trace(*operation_, arguments.element(), small.problem, *plan, tracing);
+    return bench::trace(*operation_, arguments.element(), small.problem, *plan, tracing);
   } catch (const Error&) {
     return std::nullopt;  // what it does wrong is told where it is measured
   }
 }
 
-const std::optional<lab::Traced>& Counter::traced(const Config& config, Element element,
-                                                  const Case& problem) {
+const std::optional<bench::Traced>& Counter::traced(const Config& config, Element element,
+                                                    const Case& problem) {
   const std::string key = config.variant->object + " " + config.variant->file + " " +
                           to_string(config.tuning) + " " + key_of(cut(problem, bounds_.side), element);
-  static const std::optional<lab::Traced> nothing;
+  static const std::optional<bench::Traced> nothing;
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   if (interrupted_ && interrupted_()) return nothing;
   if (steps_ >= bounds_.steps || known_.size() >= bounds_.configurations) return ++totals_.left, nothing;
-  const lab::Stopwatch watch;
-  std::optional<lab::Traced>& out = known_[key];
+  const bench::Stopwatch watch;
+  std::optional<bench::Traced>& out = known_[key];
   for (const auto& small : small_problems(element, problem))
     if (!out) out = trace(config, *small);
   if (out && !came_to_its_end(*out)) out.reset();
   ++(out ? totals_.counted : totals_.failed);
   std::uint64_t accesses = 0;
   if (out)
-    for (const lab::TracedLine& line : out->lines) accesses += line.counts.accesses;
+    for (const bench::TracedLine& line : out->lines) accesses += line.counts.accesses;
   totals_.accesses += accesses;
   steps_ += std::max(static_cast<double>(accesses), out ? out->flops : 0);
   totals_.seconds += watch.seconds();
@@ -166,14 +166,14 @@ std::string describe(const Counter::Totals& totals) {
   return out;
 }
 
-std::optional<Work> work_of(const lab::Traced& traced, double flops, double bytes, int compute_capability) {
+std::optional<Work> work_of(const bench::Traced& traced, double flops, double bytes, int compute_capability) {
   const double scale = traced.flops > 0 ? flops / traced.flops : traced.bytes > 0 ? bytes / traced.bytes : 0;
   if (!(scale > 0) || traced.warps == 0) return std::nullopt;
   const double warp_lanes = static_cast<double>(traced.threads) / static_cast<double>(traced.warps);
   const double multiply_adds = traced.flops / 2 / warp_lanes;  // instructions of warps
   double instructions = multiply_adds;
   Work out;
-  for (const lab::TracedLine& line : traced.lines) {
+  for (const bench::TracedLine& line : traced.lines) {
     const bool global = line.space == simt::Space::global;
     instructions += static_cast<double>(line.counts.requests);
     out.cache += static_cast<double>(global ? line.counts.lines : line.counts.wavefronts);

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/lab/trace.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tessera/tune/predict.hpp"
 
 namespace tessera::tune {
@@ -46,14 +46,14 @@ class Counter {
  private:
   struct Small;  // a problem cut down
   const std::vector<std::unique_ptr<Small>>& small_problems(Element element, const Case& problem);
-  std::optional<lab::Traced> trace(const Config& config, const Small& small);
-  const std::optional<lab::Traced>& traced(const Config& config, Element element, const Case& problem);
+  std::optional<bench::Traced> trace(const Config& config, const Small& small);
+  const std::optional<bench::Traced>& traced(const Config& config, Element element, const Case& problem);
 
   const Operation* operation_;
   Bounds bounds_;
   std::function<bool()> interrupted_;
   std::map<std::string, std::vector<std::unique_ptr<Small>>> small_;  // the largest first
-  std::map<std::string, std::optional<lab::Traced>> known_;
+  std::map<std::string, std::optional<bench::Traced>> known_;
   Totals totals_;
   double steps_ = 0;  // since the beginning
 };
@@ -63,6 +63,6 @@ std::string describe(const Counter::Totals& totals);
 
 // Of what was traced, as if it were all of a problem that needs `flops` and, where it needs none, `bytes`.
 // Nothing where it needs neither, or the kernel did not come to its end.
-std::optional<Work> work_of(const lab::Traced& traced, double flops, double bytes, int compute_capability);
+std::optional<Work> work_of(const bench::Traced& traced, double flops, double bytes, int compute_capability);
 
 }  // namespace tessera::tune

@@ -2,9 +2,9 @@
 #include "tessera/tune/journal.hpp"
 #include <nlohmann/json.hpp>
 #include "tessera/io/line_file.hpp"
-#include "tessera/lab/machine.hpp"
-#include "tessera/lab/record.hpp"
-#include "tessera/lab/resume.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/record.hpp"
+#include "tessera/bench/resume.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -16,15 +16,16 @@ constexpr const char* ended_badly =
 
 Json line_of(const char* kind) { return {{"tessera", 1}, {"kind", kind}}; }
 
-bool failed(const lab::Row& row) { return row.seconds.empty() || row.verified == lab::Verified::wrong; }
+bool failed(const bench::Row& row) { return row.seconds.empty() || row.verified == bench::Verified::wrong; }
 
-Json choice_of(const lab::Row& row) {
-  return {
-      {"ladder", row.variant->ladder}, {"variant", row.variant->name}, {"tuning", lab::to_json(row.tuning)}};
+Json choice_of(const bench::Row& row) {
+  return {{"ladder", row.variant->ladder},
+          {"variant", row.variant->name},
+          {"tuning", bench::to_json(row.tuning)}};
 }
 
-Json summary_of(const lab::Row& row) {
-  const lab::Summary summary = lab::summarize(row.seconds);
+Json summary_of(const bench::Row& row) {
+  const bench::Summary summary = bench::summarize(row.seconds);
   const bool known = summary.count > 1;  // one sample has none to differ from
   return {{"median", summary.median},
           {"spread", known ? Json(summary.spread()) : Json(nullptr)},
@@ -54,53 +55,53 @@ void Journal::read() {
   }
 }
 
-std::string Journal::key_of(const lab::Row& row) const {
+std::string Journal::key_of(const bench::Row& row) const {
   return context_ + "|" +
-         lab::record_of(lab::to_json(row), {{lab::label_of(row.device), row.device.name}}).key();
+         bench::record_of(bench::to_json(row), {{bench::label_of(row.device), row.device.name}}).key();
 }
 
-std::optional<lab::Row> Journal::find(const lab::Row& blank, bool retry) const {
+std::optional<bench::Row> Journal::find(const bench::Row& blank, bool retry) const {
   const std::string key = key_of(blank);
   if (const auto trial = trials_.find(key); trial != trials_.end()) {
-    lab::Row row = lab::recalled(Json::parse(trial->second), blank);
+    bench::Row row = bench::recalled(Json::parse(trial->second), blank);
     if (retry && failed(row)) return std::nullopt;
     return row;
   }
   const auto begun = begun_.find(key);
   if (retry || begun == begun_.end() || begun->second > 1) return std::nullopt;
-  lab::Row row = blank;
+  bench::Row row = blank;
   row.reason = ended_badly;
   return row;
 }
 
-bool Journal::is_suspect(const lab::Row& blank) const { return begun_.contains(key_of(blank)); }
+bool Journal::is_suspect(const bench::Row& blank) const { return begun_.contains(key_of(blank)); }
 
-void Journal::begin(const std::vector<lab::Row>& blanks) {
+void Journal::begin(const std::vector<bench::Row>& blanks) {
   Json line = line_of("begun");
   line["keys"] = Json::array();
-  for (const lab::Row& blank : blanks) line["keys"].push_back(key_of(blank));
+  for (const bench::Row& blank : blanks) line["keys"].push_back(key_of(blank));
   write(line.dump());
 }
 
-void Journal::add(const lab::Row& row) {
+void Journal::add(const bench::Row& row) {
   const std::string key = key_of(row);
   Json line = line_of("trial");
   line["key"] = key;
-  line["row"] = lab::to_json(row);
-  line["row"]["kept_from"] = lab::now_utc();
+  line["row"] = bench::to_json(row);
+  line["row"]["kept_from"] = bench::now_utc();
   trials_[key] = line["row"].dump();
   begun_.erase(key);
   write(line.dump());
 }
 
-void Journal::let_go(const lab::Row& blank) {
+void Journal::let_go(const bench::Row& blank) {
   Json line = line_of("let go");
   line["key"] = key_of(blank);
   begun_.erase(key_of(blank));
   write(line.dump());
 }
 
-void Journal::decide(const TunedFor& key, const lab::Row& winner, const lab::Row* untuned) {
+void Journal::decide(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned) {
   Json line = line_of("choice");
   line["operation"] = key.operation;
   line["element"] = key.element;
@@ -109,7 +110,7 @@ void Journal::decide(const TunedFor& key, const lab::Row& winner, const lab::Row
   line["device"] = key.device;
   line["driver_version"] = key.driver_version.empty() ? Json(nullptr) : Json(key.driver_version);
   line.update(choice_of(winner));
-  line["verified"] = winner.verified == lab::Verified::ok ? "ok" : "unchecked";
+  line["verified"] = winner.verified == bench::Verified::ok ? "ok" : "unchecked";
   line["method"] = winner.method;
   line["error_over_bound"] = winner.error_over_bound ? Json(*winner.error_over_bound) : Json(nullptr);
   line.update(summary_of(winner));
@@ -118,8 +119,8 @@ void Journal::decide(const TunedFor& key, const lab::Row& winner, const lab::Row
     line["untuned"] = choice_of(*untuned);
     line["untuned"].update(summary_of(*untuned));
   }
-  line["git"] = lab::this_build().git;
-  line["date"] = lab::now_utc();
+  line["git"] = bench::this_build().git;
+  line["date"] = bench::now_utc();
   write(line.dump());
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-#include "tessera/lab/result.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/run/tuned.hpp"
 
 namespace tessera::tune {
@@ -19,21 +19,21 @@ class Journal {
   Journal(std::string file, std::string context);
 
   // What was measured before, failed and wrong ones too. `retry`: these not.
-  std::optional<lab::Row> find(const lab::Row& blank, bool retry = false) const;
+  std::optional<bench::Row> find(const bench::Row& blank, bool retry = false) const;
   // It was begun among others, and the program ended: it is to be measured alone. Alone: it is why.
-  bool is_suspect(const lab::Row& blank) const;
+  bool is_suspect(const bench::Row& blank) const;
 
-  void begin(const std::vector<lab::Row>& blanks);
-  void add(const lab::Row& row);       // it has ended
-  void let_go(const lab::Row& blank);  // it has not been measured, and nothing is wrong with it
+  void begin(const std::vector<bench::Row>& blanks);
+  void add(const bench::Row& row);       // it has ended
+  void let_go(const bench::Row& blank);  // it has not been measured, and nothing is wrong with it
   // The winner of a tuning, for calls to come. `untuned`: what they would use without it.
-  void decide(const TunedFor& key, const lab::Row& winner, const lab::Row* untuned);
+  void decide(const TunedFor& key, const bench::Row& winner, const bench::Row* untuned);
 
   const std::string& file() const { return file_; }
   const std::string& failure() const { return failure_; }  // why something could not be written; "": it was
 
  private:
-  std::string key_of(const lab::Row& row) const;
+  std::string key_of(const bench::Row& row) const;
   void read();
   void write(const std::string& line);
 

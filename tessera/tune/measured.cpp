@@ -21,14 +21,14 @@ void demand_answer(const Device& device, const std::string& why) {
 
 }  // namespace
 
-lab::Candidate candidate_of(const Config& config, const Device& device) {
+bench::Candidate candidate_of(const Config& config, const Device& device) {
   return {.plan = {config.variant, config.choice, config.tuning, device},
           .serial = false,
           .absent = config.absent};
 }
 
-std::vector<lab::Row> measure_each(const std::vector<lab::Candidate>& candidates, const Measure& measure,
-                                   const std::function<bool()>& interrupted) {
+std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candidates, const Measure& measure,
+                                     const std::function<bool()>& interrupted) {
   std::string why;
   try {
     return measure(candidates);
@@ -38,14 +38,14 @@ std::vector<lab::Row> measure_each(const std::vector<lab::Candidate>& candidates
   demand_answer(candidates[0].plan.device, why);
   if (candidates.size() == 1) {
     // Known to fail, it is not run again: what is left of measuring is its row.
-    lab::Candidate failed = candidates[0];
+    bench::Candidate failed = candidates[0];
     failed.absent = "failed: " + why;
     return measure({failed});
   }
-  std::vector<lab::Row> out;
-  for (const lab::Candidate& candidate : candidates) {
+  std::vector<bench::Row> out;
+  for (const bench::Candidate& candidate : candidates) {
     if (interrupted && interrupted()) break;
-    for (lab::Row& row : measure_each({candidate}, measure, interrupted)) out.push_back(std::move(row));
+    for (bench::Row& row : measure_each({candidate}, measure, interrupted)) out.push_back(std::move(row));
   }
   return out;
 }
@@ -60,6 +60,6 @@ std::size_t batch_size(const Operation& operation, const Arguments& arguments, c
   return std::clamp<std::size_t>(static_cast<std::size_t>(std::min(room / each, 1e6)), 1, most);
 }
 
-bool interrupted_row(const lab::Row& row) { return row.seconds.empty() && row.reason == "interrupted"; }
+bool interrupted_row(const bench::Row& row) { return row.seconds.empty() && row.reason == "interrupted"; }
 
 }  // namespace tessera::tune

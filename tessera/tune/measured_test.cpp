@@ -12,20 +12,20 @@ const Variant& variant() {
   return out;
 }
 
-std::vector<lab::Candidate> candidates(Where where) {
+std::vector<bench::Candidate> candidates(Where where) {
   Device device;
   device.where = where;
-  std::vector<lab::Candidate> out;
+  std::vector<bench::Candidate> out;
   for (const int x : {8, 16, 32})
     out.push_back(candidate_of({&variant(), &variant().choices[0], {{"x", x}}}, device));
   return out;
 }
 
 // Takes x seconds; x = 16 throws.
-std::vector<lab::Row> measure(const std::vector<lab::Candidate>& some, int failing) {
-  std::vector<lab::Row> out;
-  for (const lab::Candidate& candidate : some) {
-    lab::Row& row = out.emplace_back();
+std::vector<bench::Row> measure(const std::vector<bench::Candidate>& some, int failing) {
+  std::vector<bench::Row> out;
+  for (const bench::Candidate& candidate : some) {
+    bench::Row& row = out.emplace_back();
     row.variant = candidate.plan.variant;
     row.tuning = candidate.plan.tuning;
     row.device = candidate.plan.device;
@@ -33,14 +33,15 @@ std::vector<lab::Row> measure(const std::vector<lab::Candidate>& some, int faili
     if (row.reason) continue;
     if (row.tuning["x"] == failing) throw std::runtime_error("an illegal access");
     row.seconds = {1.0 * row.tuning["x"], 1.0 * row.tuning["x"]};
-    row.verified = lab::Verified::ok;
+    row.verified = bench::Verified::ok;
   }
   return out;
 }
 
 // On a device that answers in every build: a GPU that does not would end the search.
 TEST(Measured, WhatFailsIsARow) {
-  const auto rows = measure_each(candidates(Where::simt), [](const auto& some) { return measure(some, 16); }, {});
+  const auto rows =
+      measure_each(candidates(Where::simt), [](const auto& some) { return measure(some, 16); }, {});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].median(), 8);
   EXPECT_EQ(rows[1].reason, "failed: an illegal access");
@@ -51,7 +52,8 @@ TEST(Measured, WhatFailsIsARow) {
 TEST(Measured, AnInterruptEndsTheRetries) {
   int asked = 0;
   const auto rows = measure_each(
-      candidates(Where::simt), [](const auto& some) { return measure(some, 16); }, [&asked] { return ++asked > 1; });
+      candidates(Where::simt), [](const auto& some) { return measure(some, 16); },
+      [&asked] { return ++asked > 1; });
   EXPECT_EQ(rows.size(), 1u);
 }
 
@@ -70,7 +72,7 @@ TEST(Conclusion, ComparesWithTheDefault) {
   EXPECT_EQ(conclusion(rows)[0],
             "gpu/shaped on cuda:0: x=8 ran 2.00 times faster than its default x=16; one sample does not "
             "settle it.");
-  rows[0].verified = lab::Verified::wrong;
+  rows[0].verified = bench::Verified::wrong;
   EXPECT_EQ(conclusion(rows),
             (std::vector<std::string>{"gpu/shaped on cuda:0: its default x=16 is the fastest."}));
   rows.erase(rows.begin(), rows.begin() + 2);

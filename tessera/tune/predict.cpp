@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/tune/predict.hpp"
 #include <algorithm>
-#include "tessera/lab/occupancy.hpp"
+#include "tessera/bench/occupancy.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -19,7 +19,7 @@ std::int64_t parts(std::int64_t all, std::int64_t of) { return (all + of - 1) / 
 std::int64_t warps_of(const Footprint& footprint) { return parts(footprint.threads_per_block, warp); }
 
 // The part of the device's warps that has work, on average over the launch.
-double filled(const Footprint& footprint, const lab::Occupancy& occupancy, int processors) {
+double filled(const Footprint& footprint, const bench::Occupancy& occupancy, int processors) {
   const std::int64_t at_once = std::int64_t{occupancy.blocks} * processors;
   const std::int64_t waves = parts(footprint.blocks, at_once);
   return occupancy.fraction * as_double(footprint.blocks) / as_double(waves * at_once);
@@ -32,7 +32,7 @@ double lanes_used(const Footprint& footprint) {
 
 // The multiprocessor with the most blocks is the last to finish. It holds some of them at a time; each warp
 // of these waits for its own requests, while the others work.
-double cycles_of(const Work& work, const Footprint& footprint, const lab::Occupancy& occupancy,
+double cycles_of(const Work& work, const Footprint& footprint, const bench::Occupancy& occupancy,
                  int processors) {
   const std::int64_t most_blocks = parts(footprint.blocks, processors);
   const double share = as_double(most_blocks) / as_double(footprint.blocks);
@@ -60,9 +60,9 @@ Prediction predict(const Config& config, const Arguments& arguments, const Devic
   if (!footprint || footprint->threads_per_block < 1 || footprint->blocks < 1) return {};
   const Device gpu = device.where == Where::simt ? model_gpu() : device;
   const int processors = std::max(gpu.processors, 1);
-  const lab::Occupancy occupancy =
-      lab::occupancy(lab::multiprocessor_of(gpu.compute_capability), footprint->threads_per_block,
-                     footprint->shared_bytes, footprint->registers);
+  const bench::Occupancy occupancy =
+      bench::occupancy(bench::multiprocessor_of(gpu.compute_capability), footprint->threads_per_block,
+                       footprint->shared_bytes, footprint->registers);
   if (occupancy.blocks < 1)
     return {.rejected = "no block of it fits on a multiprocessor: " + occupancy.limit};
   Prediction out{.occupancy = occupancy.fraction};

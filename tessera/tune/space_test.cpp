@@ -48,9 +48,9 @@ TEST(Space, ValuesAskedFor) {
 
 TEST(Space, WhatNoChoiceHasKeepsItsPlace) {
   const Variant a = compiled();
-  EXPECT_EQ(
-      words(space_of({&a}, {.over = {{{"tile", 5}}, {{"tile", 8}}}})),
-      (std::vector<std::string>{"tile=5 has no choice with tile=5; it has tile=8, 16, 32", "tile=8,unroll=0", "tile=8,unroll=1"}));
+  EXPECT_EQ(words(space_of({&a}, {.over = {{{"tile", 5}}, {{"tile", 8}}}})),
+            (std::vector<std::string>{"tile=5 has no choice with tile=5; it has tile=8, 16, 32",
+                                      "tile=8,unroll=0", "tile=8,unroll=1"}));
 }
 
 TEST(Space, ConditionsAreCounted) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include "tessera/lab/compare.hpp"
+#include "tessera/bench/compare.hpp"
 
 namespace tessera::tune {
 namespace {
@@ -70,9 +70,9 @@ class Tuner {
                                : means_->in_turn;
   }
 
-  lab::Row blank(const Config& config) const {
-    return lab::blank_row(candidate_of(config, task_->device), *task_->operation, *task_->problem,
-                          *task_->arguments);
+  bench::Row blank(const Config& config) const {
+    return bench::blank_row(candidate_of(config, task_->device), *task_->operation, *task_->problem,
+                            *task_->arguments);
   }
 
   // To those that a search may look at, or to those that cannot run.
@@ -109,7 +109,7 @@ class Tuner {
   void take(const std::vector<std::size_t>& places) {
     std::vector<std::size_t> fresh, suspects;
     for (const std::size_t place : places) {
-      const lab::Row empty = blank(configs_[place]);
+      const bench::Row empty = blank(configs_[place]);
       if (auto row = journal_->find(empty, means_->retry)) note(place, std::move(*row), true);
       else if (journal_->is_suspect(empty)) suspects.push_back(place);
       else fresh.push_back(place);
@@ -120,8 +120,8 @@ class Tuner {
   }
 
   void measure(const std::vector<std::size_t>& places) {
-    std::vector<lab::Row> blanks;
-    std::vector<lab::Candidate> candidates;
+    std::vector<bench::Row> blanks;
+    std::vector<bench::Candidate> candidates;
     for (const std::size_t place : places) {
       blanks.push_back(blank(configs_[place]));
       candidates.push_back(candidate_of(configs_[place], task_->device));
@@ -140,13 +140,13 @@ class Tuner {
   }
 
   // Whether the row says something that holds the next time, too: an interrupt may have cut it short.
-  bool ended(const lab::Row& row) const {
-    if (interrupted()) return !row.seconds.empty() && row.verified != lab::Verified::unchecked;
+  bool ended(const bench::Row& row) const {
+    if (interrupted()) return !row.seconds.empty() && row.verified != bench::Verified::unchecked;
     return !row.seconds.empty() || (row.reason && row.reason->starts_with("failed:")) ||
-           row.verified == lab::Verified::wrong;
+           row.verified == bench::Verified::wrong;
   }
 
-  void note(std::size_t place, lab::Row row, bool kept) {
+  void note(std::size_t place, bench::Row row, bool kept) {
     search_->tell(place, row.counts() ? std::optional(row.median()) : std::nullopt);
     out_.trials.push_back({configs_[place], std::move(row), open_[place].prediction, kept});
   }
@@ -171,7 +171,7 @@ class Tuner {
     std::ranges::stable_sort(best, {}, [](const Trial* trial) { return trial->row.median(); });
     if (best.empty()) return;
     if (best.size() > means_->finalists) best.resize(means_->finalists);
-    std::vector<lab::Candidate> finalists;
+    std::vector<bench::Candidate> finalists;
     for (const Plan& plan : task_->known) add(finalists, plan);
     for (const Trial* trial : best)
       add(finalists, {trial->config.variant, trial->config.choice, trial->config.tuning, task_->device});
@@ -180,7 +180,7 @@ class Tuner {
     if (interrupted()) return;
     choose();
     // Only what was verified, and often enough, may decide for others.
-    if (const lab::Row* row = out_.best(); out_.settled && row->verified == lab::Verified::ok)
+    if (const bench::Row* row = out_.best(); out_.settled && row->verified == bench::Verified::ok)
       journal_->decide(tuned_for(*task_->operation, *task_->arguments, task_->device), *row, out_.untuned());
   }
 
@@ -188,14 +188,14 @@ class Tuner {
   // where none is. Where it could not be measured, the fastest.
   void choose() {
     const auto& finals = out_.finals;
-    const lab::Row* untuned = out_.untuned();
+    const bench::Row* untuned = out_.untuned();
     out_.winner = untuned != nullptr ? 0 : finals.size();
     const auto faster = [&](std::size_t i, std::size_t than) {
       return finals[i].median() < finals[than].median();
     };
     for (std::size_t i = 0; i < finals.size(); ++i) {
       if (!finals[i].counts()) continue;
-      const bool beats = untuned == nullptr || judged(i).change == lab::Change::faster;
+      const bool beats = untuned == nullptr || judged(i).change == bench::Change::faster;
       if (beats && (out_.best() == nullptr || faster(i, out_.winner))) out_.winner = i;
       if (!beats && faster(i, 0) && (!out_.rival || faster(i, *out_.rival))) out_.rival = i;
     }
@@ -208,13 +208,13 @@ class Tuner {
   }
 
   // Of one of the finals against what is used untuned, the first of them.
-  lab::Verdict judged(std::size_t place) const {
-    return lab::judge(out_.finals[0].seconds, out_.finals[place].seconds);
+  bench::Verdict judged(std::size_t place) const {
+    return bench::judge(out_.finals[0].seconds, out_.finals[place].seconds);
   }
-  static bool enough(const lab::Row& row) { return row.seconds.size() >= lab::Judging{}.fewest; }
+  static bool enough(const bench::Row& row) { return row.seconds.size() >= bench::Judging{}.fewest; }
 
-  static void add(std::vector<lab::Candidate>& finalists, const Plan& plan) {
-    const bool there = std::ranges::any_of(finalists, [&plan](const lab::Candidate& c) {
+  static void add(std::vector<bench::Candidate>& finalists, const Plan& plan) {
+    const bool there = std::ranges::any_of(finalists, [&plan](const bench::Candidate& c) {
       return c.plan.variant == plan.variant && c.plan.tuning == plan.tuning;
     });
     if (!there) finalists.push_back({.plan = plan});
@@ -233,7 +233,7 @@ class Tuner {
 
 }  // namespace
 
-const lab::Row* Outcome::untuned() const {
+const bench::Row* Outcome::untuned() const {
   // It comes first among the finals.
   return !finals.empty() && finals[0].counts() ? &finals[0] : nullptr;
 }

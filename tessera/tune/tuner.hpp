@@ -40,7 +40,7 @@ struct Means {
 
 struct Trial {
   Config config;
-  lab::Row row;
+  bench::Row row;
   Prediction prediction;
   bool kept = false;  // from an earlier call
 };
@@ -48,7 +48,7 @@ struct Trial {
 struct Outcome {
   std::vector<Trial> trials;  // in the order of measuring
   std::vector<Trial> left;    // those that cannot run, or were left out, with their reasons
-  std::vector<lab::Row> finals;
+  std::vector<bench::Row> finals;
   std::size_t winner = 0;  // of the finals; their number: there is none
   // Of the finals, where what is used untuned stays although this one's median is lower, and why it stays.
   std::optional<std::size_t> rival;
@@ -59,8 +59,8 @@ struct Outcome {
   Fit fit;            // of the predicted costs to the measured times
   Fit fit_uncounted;  // of those that occupancy alone gives, where more was counted
 
-  const lab::Row* best() const { return winner < finals.size() ? &finals[winner] : nullptr; }
-  const lab::Row* untuned() const;  // among the finals; null: it could not be measured
+  const bench::Row* best() const { return winner < finals.size() ? &finals[winner] : nullptr; }
+  const bench::Row* untuned() const;  // among the finals; null: it could not be measured
   std::size_t kept() const;
 };
 

@@ -25,7 +25,7 @@ const Operation& copying() {
     operation.elements = {Element::f32};
     operation.output = "C";
     operation.flops = [](const Arguments& a) { return static_cast<double>(a.dim("m") * a.dim("n")); };
-    enlist(std::move(operation));
+    register_operation(std::move(operation));
     for (const char* file : {"copying/cpu_01_plain.cpp", "copying/cpu_02_tiled.cpp"}) {
       Variant variant;
       Choice choice = made_up::choice({});
@@ -36,7 +36,7 @@ const Operation& copying() {
         return tuning.find("tile") == 128 ? Reason("128 is too much") : std::nullopt;
       };
       variant.choices = {choice};
-      enlist(std::move(variant), Here{file, 1});
+      register_variant(std::move(variant), Here{file, 1});
     }
     return *find_operation("copying");
   }();
@@ -72,14 +72,14 @@ class TunerTest : public testing::Test {
 
   Outcome tune(Means means = {}) {
     const Inputs inputs(copying(), Element::f32, problem_, 1);
-    const auto measure = [&](const std::vector<lab::Candidate>& candidates) {
+    const auto measure = [&](const std::vector<bench::Candidate>& candidates) {
       for (const auto& candidate : candidates) asked_.push_back(to_string(candidate.plan.tuning));
       return made_up::measured(copying(), problem_, inputs.arguments(), candidates, times_);
     };
     means.explore = measure;
-    means.decide = [&](const std::vector<lab::Candidate>& candidates) {
+    means.decide = [&](const std::vector<bench::Candidate>& candidates) {
       auto rows = measure(candidates);
-      for (lab::Row& row : rows)
+      for (bench::Row& row : rows)
         if (samples_ && row.counts()) row.seconds = samples_(*row.variant, row.tuning);
       return rows;
     };
@@ -117,7 +117,7 @@ TEST_F(TunerTest, FindsTheFastestThatIsRight) {
   int failed = 0, wrong = 0;
   for (const Trial& trial : outcome.trials) {
     failed += trial.row.reason == "failed: an illegal access";
-    wrong += trial.row.verified == lab::Verified::wrong;
+    wrong += trial.row.verified == bench::Verified::wrong;
   }
   EXPECT_EQ(failed, 1);
   EXPECT_EQ(wrong, 1);
@@ -320,8 +320,8 @@ TEST_F(TunerTest, AnUnknownSpreadIsNull) {
   const Inputs inputs(copying(), Element::f32, problem_, 1);
   Plan plan = choose_on(device_, copying(), inputs.arguments(), {.variant = "tiled"});
   plan.tuning.set("tile", 8);
-  lab::Row row = lab::blank_row({.plan = plan}, copying(), problem_, inputs.arguments());
-  row.verified = lab::Verified::ok;
+  bench::Row row = bench::blank_row({.plan = plan}, copying(), problem_, inputs.arguments());
+  row.verified = bench::Verified::ok;
   row.seconds = {1};
   Journal(file_, "test").decide(tuned_for(copying(), inputs.arguments(), device_), row, &row);
   const std::string line = read_lines(file_).back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enough of CUDA for some kernels to be compiled by the host's compiler and run on the executor: one OS thread, one
-// block at a time.
+// Enough of CUDA for some kernels to be compiled by the host's compiler and run on the executor: one OS
+// thread, one block at a time.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -81,8 +81,10 @@ using std::min;
 template <class T>
 T __ldg(const T* from) {
   using namespace tessera::emulated;
-  if (reinterpret_cast<std::uintptr_t>(from) % sizeof(T) != 0) throw std::logic_error("a load from an address that is not aligned");
-  if (end_readable != nullptr && (std::less<>()(static_cast<const void*>(from), first_readable) || std::less<>()(end_readable, static_cast<const void*>(from + 1))))
+  if (reinterpret_cast<std::uintptr_t>(from) % sizeof(T) != 0)
+    throw std::logic_error("a load from an address that is not aligned");
+  if (end_readable != nullptr && (std::less<>()(static_cast<const void*>(from), first_readable) ||
+                                  std::less<>()(end_readable, static_cast<const void*>(from + 1))))
     throw std::logic_error("a load from outside");
   T out;
   std::memcpy(&out, from, sizeof out);
@@ -94,6 +96,7 @@ inline std::uint32_t __funnelshift_r(std::uint32_t low, std::uint32_t high, std:
 inline std::uint32_t __byte_perm(std::uint32_t low, std::uint32_t high, std::uint32_t selector) {
   const std::uint64_t both = std::uint64_t{high} << 32 | low;
   std::uint32_t out = 0;
-  for (int i = 0; i < 4; ++i) out |= static_cast<std::uint32_t>(both >> (selector >> (4 * i) & 7) * 8 & 0xff) << (8 * i);
+  for (int i = 0; i < 4; ++i)
+    out |= static_cast<std::uint32_t>(both >> (selector >> (4 * i) & 7) * 8 & 0xff) << (8 * i);
   return out;
 }

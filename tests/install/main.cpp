@@ -14,7 +14,8 @@ namespace {
 int call() {
   const std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {1, 0, 2, 0, 1, 3};
   std::vector<float> c(4, -1);
-  const auto outcome = tessera::matmul::multiply<float>({a.data(), 2, 3}, {b.data(), 3, 2}, {c.data(), 2, 2}, {.check = true});
+  const auto outcome =
+      tessera::matmul::multiply<float>({a.data(), 2, 3}, {b.data(), 3, 2}, {c.data(), 2, 2}, {.check = true});
   if (!outcome.verdict || !outcome.verdict->passed) return 1;
   const std::vector<float> expected = {8, 9, 20, 18};
   std::printf("%g %g %g %g\n", static_cast<double>(c[0]), static_cast<double>(c[1]),
@@ -29,7 +30,8 @@ struct Witch {
 int integrals() {
   const double pi = std::acos(-1.0);
   const auto near = [](const tessera::quadrature::Answer& answer, double exact, double within) {
-    std::printf("%.17g +- %.2g, %s: %s\n", answer.value, answer.error(), tessera::quadrature::words(answer).c_str(), answer.why.c_str());
+    std::printf("%.17g +- %.2g, %s: %s\n", answer.value, answer.error(),
+                tessera::quadrature::words(answer).c_str(), answer.why.c_str());
     return std::fabs(answer.value - exact) <= answer.error() + 1e-15 && answer.error() <= within;
   };
   const auto bell = [](double x, double y) { return std::exp(-(x * x + y * y)); };
@@ -37,7 +39,8 @@ int integrals() {
   bool right = near(tessera::integrate([](double x) { return std::sqrt(1 - x * x); }, 0, 1), pi / 4, 1e-10);
   right = near(tessera::integrate(bell, {{-all, all}, {-all, all}}), pi, 1e-5) && right;
   right = near(tessera::integrate(Witch{}, 0, 1, {.strips = 4096}), pi, 1e-7) && right;
-  right = near(tessera::integrate(tessera::find_device("simt"), Witch{}, 0, 1, {.strips = 4096}), pi, 1e-7) && right;
+  right = near(tessera::integrate(tessera::find_device("simt"), Witch{}, 0, 1, {.strips = 4096}), pi, 1e-7) &&
+          right;
   return right ? 0 : 1;
 }
 
@@ -59,8 +62,9 @@ int try_rung(const tessera::Operation& operation, const char* device, const char
 }  // namespace
 
 int main() {
-  // Rungs enlist themselves, and must survive the linking of a static library.
+  // Rungs register themselves, and must survive the linking of a static library.
   const tessera::Operation* operation = tessera::find_operation("matmul");
   if (operation == nullptr || tessera::ladder_of("matmul").size() < 4) return 2;
-  return call() + integrals() + try_rung(*operation, "cpu", "backwards") + try_rung(*operation, "simt", "halves");
+  return call() + integrals() + try_rung(*operation, "cpu", "backwards") +
+         try_rung(*operation, "simt", "halves");
 }

@@ -9,14 +9,16 @@ namespace {
 
 class Maker final : public LaneMaker {
  public:
-  std::unique_ptr<Lanes> open(const Device& device) override { return std::make_unique<MadeUpLanes>(device, seed_++); }
+  std::unique_ptr<Lanes> open(const Device& device) override {
+    return std::make_unique<MadeUpLanes>(device, seed_++);
+  }
   std::shared_ptr<void> pin(void*, std::size_t) override { return nullptr; }
 
  private:
   std::atomic<unsigned> seed_{0};
 };
 
-[[maybe_unused]] const bool enlisted = (enlist_lanes(Where::cpu, std::make_unique<Maker>()), true);
+[[maybe_unused]] const bool registered = (register_lanes(Where::cpu, std::make_unique<Maker>()), true);
 
 }  // namespace
 }  // namespace tessera::made_up

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds a product of f64 files against ScaLAPACK's pdgemm:   mpirun -n P scalapack_check A.npy B.npy C.npy
-// Both are within γ_k·(|A|·|B|) of the exact one, element by element, so they differ by at most twice that; ScaLAPACK
-// computes |A|·|B|, too.
+// Both are within γ_k·(|A|·|B|) of the exact one, element by element, so they differ by at most twice that;
+// ScaLAPACK computes |A|·|B|, too.
 #include <mpi.h>
 #include <algorithm>
 #include <cmath>
@@ -16,12 +16,12 @@ void Cblacs_gridinit(int* context, const char* order, int rows, int cols);
 void Cblacs_gridinfo(int context, int* rows, int* cols, int* row, int* col);
 void Cblacs_gridexit(int context);
 int numroc_(const int* n, const int* block, const int* mine, const int* first, const int* parts);
-void descinit_(int* desc, const int* m, const int* n, const int* row_block, const int* col_block, const int* row,
-               const int* col, const int* context, const int* leading, int* info);
-void pdgemm_(const char* op_a, const char* op_b, const int* m, const int* n, const int* k, const double* alpha,
-             const double* a, const int* ia, const int* ja, const int* desc_a, const double* b, const int* ib,
-             const int* jb, const int* desc_b, const double* beta, double* c, const int* ic, const int* jc,
-             const int* desc_c);
+void descinit_(int* desc, const int* m, const int* n, const int* row_block, const int* col_block,
+               const int* row, const int* col, const int* context, const int* leading, int* info);
+void pdgemm_(const char* op_a, const char* op_b, const int* m, const int* n, const int* k,
+             const double* alpha, const double* a, const int* ia, const int* ja, const int* desc_a,
+             const double* b, const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
+             const int* ic, const int* jc, const int* desc_c);
 }
 
 namespace {
@@ -87,8 +87,8 @@ Cyclic product(const Process& process, const tessera::Array& a, const tessera::A
   const double one = 1, zero = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
-  pdgemm_("N", "N", &m, &n, &k, &one, left.data.data(), &first, &first, left.desc, right.data.data(), &first, &first,
-          right.desc, &zero, out.data.data(), &first, &first, out.desc);
+  pdgemm_("N", "N", &m, &n, &k, &one, left.data.data(), &first, &first, left.desc, right.data.data(), &first,
+          &first, right.desc, &zero, out.data.data(), &first, &first, out.desc);
   MPI_Barrier(MPI_COMM_WORLD);
   out.seconds = MPI_Wtime() - start;
   return out;
@@ -99,8 +99,8 @@ int check(const Process& process, char** files) {
              b = tessera::npy::read(files[1], tessera::Element::f64),
              c = tessera::npy::read(files[2], tessera::Element::f64);
   Cyclic theirs = product(process, a, b, false), magnitude = product(process, a, b, true);
-  const double u = std::numeric_limits<double>::epsilon() / 2, count = static_cast<double>(a.extents()[1]) + 3,
-               gamma = count * u / (1 - count * u);
+  const double u = std::numeric_limits<double>::epsilon() / 2,
+               count = static_cast<double>(a.extents()[1]) + 3, gamma = count * u / (1 - count * u);
   double largest = 0;
   std::size_t next = 0;
   std::vector<double> sums;
@@ -113,8 +113,8 @@ int check(const Process& process, char** files) {
   double all = 0;
   MPI_Allreduce(&largest, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (process.row == 0 && process.col == 0)
-    std::printf("pdgemm on %d × %d, %.4g ms: largest difference %.3g of the bound\n", process.rows, process.cols,
-                1e3 * theirs.seconds, all);
+    std::printf("pdgemm on %d × %d, %.4g ms: largest difference %.3g of the bound\n", process.rows,
+                process.cols, 1e3 * theirs.seconds, all);
   return all <= 1 ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of the ladders for tensor cores and for strict f32 once or a few times, always the same cases at the smallest
-// sizes that show it: two tiles each way and a bit, a few stages. So they can all go through the sanitizer's tools, which
-// slow kernels down a hundredfold.
+// Every kernel of the ladders for tensor cores and for strict f32 once or a few times, always the same cases
+// at the smallest sizes that show it: two tiles each way and a bit, a few stages. So they can all go through
+// the sanitizer's tools, which slow kernels down a hundredfold.
 #include <deque>
 #include "on_device.hpp"
 #include "ops/matmul/tile_parts.hpp"
@@ -39,7 +39,8 @@ class EachKernel : public OnDevice {
     out.most = most_of(out);
     out.m = std::int64_t{tile.rows} * tile.cluster_rows + (odd ? 9 : 16);
     out.n = std::int64_t{tile.cols} * tile.cluster_cols + (odd ? 21 : 16);
-    out.k = (way == Way::everything ? 5 : 3) * 128 / static_cast<std::int64_t>(size_of(kind.a)) - (odd ? 3 : 0);
+    out.k =
+        (way == Way::everything ? 5 : 3) * 128 / static_cast<std::int64_t>(size_of(kind.a)) - (odd ? 3 : 0);
     out.lies_a.by_columns = (layout & 1) != 0;
     out.lies_b.by_columns = (layout & 2) == 0;
     out.lies_a.ahead = out.lies_b.ahead = odd ? 1 : 0;
@@ -72,33 +73,38 @@ class EachKernel : public OnDevice {
   }
 
   // By one choice: of `layouts` of the operands' layouts, in every way, or in one of them each.
-  void expect_right(const Variant& variant, const Choice& choice, const Kind& kind, const matmul::TileShape& tile, int layouts,
-                    bool every_way) {
+  void expect_right(const Variant& variant, const Choice& choice, const Kind& kind,
+                    const matmul::TileShape& tile, int layouts, bool every_way) {
     for (int layout = 0; layout < layouts; ++layout)
       for (int i = 0; i < (every_way ? 4 : 1); ++i) {
         const Way way = all_ways[every_way ? i : layout];
         const Asked asked = asked_for(kind, tile, way, layout);
-        if (lacks_tile(kind, choice, way, layout)) expect_refused(variant, choice, tuning_of(choice, way), asked);
+        if (lacks_tile(kind, choice, way, layout))
+          expect_refused(variant, choice, tuning_of(choice, way), asked);
         else expect_right(variant, choice, tuning_of(choice, way), asked);
       }
   }
 
-  // Whether `cluster` has no kernel of the tile that a choice names: none of the last for sums that are promoted, and of
-  // others than the first and the third none for factors of 16 bits that are turned in loading.
+  // Whether `cluster` has no kernel of the tile that a choice names: none of the last for sums that are
+  // promoted, and of others than the first and the third none for factors of 16 bits that are turned in
+  // loading.
   static bool lacks_tile(const Kind& kind, const Choice& choice, Way way, int layout) {
     const auto tile = choice.tuning.find("tile").value_or(0);
-    const bool aligned = way == Way::boxes || way == Way::everything;  // others are packed before, whatever their order
+    const bool aligned =
+        way == Way::boxes || way == Way::everything;  // others are packed before, whatever their order
     const bool turned = size_of(kind.a) == 2 && layout != 0 && aligned;
     return (promotes(kind) && tile > static_cast<int>(std::size(matmul::promoted_shapes))) ||
            (turned && tile != 0 && tile != 1 && tile != 3);
   }
 
-  void expect_refused(const Variant& variant, const Choice& choice, const Tuning& tuning, const Asked& asked) {
+  void expect_refused(const Variant& variant, const Choice& choice, const Tuning& tuning,
+                      const Asked& asked) {
     Random random(static_cast<std::uint64_t>(++tried_));
     const Product product(run_, operation_called("matmul"), asked, random);
     const Reason reason = refuses({&variant, &choice, tuning, device_}, product.arguments());
     EXPECT_EQ(reason.value_or("").find("has no tile="), 0u)
-        << variant.name << ' ' << to_string(tuning) << ": " << to_string(asked) << ": " << reason.value_or("taken");
+        << variant.name << ' ' << to_string(tuning) << ": " << to_string(asked) << ": "
+        << reason.value_or("taken");
   }
 
   static bool promotes(const Kind& kind) {
@@ -114,15 +120,18 @@ class EachKernel : public OnDevice {
         const auto tile = choice.tuning.find("tile").value_or(0);
         const matmul::TileShape& shape = tile_of(kind, tile);
         const bool halves = size_of(kind.a) == 2, turns = halves && (tile == 1 || tile == 3);
-        expect_right(*cluster, choice, kind, shape, tile == 0 || turns ? 4 : 1, tile != 0 && (turns || !halves));
+        expect_right(*cluster, choice, kind, shape, tile == 0 || turns ? 4 : 1,
+                     tile != 0 && (turns || !halves));
         if (halves && tile != 0 && !turns) expect_right(*cluster, choice, kind, shape, 4, false);
-        if (tile != 0 && kind.a == kind.b && !lacks_tile(kind, choice, Way::boxes, 0)) expect_second_tiles_right(*cluster, choice, kind, shape);
+        if (tile != 0 && kind.a == kind.b && !lacks_tile(kind, choice, Way::boxes, 0))
+          expect_second_tiles_right(*cluster, choice, kind, shape);
       }
     std::cout << tried_ << " products\n";
   }
 
   // More tiles than blocks that stay, with few products each; deep enough for results to wait where they can.
-  void expect_second_tiles_right(const Variant& variant, const Choice& choice, const Kind& kind, const matmul::TileShape& tile) {
+  void expect_second_tiles_right(const Variant& variant, const Choice& choice, const Kind& kind,
+                                 const matmul::TileShape& tile) {
     Asked asked = asked_for(kind, tile, Way::boxes, 0);
     const std::int64_t height = tile.rows * tile.cluster_rows, width = tile.cols * tile.cluster_cols;
     const std::int64_t units = device_.processors / (tile.cluster_rows * tile.cluster_cols) + 3, rows = 4;
@@ -166,7 +175,8 @@ class EachKernel : public OnDevice {
  private:
   static const matmul::TileShape& tile_of(const Kind& kind, std::int64_t tile) {
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(tile, 1) - 1);
-    return promotes(kind) ? matmul::promoted_shapes[std::min(at, std::size(matmul::promoted_shapes) - 1)] : matmul::tile_shapes[at];
+    return promotes(kind) ? matmul::promoted_shapes[std::min(at, std::size(matmul::promoted_shapes) - 1)]
+                          : matmul::tile_shapes[at];
   }
 
   static void follow(Asked& out, Way way) {
@@ -214,7 +224,8 @@ TEST_F(EachKernel, OfOtherRungsIsRightOnAGpu) {
     for (const Choice& choice : variant->choices)
       for (const auto& [element, run] : choice.run)
         for (int layout = 0; layout < 4; ++layout) {
-          const Asked asked = asked_for({element, element}, {128, 128, 1, 1, 0, 0, 0}, all_ways[layout], layout);
+          const Asked asked =
+              asked_for({element, element}, {128, 128, 1, 1, 0, 0, 0}, all_ways[layout], layout);
           // Its smallest tile is copied 16 bytes at a time, or along k.
           const bool may_refuse = variant->name == "warp_tiles" && element == Element::f32;
           expect_right(*variant, choice, tuning_of(choice, all_ways[layout]), asked, "matmul", may_refuse);
@@ -227,7 +238,14 @@ TEST_F(EachKernel, OfBatchesIsRightOnAGpu) {
   using enum Element;
   const Variant* const cluster = wanted("matmul_batch", "cluster");
   if (cluster == nullptr) GTEST_SKIP() << "no kernels for this GPU's tensor cores";
-  for (const Kind& kind : {Kind{bf16, bf16}, {f16, f16}, {e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2}, {i8, i8}, {f32, f32, false, true}})
+  for (const Kind& kind : {Kind{bf16, bf16},
+                           {f16, f16},
+                           {e4m3, e4m3},
+                           {e4m3, e5m2},
+                           {e5m2, e4m3},
+                           {e5m2, e5m2},
+                           {i8, i8},
+                           {f32, f32, false, true}})
     for (const Choice& choice : cluster->choices)
       for (int layout = 0; layout < 4; layout += size_of(kind.a) == 2 ? 1 : 3) {
         Asked asked = asked_for(kind, {64, 64, 1, 1, 0, 0, 0}, all_ways[layout], layout);
@@ -244,8 +262,16 @@ TEST_F(EachKernel, OfGroupsIsRightOnAGpu) {
   if (wanted("matmul_batch", "cluster") == nullptr) GTEST_SKIP() << "no kernels for this GPU's tensor cores";
   const matmul_batch::GroupKernel* const kernel = matmul_batch::group_kernel();
   ASSERT_NE(kernel, nullptr);
-  for (const Kind& kind : {Kind{bf16, bf16}, {f16, f16}, {e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2}, {i8, i8}, {f32, f32, false, true}})
-    for (int layout = 0; layout < 4; layout += size_of(kind.a) == 2 ? 1 : 3) expect_group_right(*kernel, kind, layout);
+  for (const Kind& kind : {Kind{bf16, bf16},
+                           {f16, f16},
+                           {e4m3, e4m3},
+                           {e4m3, e5m2},
+                           {e5m2, e4m3},
+                           {e5m2, e5m2},
+                           {i8, i8},
+                           {f32, f32, false, true}})
+    for (int layout = 0; layout < 4; layout += size_of(kind.a) == 2 ? 1 : 3)
+      expect_group_right(*kernel, kind, layout);
   std::cout << tried_ << " groups\n";
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of more than 2^30 rows, columns or k, and operands whose elements lie more than 2^31 apart, on a GPU: A is 0 but for
-// some whole numbers about every border, so that one result is right, and a number read from elsewhere shows.
+// Products of more than 2^30 rows, columns or k, and operands whose elements lie more than 2^31 apart, on a
+// GPU: A is 0 but for some whole numbers about every border, so that one result is right, and a number read
+// from elsewhere shows.
 #include <algorithm>
 #include <cstring>
 #include "on_device.hpp"
@@ -13,7 +14,8 @@ constexpr std::int64_t border = std::int64_t{1} << 30;
 // A matrix in the device's memory, all of whose bytes are alike.
 class Filled {
  public:
-  Filled(const Run& run, Element element, std::int64_t rows, std::int64_t cols, Extents strides, unsigned char byte)
+  Filled(const Run& run, Element element, std::int64_t rows, std::int64_t cols, Extents strides,
+         unsigned char byte)
       : run_(run), view_{nullptr, element, {rows, cols}, std::move(strides)}, there_(run, bytes()) {
     view_.data = there_.data();
     backend_of(*run.device).fill(run, there_.data(), byte, bytes());
@@ -59,7 +61,8 @@ class LongProducts : public OnDevice {
   // The places about borders of a dimension, its ends among them.
   static std::vector<std::int64_t> places(std::int64_t extent) {
     std::vector<std::int64_t> out;
-    for (const std::int64_t at : {std::int64_t{0}, border - 1, border, 2 * border - 1, 2 * border, extent - 1})
+    for (const std::int64_t at :
+         {std::int64_t{0}, border - 1, border, 2 * border - 1, 2 * border, extent - 1})
       if (at < extent && (out.empty() || out.back() < at)) out.push_back(at);
     return out;
   }
@@ -68,7 +71,8 @@ class LongProducts : public OnDevice {
     const Variant* const variant = variant_called("matmul", given.variant, Where::cuda);
     if (variant == nullptr || (variant->needs && variant->needs(device_))) return;
     const Filled a(run_, given.element, given.m, given.k, {given.ld_a, 1}, 0),
-        b(run_, given.element, given.k, given.n, given.b_by_rows ? Extents{given.ld_b, 1} : Extents{1, given.ld_b}, 0x38),
+        b(run_, given.element, given.k, given.n,
+          given.b_by_rows ? Extents{given.ld_b, 1} : Extents{1, given.ld_b}, 0x38),
         c(run_, given.result, given.m, given.n, {given.ld_c, 1}, 0xff);
     const auto rows = places(given.m), cols = places(given.n), depths = places(given.k);
     const auto of_a = [&](std::size_t i, std::size_t l) { return static_cast<double>((i + 2 * l) % 4) + 1; };
@@ -77,12 +81,14 @@ class LongProducts : public OnDevice {
       for (std::size_t i = 0; i < rows.size(); ++i) a.set(rows[i], depths[l], of_a(i, l));
       for (std::size_t j = 0; j < cols.size(); ++j) b.set(depths[l], cols[j], of_b(l, j));
     }
-    Arguments arguments(operation_called("matmul").signature, given.element, {{"A", a.view()}, {"B", b.view()}}, given.words);
+    Arguments arguments(operation_called("matmul").signature, given.element,
+                        {{"A", a.view()}, {"B", b.view()}}, given.words);
     arguments.set_array("C", c.view());
     const Choice& choice = variant->choices.front();
     const Tuning tuning = choice.defaults();
-    const std::string what = std::string(given.variant) + ' ' + std::string(name_of(given.element)) + '>' + std::string(name_of(given.result)) +
-                             ' ' + std::to_string(given.m) + "×" + std::to_string(given.n) + "×" + std::to_string(given.k);
+    const std::string what = std::string(given.variant) + ' ' + std::string(name_of(given.element)) + '>' +
+                             std::string(name_of(given.result)) + ' ' + std::to_string(given.m) + "×" +
+                             std::to_string(given.n) + "×" + std::to_string(given.k);
     const Reason reason = refuses({variant, &choice, tuning, device_}, arguments);
     ASSERT_FALSE(reason.has_value()) << what << ": " << *reason;
     const Workspace workspace(run_, choice.workspace_bytes ? choice.workspace_bytes(arguments, tuning) : 0);
@@ -143,7 +149,8 @@ TEST_F(LongProducts, WithoutAFactorReadNoneOnAGpu) {
   constexpr std::int64_t m = 70, n = 48, k = 96;
   int tried = 0;
   for (const Variant* variant : ladder_of("matmul")) {
-    if (variant->where != Where::cuda || variant->yardstick || (variant->needs && variant->needs(device_))) continue;
+    if (variant->where != Where::cuda || variant->baseline || (variant->needs && variant->needs(device_)))
+      continue;
     for (const auto& [element, compute] : variant->choices.front().run) {
       if (element == Element::i32 || element == Element::i8) continue;  // which have no NaN
       const Filled a(run_, element, m, k, {k, 1}, 0xff), b(run_, element, k, n, {1, k}, 0xff);
@@ -151,7 +158,8 @@ TEST_F(LongProducts, WithoutAFactorReadNoneOnAGpu) {
       const Filled c(run_, result, m, n, {n, 1}, 0xff);
       Arguments::Words words{{"alpha", "0"}};
       if (element == Element::f32 && variant->name == "cluster") words["compute"] = "tf32";
-      Arguments arguments(operation_called("matmul").signature, element, {{"A", a.view()}, {"B", b.view()}}, words);
+      Arguments arguments(operation_called("matmul").signature, element, {{"A", a.view()}, {"B", b.view()}},
+                          words);
       arguments.set_array("C", c.view());
       const Choice& choice = variant->choices.front();
       const Tuning tuning = choice.defaults();

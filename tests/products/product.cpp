@@ -47,7 +47,8 @@ double stray_of(matmul::Activation activation, double z) {
 bool is_right_f64(matmul::Activation activation, double got, double z) {
   using enum matmul::Activation;
   const double value = matmul::activated_exactly(activation, z);
-  return activation == none || activation == relu ? got == value : std::fabs(got - value) <= std::fabs(z) * 0x1p-48;
+  return activation == none || activation == relu ? got == value
+                                                  : std::fabs(got - value) <= std::fabs(z) * 0x1p-48;
 }
 
 // `z`: before the activation, exactly.

@@ -236,7 +236,7 @@ TEST_F(Products, AreRightOnTheProcessors) {
   if (IsSkipped()) return;
   std::vector<const Variant*> variants;
   for (const Variant* variant : ladder_of("matmul"))
-    if (variant->where == Where::cpu && !variant->yardstick) variants.push_back(variant);
+    if (variant->where == Where::cpu && !variant->baseline) variants.push_back(variant);
   ASSERT_FALSE(variants.empty());
   try_all(variants, 60);
 }

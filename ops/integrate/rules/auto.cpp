@@ -119,9 +119,11 @@ struct Beyond {
   double x[count], away[count], y[count];
 };
 
-// Whether f has one sign at these places and beside each. What swings may have an integral however slowly it falls:
-// sin(x)/sqrt(x). `near`: the places' distances from `end`; nothing: they are far out, or beside 0 within the range.
-bool keeps_its_sign(const Integrand& f, const Range& range, std::span<const double> places, double end, const double* near, double sign) {
+// Whether f has one sign at these places and beside each. What swings may have an integral however slowly it
+// falls: sin(x)/sqrt(x). `near`: the places' distances from `end`; nothing: they are far out, or beside 0
+// within the range.
+bool keeps_its_sign(const Integrand& f, const Range& range, std::span<const double> places, double end,
+                    const double* near, double sign) {
   for (std::size_t i = 0; i < places.size(); ++i)
     for (const double factor : {1.0, 0.93, 0.71, 0.57, 0.33}) {
       const double x = near != nullptr ? end + near[i] * factor : places[i] * factor;
@@ -161,7 +163,8 @@ bool diverges_at(const Integrand& f, const Range& range, int side, bool inside) 
       return false;
     before = term;
   }
-  return before > 0 && keeps_its_sign(f, range, at.x, end, inside || std::isinf(end) ? nullptr : distance, at.y[0]);
+  return before > 0 &&
+         keeps_its_sign(f, range, at.x, end, inside || std::isinf(end) ? nullptr : distance, at.y[0]);
 }
 
 void look_for_divergence(Answer& answer, const Integrand& f, const Range& range) {

@@ -89,7 +89,8 @@ Answer of_one(const std::string& rule, const Integrand& f, const Range& range, c
 }
 
 // The ends that no rule but the product looks at.
-void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance, std::int64_t most) {
+void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, const Tolerance& tolerance,
+              std::int64_t most) {
   // No more is allowed.
   if (out.reason == Reason::time || out.evaluations + ends_evaluations(axes.size()) > most) return;
   Cube cube(f, axes, {.evaluations = most - out.evaluations});
@@ -99,9 +100,10 @@ void see_ends(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, c
   charge_ends(out, ends, scattered_reach(out), tolerance.of(out.value), axes.size());
 }
 
-// Of a rule that halves regions: these close in on the ends by themselves; but where they met a value that is none, they
-// came no nearer.
-void see_ends_of_regions(Answer& out, const std::vector<End>& ends, const Tolerance& tolerance, std::size_t axes) {
+// Of a rule that halves regions: these close in on the ends by themselves; but where they met a value that is
+// none, they came no nearer.
+void see_ends_of_regions(Answer& out, const std::vector<End>& ends, const Tolerance& tolerance,
+                         std::size_t axes) {
   if (out.reason == Reason::non_finite) charge_ends(out, ends, product_reach, tolerance.of(out.value), axes);
   else if (out.converged()) may_diverge(ends, axes, out);
 }
@@ -110,10 +112,14 @@ bool endless(const std::vector<Axis>& axes) {
   return std::ranges::any_of(axes, [](const Axis& axis) { return !axis.range.finite(); });
 }
 
-// On endless axes regions claim away what lies obliquely and is long and thin, of which none of their points know: others do.
-void hold_against_chance(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, int threads, std::int64_t most) {
+// On endless axes regions claim away what lies obliquely and is long and thin, of which none of their points
+// know: others do.
+void hold_against_chance(Answer& out, const ManyValues& f, const std::vector<Axis>& axes, int threads,
+                         std::int64_t most) {
   constexpr std::int64_t few = 20'000, many = 2'000'000;
-  if (!endless(axes) || !out.converged() || most - out.evaluations < few || axes.size() > most_sobol_dimensions) return;
+  if (!endless(axes) || !out.converged() || most - out.evaluations < few ||
+      axes.size() > most_sobol_dimensions)
+    return;
   Cube cube(f, axes, {.evaluations = std::min(many, most - out.evaluations)});
   const Answer other = quasi_random(cube, {.relative = 1e-3}, {.seed = 3, .threads = threads});
   out.evaluations += other.evaluations;
@@ -122,7 +128,8 @@ void hold_against_chance(Answer& out, const ManyValues& f, const std::vector<Axi
   if (telling && apart <= scatter + out.error()) return;
   out.truncation = std::fmax(out.truncation, apart + scatter);
   out.reason = Reason::doubtful;
-  out.why = telling ? "quasi-random points find another value" : "quasi-random points know too little to vouch for it";
+  out.why = telling ? "quasi-random points find another value"
+                    : "quasi-random points know too little to vouch for it";
 }
 
 // Peaks on axes without end that lie many widths apart: each must have been met.
@@ -139,12 +146,14 @@ void doubt_zeros(Answer& answer) {
   answer.why += (answer.why.empty() ? "" : "; ") + std::string("nothing but zeros was seen");
 }
 
-// What a rule claims is no nearer to the truth than to what auto finds, which looks for what the formula shows.
+// What a rule claims is no nearer to the truth than to what auto finds, which looks for what the formula
+// shows.
 void hold(Answer& answer, const Answer& other, const Tolerance& tolerance) {
   answer.evaluations += other.evaluations;
   if (!other.converged()) return;
   const double apart = std::fabs(answer.value - other.value), both = answer.error() + other.error();
-  answer.truncation = std::fmax(answer.truncation, apart > both ? apart + other.error() : std::fmax(apart, other.error()));
+  answer.truncation =
+      std::fmax(answer.truncation, apart > both ? apart + other.error() : std::fmax(apart, other.error()));
   if (apart <= both) return;
   if (!(answer.error() <= tolerance.of(answer.value))) answer.reason = Reason::doubtful;
   answer.why += fmt::format("{}auto, which looks for what the formula shows to be narrow, finds {:.17g}",
@@ -230,8 +239,8 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
                             most_dimensions));
   if (empty) return between_same_limits(f, ordered);
   if (const int excess = by_regions.rule || rule == "vegas" ? 0 : excess_of(f, ordered); excess > 0) {
-    Answer out =
-        as_named(rule, scaled(f, excess), box, scaled(tolerance, excess), limits, points, threads, seed, {}, {});
+    Answer out = as_named(rule, scaled(f, excess), box, scaled(tolerance, excess), limits, points, threads,
+                          seed, {}, {});
     scale_back(out, excess);
     judge_size(out);
     return out;
@@ -240,7 +249,8 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   constexpr std::int64_t small_part = 16;
   std::int64_t looked = 0;
   const std::int64_t of_ends = ends_evaluations(axes.size());
-  const bool by_halves = rule == "genz_malik" || rule == "gauss_kronrod", looks = limits.evaluations >= small_part * of_ends;
+  const bool by_halves = rule == "genz_malik" || rule == "gauss_kronrod",
+             looks = limits.evaluations >= small_part * of_ends;
   if (rule != "tanh_sinh" && looks) of_rule.evaluations -= of_ends;
   const Deadline clock(limits.seconds);
   std::vector<End> ends;
@@ -278,13 +288,14 @@ Answer as_named(const std::string& rule, const ManyValues& f, const Box& box, co
   const bool any_device = rule == "genz_malik" || rule == "vegas";
   told.doubt(out, tolerance, any_device ? &axes : nullptr);
   out.evaluations += before + looked;
-  if ((out.converged() || out.reason == Reason::roundoff) && out.value == 0 && out.magnitude == 0) doubt_zeros(out);
+  if ((out.converged() || out.reason == Reason::roundoff) && out.value == 0 && out.magnitude == 0)
+    doubt_zeros(out);
   if (hurried && before > 0 && out.converged()) {
     out.reason = Reason::doubtful;
     out.why = "there was no time to look for peaks far apart";
   }
-  // Where others than the processors may compute, all hear the same; what is held there are few variables, or claims from
-  // few points: beside many it would be most of the time.
+  // Where others than the processors may compute, all hear the same; what is held there are few variables, or
+  // claims from few points: beside many it would be most of the time.
   constexpr std::int64_t some = 2'000'000, few = 100'000;
   ordered.features = box.features;
   const bool shown = (!any_device || box.dimensions() <= most_product_dimensions || out.evaluations < few) &&
@@ -340,8 +351,8 @@ bool leave(Limits& limits, const Answer& first, double spent) {
 
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points) {
-  // To read a clock takes a thirtieth of the shortest calls, which are those of callables: of these each try has all
-  // of the time.
+  // To read a clock takes a thirtieth of the shortest calls, which are those of callables: of these each try
+  // has all of the time.
   std::optional<Deadline> clock;
   if (f.errors) clock.emplace(limits.seconds);
   Answer out = as_named(rule, f, range, tolerance, limits, points);
@@ -349,8 +360,9 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   const double volume = std::fabs(range.upper - range.lower);
   if (!heights_are_small(out, volume) || f.constant == 0.0) return out;
   Limits left = limits;
-  const bool again = !f.constant && leave(left, out, clock ? clock->spent() : 0) &&
-                     keep_lifted(out, as_named(rule, scaled(f, -lift), range, lifted(tolerance), left, points));
+  const bool again =
+      !f.constant && leave(left, out, clock ? clock->spent() : 0) &&
+      keep_lifted(out, as_named(rule, scaled(f, -lift), range, lifted(tolerance), left, points));
   charge_least(out, volume, again, tolerance);
   return out;
 }
@@ -364,9 +376,9 @@ Answer by_name(const std::string& rule, const ManyValues& f, const Box& box, con
   if (!heights_are_small(out, volume)) return out;
   Limits left = limits;
   // What a device computes cannot be lifted here.
-  const bool again =
-      !by_regions.rule && rule != "vegas" && leave(left, out, clock.spent()) &&
-      keep_lifted(out, as_named(rule, scaled(f, -lift), box, lifted(tolerance), left, points, threads, seed, {}, {}));
+  const bool again = !by_regions.rule && rule != "vegas" && leave(left, out, clock.spent()) &&
+                     keep_lifted(out, as_named(rule, scaled(f, -lift), box, lifted(tolerance), left, points,
+                                               threads, seed, {}, {}));
   charge_least(out, volume, again, tolerance);
   return out;
 }

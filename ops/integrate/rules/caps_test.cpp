@@ -73,8 +73,8 @@ TEST(Caps, OnTimeStopAnIterationOfVegas) {
     std::fill(y.begin(), y.end(), 1.0);
   };
   const Deadline clock(most_seconds);
-  const Answer answer = by_name("vegas", slow, Box{{{0, 1}, {0, 1}}}, {.relative = 1e-9},
-                                {.seconds = most_seconds}, {}, 1, 1);
+  const Answer answer =
+      by_name("vegas", slow, Box{{{0, 1}, {0, 1}}}, {.relative = 1e-9}, {.seconds = most_seconds}, {}, 1, 1);
   expect_kept(clock, "vegas");
   EXPECT_EQ(answer.reason, Reason::time) << words(answer);
   EXPECT_GT(answer.evaluations, 0);

@@ -78,7 +78,8 @@ bool Chooser::add_through_windows(double base, int direction, double& end, Answe
   const double swing = swing_length(sampler_, base, direction);
   if (std::isnan(swing)) return false;
   double start = base + direction * skipped * swing;
-  if (const double behind = behind_later_peaks({seen_.x, seen_.y}, start, direction, wide * swing); !std::isnan(behind))
+  if (const double behind = behind_later_peaks({seen_.x, seen_.y}, start, direction, wide * swing);
+      !std::isnan(behind))
     start = behind;
   const Tolerance tolerance{tolerance_.relative / 4, tolerance_.of(least_magnitude(seen_)) / 4};
   const Answer one = behind_soft_windows(sampler_, start, direction, wide * swing, swing, tolerance);

@@ -54,7 +54,8 @@ class Choice {
   }
   // Regions close in on an end by themselves; but where they met a value that is none, they came no nearer.
   Answer with_ends_of_regions(Answer answer) const {
-    return by_product_ || answer.reason == Reason::non_finite ? with_ends(std::move(answer), product_reach) : answer;
+    return by_product_ || answer.reason == Reason::non_finite ? with_ends(std::move(answer), product_reach)
+                                                              : answer;
   }
   void say(const std::string& text) { why_ += (why_.empty() ? "" : "; ") + text; }
   Answer regions_from(double first_cut, bool products);
@@ -81,7 +82,7 @@ class Choice {
   std::int64_t spent_ = 0;
   Explored seen_;
   std::vector<End> ends_, cuts_;
-  double safety_ = 1;  // how many times more than regions tell they may have missed
+  double safety_ = 1;        // how many times more than regions tell they may have missed
   bool by_product_ = false;  // the product rule saw them
   Answer check_;
   bool checked_ = false;
@@ -106,7 +107,8 @@ const Answer& Choice::check(double absolute) {
   if (checked_) return check_;
   checked_ = true;
   Cube points = cube(0.3);
-  const Tolerance coarse{std::fmax(tolerance_.relative / 3, 1e-4), std::fmax(tolerance_.absolute / 3, absolute)};
+  const Tolerance coarse{std::fmax(tolerance_.relative / 3, 1e-4),
+                         std::fmax(tolerance_.absolute / 3, absolute)};
   check_ = counted(quasi_random(points, coarse, {.seed = 3, .threads = threads_, .tails = false}));
   if (by_product_) check_.truncation += beyond(ends_, scattered_reach(check_));
   return check_;
@@ -135,7 +137,8 @@ Answer Choice::by_regions(bool products) {
   return out;
 }
 
-// Two runs of VEGAS that learn from different points and, where axes are drawn together, in different variables.
+// Two runs of VEGAS that learn from different points and, where axes are drawn together, in different
+// variables.
 Answer Choice::by_chance() {
   Cube points = cube(0.6);
   Answer out = counted(vegas(points, tolerance_, {.seed = 11, .threads = threads_}));
@@ -155,7 +158,8 @@ bool Choice::settles(Answer& answer) {
   if (!answer.converged()) return false;
   const Answer& other = check();
   const double apart = std::fabs(answer.value - other.value), scatter = 1.5 * other.error();
-  // Steps may agree by chance, at kinks and jumps that lie obliquely: then the other points tell what they do not.
+  // Steps may agree by chance, at kinks and jumps that lie obliquely: then the other points tell what they do
+  // not.
   if (apart > scatter + answer.error()) answer.truncation = apart + scatter;
   // The scatter must be small enough to tell something.
   const bool telling = other.truncation <= 0.1 * std::fmax(std::fabs(answer.value), other.magnitude * 1e-2);
@@ -333,11 +337,13 @@ Answer Choice::run() {
     return finished(best);
   }
   // Where f is smooth, many digits take fewer points of a high degree; elsewhere these give up soon.
-  const bool digits = d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= kronrod_relative;
+  const bool digits =
+      d <= most_kronrod_dimensions && !regions_.rule && tolerance_.relative <= kronrod_relative;
   for (const bool products : {true, false})
     if ((products ? digits : d <= most_cubature_dimensions) &&
         consider(with_ends_of_regions(by_regions(products)),
-                 fmt::format("{} variables: {} by regions{}, twice", d, products ? products_name : "Genz-Malik", regions_.where)))
+                 fmt::format("{} variables: {} by regions{}, twice", d,
+                             products ? products_name : "Genz-Malik", regions_.where)))
       return finished(best);
   if (d <= most_sobol_dimensions) {
     Cube points = cube(0.5);

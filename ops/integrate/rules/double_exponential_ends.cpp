@@ -164,8 +164,8 @@ void DoubleExponential::find_beyond(int side, const First& first, std::size_t la
     return;
   }
   const double missed = blind ? std::pow(std::fmin(1, variable_.blind(side) / d1), margin) : 1;
-  // So near an end abscissae are rounded to a few numbers, and what they make of f is off by as much again; the last point
-  // that is told from the end may lie further in than that.
+  // So near an end abscissae are rounded to a few numbers, and what they make of f is off by as much again;
+  // the last point that is told from the end may lie further in than that.
   beyond_[side] = (blind || margin < 0.2 ? 4 : 1) * f1 * d1 * missed / lasting;
 }
 

@@ -74,8 +74,8 @@ void scatter(const Edge& edge, std::size_t axes, std::vector<double>& u) {
     const double step = std::sqrt(static_cast<double>(k) + 2.0) * golden;
     for (std::size_t i = 0; i < each; ++i) {
       const double at = step * (static_cast<double>(i % scattered) + 0.5);
-      u[k * each + i] =
-          k == edge.axis ? edge.u + edge.inwards * edge.scale * distances[i / scattered] : at - std::floor(at);
+      u[k * each + i] = k == edge.axis ? edge.u + edge.inwards * edge.scale * distances[i / scattered]
+                                       : at - std::floor(at);
     }
   }
 }
@@ -98,8 +98,8 @@ void keep_apart(const Axis& axis, Edge& edge) {
   while (edge.scale < furthest && nearest_x(axis, edge) < many * 2 * unit * std::fabs(x)) edge.scale *= 10;
 }
 
-// Within a range x comes no nearer to a place than its numbers lie there: points that are meant to be nearer have the
-// height of the next one.
+// Within a range x comes no nearer to a place than its numbers lie there: points that are meant to be nearer
+// have the height of the next one.
 double finest_beside(const Axis& axis, const Edge& edge, double x) {
   if (!within(edge)) return 0;
   const double away = edge.scale * distances[places - 1], moved = nearest_x(axis, edge);
@@ -179,8 +179,8 @@ void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, dou
   answer.place = place_of(ends, reach, axes);
 }
 
-// Factors measured of powers of sums, of roots and of squares, also with unlike weights, and rounded up: at the ends of one
-// axis and of two the rule's own points on the edges see enough.
+// Factors measured of powers of sums, of roots and of squares, also with unlike weights, and rounded up: at
+// the ends of one axis and of two the rule's own points on the edges see enough.
 double missed_by_regions(const std::vector<End>& ends, bool bells) {
   constexpr double of_bells = 2.5;
   double out = bells ? of_bells : 1;

@@ -50,8 +50,8 @@ std::vector<End> ends_by_chance(Cube& cube);
 // Likewise both sides of the places where axes are cut.
 std::vector<End> cuts_by_chance(Cube& cube);
 std::int64_t ends_evaluations(std::size_t axes);  // that it takes
-// Adds the corners and edges at which more is left than the ends of their axes tell, which come first in the list. What
-// the cube's caps do not allow is not looked at.
+// Adds the corners and edges at which more is left than the ends of their axes tell, which come first in the
+// list. What the cube's caps do not allow is not looked at.
 void add_corners(Cube& cube, std::vector<End>& ends);
 // How near to an end so many scattered points come.
 double scattered_reach(const Answer& answer);
@@ -59,9 +59,10 @@ double scattered_reach(const Answer& answer);
 void charge_ends(Answer& answer, const std::vector<End>& ends, double reach, double allowed,
                  std::size_t axes);
 
-// Of a rule that halves regions: how many times more than it tells it has missed at most, of what was found. At corners of
-// three axes and more, where |f| grows steeply, they close in on the corner too slowly to tell; and of `bells` on endless axes,
-// around which points are not drawn together, a region's points hardly meet any.
+// Of a rule that halves regions: how many times more than it tells it has missed at most, of what was found.
+// At corners of three axes and more, where |f| grows steeply, they close in on the corner too slowly to tell;
+// and of `bells` on endless axes, around which points are not drawn together, a region's points hardly meet
+// any.
 double missed_by_regions(const std::vector<End>& ends, bool bells);
 // An answer that is given up, where f grows towards an end so fast that it may have no integral; else it is
 // left alone.

@@ -100,8 +100,9 @@ TEST(Ends, OfFourVariables) {
       claims += answer.converged();
     }
   EXPECT_GE(claims, 10);
-  const Answer infinite = by_name("vegas", many_values_of(formula::parse("1/x+y+z+w"), {"x", "y", "z", "w"}),
-                                  box, {.relative = 0.5}, {.evaluations = 1'000'000, .seconds = 60}, {}, 2, 1);
+  const Answer infinite =
+      by_name("vegas", many_values_of(formula::parse("1/x+y+z+w"), {"x", "y", "z", "w"}), box,
+              {.relative = 0.5}, {.evaluations = 1'000'000, .seconds = 60}, {}, 2, 1);
   EXPECT_FALSE(infinite.converged());
   EXPECT_TRUE(std::isinf(infinite.error()));
 }
@@ -129,8 +130,9 @@ TEST(Ends, OfSeveralAxesAtOnce) {
         EXPECT_FALSE(std::isinf(t.exact)) << told;
         EXPECT_LE(std::fabs(answer.value - t.exact), answer.error()) << told;
       }
-  const Answer five = automatic_cubature(many_values_of(formula::parse("1/(x+y+z+u+v)^5"), {"x", "y", "z", "u", "v"}),
-                                         {{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}}, {.relative = 0.1});
+  const Answer five =
+      automatic_cubature(many_values_of(formula::parse("1/(x+y+z+u+v)^5"), {"x", "y", "z", "u", "v"}),
+                         {{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}}, {.relative = 0.1});
   EXPECT_EQ(five.reason, Reason::may_diverge) << words(five);
   EXPECT_EQ(five.place, (std::vector<double>{0, 0, 0, 0, 0}));
 }

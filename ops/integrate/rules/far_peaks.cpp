@@ -193,7 +193,8 @@ bool Scout::far_apart(const FarPeak& a, const FarPeak& b) const {
   for (std::size_t axis = 0; axis < d_; ++axis) {
     if (box_.axes[axis].finite()) continue;
     const double apart = std::fabs(a.centre[axis] - b.centre[axis]);
-    const double narrow = std::fmin(a.width[axis], b.width[axis]), wide = std::fmax(a.width[axis], b.width[axis]);
+    const double narrow = std::fmin(a.width[axis], b.width[axis]),
+                 wide = std::fmax(a.width[axis], b.width[axis]);
     if (apart > many * (narrow + wide) || (wide > unlike * narrow && apart > 2 * many * narrow)) return true;
   }
   return false;
@@ -280,7 +281,8 @@ std::vector<FarPeak> far_peaks(const ManyValues& f, const Box& box, const std::v
 
 void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits limits) {
   constexpr double several = 4;  // times too much may a peak's mass be told
-  const bool endless = std::any_of(box.axes.begin(), box.axes.end(), [](const Range& r) { return !r.finite(); });
+  const bool endless =
+      std::any_of(box.axes.begin(), box.axes.end(), [](const Range& r) { return !r.finite(); });
   limits.evaluations -= answer.evaluations;
   const bool claims = answer.converged() || answer.reason == Reason::roundoff;
   if (!endless || !claims || limits.evaluations < 1) return;
@@ -288,8 +290,9 @@ void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits li
   if (!(mass > several * answer.magnitude)) return;
   answer.reason = Reason::doubtful;
   answer.truncation = infinity;
-  answer.why += (answer.why.empty() ? "" : "; ") +
-                std::string("far from where the points lie stands a peak that holds more than all that they saw");
+  answer.why +=
+      (answer.why.empty() ? "" : "; ") +
+      std::string("far from where the points lie stands a peak that holds more than all that they saw");
 }
 
 HiddenRegion region_of(const FarPeak& peak, const Box& box) {

@@ -24,14 +24,14 @@ std::vector<FarPeak> far_peaks(const ManyValues& f, const Box& box,
                                const std::vector<std::vector<double>>& told, const Limits& limits,
                                std::int64_t& evaluations, bool& hurried);
 
-// What the integral of |f| over the highest of them is at least, wherever it lies, if it falls on each axis no faster
-// than evenly to half of its height: less than that no rule may say that the whole one is. 0: none was found. Adds to
-// `evaluations`.
+// What the integral of |f| over the highest of them is at least, wherever it lies, if it falls on each axis
+// no faster than evenly to half of its height: less than that no rule may say that the whole one is. 0: none
+// was found. Adds to `evaluations`.
 double mass_of_highest(const ManyValues& f, const Box& box, const Limits& limits, std::int64_t& evaluations);
 
 // A rule's points thin out with the distance from the axes' middles, which a peak far out need not know of.
-// On axes without end a claim, or what is called roundoff, is doubtful where the highest peak holds more than all that the
-// rule saw.
+// On axes without end a claim, or what is called roundoff, is doubtful where the highest peak holds more than
+// all that the rule saw.
 void look_far_out(Answer& answer, const ManyValues& f, const Box& box, Limits limits);
 
 // The peak as a small part of the box; what lies beside it is many widths away.

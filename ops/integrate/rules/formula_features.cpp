@@ -251,8 +251,7 @@ Features Finder::at(const Places& x) {
     if (watched_[k].kind <= Kind::inner) choose(std::move(changes[k]), x, out);
     else if (changes[k].size() <= most)
       for (const Place& p : changes[k]) out.breaks.push_back(place_of(p));
-    else
-      too_many_ = true;
+    else too_many_ = true;
   for (std::size_t k = 0; k < watched_.size(); ++k) choose(turns(x, sums[k], k), x, out);
   constexpr std::size_t most_looked_beside = 16;
   std::vector<double> known = out.centres;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A train of narrow peaks, sin(2000*x)>0.9999, is met by some probes and missed by others. Where sin, cos and tan turn, are
-// 0 or have poles need not be searched: there their argument is a whole multiple of π/2, so these places are counted and
-// solved for. Between two of them a wave only rises or only falls, and no peak hides.
+// A train of narrow peaks, sin(2000*x)>0.9999, is met by some probes and missed by others. Where sin, cos and
+// tan turn, are 0 or have poles need not be searched: there their argument is a whole multiple of π/2, so
+// these places are counted and solved for. Between two of them a wave only rises or only falls, and no peak
+// hides.
 #include <algorithm>
 #include <numbers>
 #include "ops/integrate/rules/formula_finder.hpp"
@@ -26,8 +27,7 @@ void add_parts(std::vector<double>& places) {
   const std::size_t count = places.size();
   places.reserve(count * parts);
   for (std::size_t i = 1; i < count; ++i)
-    for (int k = 1; k < parts; ++k)
-      places.push_back(places[i - 1] + (places[i] - places[i - 1]) * k / parts);
+    for (int k = 1; k < parts; ++k) places.push_back(places[i - 1] + (places[i] - places[i - 1]) * k / parts);
 }
 
 }  // namespace
@@ -119,7 +119,8 @@ double Finder::wave_step(double x) const {
   return out;
 }
 
-// Where a watched value is 0 or turns: what is narrow about it, abs(sin(x)-0.5)<1e-6, is seen from there alone.
+// Where a watched value is 0 or turns: what is narrow about it, abs(sin(x)-0.5)<1e-6, is seen from there
+// alone.
 void Finder::add_places_between(Places& x) const {
   Places found;
   for (std::size_t k = 0; k < watched_.size(); ++k) {
@@ -145,7 +146,8 @@ Finder::Places Finder::one_turn(std::size_t argument, const Places& x, const Pla
   constexpr double quarters = 4, most_phase = 1e12;  // beyond it phases have few digits
   const auto within = [](double at) { return std::fabs(at) < most_phase; };
   std::size_t to = from + 1;
-  while (to < x.size() && within(phase[to]) && !(std::fabs(phase[to] - phase[from]) > (quarters + 2) * quarter))
+  while (to < x.size() && within(phase[to]) &&
+         !(std::fabs(phase[to] - phase[from]) > (quarters + 2) * quarter))
     ++to;
   if (to >= x.size() || !within(phase[from]) || !within(phase[to])) return {};
   const double sign = phase[to] > phase[from] ? 1 : -1;
@@ -161,8 +163,9 @@ Finder::Places Finder::one_turn(std::size_t argument, const Places& x, const Pla
 // Whether f is narrow beside the length of some turns of its waves: then others hide where nobody has looked.
 bool Finder::narrow_waves(const Places& x, bool finite) {
   constexpr std::size_t looked_at = 16;
-  constexpr double narrow = 0.07;                 // wider ones are met as the swings are …
-  const double between = finite ? 0.25 : narrow;  // … but jumps are not; on infinite ranges most waves have faded
+  constexpr double narrow = 0.07;  // wider ones are met as the swings are …
+  const double between =
+      finite ? 0.25 : narrow;  // … but jumps are not; on infinite ranges most waves have faded
   all_turns_ = true;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!is_wave(i)) continue;
@@ -175,7 +178,8 @@ bool Finder::narrow_waves(const Places& x, bool finite) {
       add_places_between(turn);
       const Features seen = at(turn);
       const double length = turn.back() - turn.front();
-      if (std::any_of(seen.widths.begin(), seen.widths.end(), [&](double w) { return w < narrow * length; })) return true;
+      if (std::any_of(seen.widths.begin(), seen.widths.end(), [&](double w) { return w < narrow * length; }))
+        return true;
       for (std::size_t b = 1; b < seen.breaks.size(); ++b)
         if (seen.breaks[b] - seen.breaks[b - 1] < between * length) return true;
     }

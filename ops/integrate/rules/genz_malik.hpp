@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adaptive cubature with Genz and Malik's rule of degree 7 and the rule of degree 5 in it, for two to
 // twelve variables. All regions are kept. In each round those are split whose errors are so large that the
-// errors of the others together are three quarters of what is allowed: whoever splits the worst region again and again
-// would have to split every one of them, too, but this gives all cores work, and none has to sort. Which ones
-// does not depend on how many cores there are. Products of Gauss-Kronrod pairs take the place of the rule in
-// few variables (gauss_kronrod_product.hpp).
+// errors of the others together are three quarters of what is allowed: whoever splits the worst region again
+// and again would have to split every one of them, too, but this gives all cores work, and none has to sort.
+// Which ones does not depend on how many cores there are. Products of Gauss-Kronrod pairs take the place of
+// the rule in few variables (gauss_kronrod_product.hpp).
 #pragma once
 #include "ops/integrate/rules/domain.hpp"
 

@@ -158,14 +158,15 @@ TEST(Genz, AJumpBehindTheOutermostPointsIsSeen) {
   }
 }
 
-// Integrals that are 0 because two halves cancel: no share of them can be claimed, but what is told is no more
-// than the tolerance would allow of the integral of |f|.
+// Integrals that are 0 because two halves cancel: no share of them can be claimed, but what is told is no
+// more than the tolerance would allow of the integral of |f|.
 TEST(GenzMalik, RefinesWhatCancels) {
   using Function = double (*)(const double*);
-  constexpr Function odd[] = {[](const double* x) { return x[0] * x[0] * x[0] + std::pow(x[1], 5); },
-                              [](const double* x) { return std::sin(5 * x[0]) + std::pow(x[1], 7); },
-                              [](const double* x) { return x[0] * std::exp(x[1]) + x[1] * std::cos(4 * x[0]); },
-                              [](const double* x) { return std::sinh(3 * x[0] - 2 * x[1]); }};
+  constexpr Function odd[] = {
+      [](const double* x) { return x[0] * x[0] * x[0] + std::pow(x[1], 5); },
+      [](const double* x) { return std::sin(5 * x[0]) + std::pow(x[1], 7); },
+      [](const double* x) { return x[0] * std::exp(x[1]) + x[1] * std::cos(4 * x[0]); },
+      [](const double* x) { return std::sinh(3 * x[0] - 2 * x[1]); }};
   for (const Function f : odd)
     for (const double relative : {1e-3, 1e-6}) {
       const ManyValues values = [f](std::span<const double> x, std::size_t count, std::span<double> y) {

@@ -114,8 +114,8 @@ TEST(Hidden, RegionsBeginAtTheFormulasBreaks) {
   EXPECT_LT(steps.evaluations, 3'000'000);
 }
 
-// Too little is allowed to follow a ridge from one side of the box to the other: what regions tell, who have met
-// it in a part of its length, is no less than they are off.
+// Too little is allowed to follow a ridge from one side of the box to the other: what regions tell, who have
+// met it in a part of its length, is no less than they are off.
 TEST(Hidden, RidgesThatAreNotClaimedAreInTheError) {
   const std::vector<std::string> variables{"x", "y"};
   for (const char* across : {"x-y", "x+y-1"})

@@ -59,8 +59,8 @@ struct Integrand {
   // Optional: the same integrand over a part of its range, which is told the distances to the part's ends.
   std::function<Integrand(const Range& part)> within = {};
   std::optional<double> constant = {};  // its value, if it is the same everywhere
-  // Optional: how much each value would move if comparisons and steps that the integrand's rounding leaves open came
-  // out the other way; NaN: there is no value then.
+  // Optional: how much each value would move if comparisons and steps that the integrand's rounding leaves
+  // open came out the other way; NaN: there is no value then.
   Values open = {};
 };
 

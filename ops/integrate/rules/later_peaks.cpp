@@ -27,12 +27,13 @@ struct Outwards {
     const auto first = std::lower_bound(distance.begin(), distance.end(), from),
                last = std::upper_bound(distance.begin(), distance.end(), to);
     if (last - first < fewest) return infinity;
-    return *std::max_element(size.begin() + (first - distance.begin()), size.begin() + (last - distance.begin()));
+    return *std::max_element(size.begin() + (first - distance.begin()),
+                             size.begin() + (last - distance.begin()));
   }
 };
 
-// How far out what stands out there is over; NaN where nothing does. A block of swings three times as long as it
-// is near shows at least one of their tops.
+// How far out what stands out there is over; NaN where nothing does. A block of swings three times as long as
+// it is near shows at least one of their tops.
 double end_of_peak(const Outwards& tail, std::size_t i) {
   constexpr double stands_out = 3, shares[] = {0.03, 0.09, 0.27};
   for (const double share : shares) {
@@ -58,7 +59,8 @@ double behind_later_peaks(const Tried& tried, double start, int direction, doubl
       continue;
     }
     if (tail.size[i] > stands_out * usual) last = i;
-    const bool top = i > 0 && i + 1 < count && tail.size[i] >= tail.size[i - 1] && tail.size[i] >= tail.size[i + 1];
+    const bool top =
+        i > 0 && i + 1 < count && tail.size[i] >= tail.size[i - 1] && tail.size[i] >= tail.size[i + 1];
     if (const double end = top ? end_of_peak(tail, i) : nothing; end > behind) behind = end;
   }
   // What grows as far as anybody sees is no peak.

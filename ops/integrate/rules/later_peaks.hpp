@@ -12,8 +12,8 @@ struct Tried {
   std::span<const double> x, y;
 };
 
-// Behind the last place, further than `seen` from `start`, at which |f| stands out from what was tried on both
-// sides of it, or from all nearer swings while it falls below these again. NaN: there is none.
+// Behind the last place, further than `seen` from `start`, at which |f| stands out from what was tried on
+// both sides of it, or from all nearer swings while it falls below these again. NaN: there is none.
 double behind_later_peaks(const Tried& tried, double start, int direction, double seen);
 
 // As tail_of, behind all of these; without zeros where none alternate there.

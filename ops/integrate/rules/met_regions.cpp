@@ -139,7 +139,8 @@ bool MetRegions::met(const HiddenRegion& region) const {
   return !is_thin(region) && points_[k].load(std::memory_order_relaxed) >= enough && 4 * seen >= 3 * crossed;
 }
 
-// Points that know nothing of it meet it, too. Where an axis has no end they thin out with the square of the distance.
+// Points that know nothing of it meet it, too. Where an axis has no end they thin out with the square of the
+// distance.
 bool MetRegions::wide(const HiddenRegion& region, const std::vector<Axis>& axes) const {
   constexpr double first = 1024, some = 8;  // points of a rule before it adapts
   double expected = first;
@@ -149,8 +150,9 @@ bool MetRegions::wide(const HiddenRegion& region, const std::vector<Axis>& axes)
     const double width = drawn ? axes[axis].width : 1,
                  away = region.inside[axis] - (drawn ? axes[axis].centre : start_of(box_.axes[axis]));
     if (!std::isfinite(region.reach[axis])) continue;
-    expected *= std::fmin(1, 2 * region.reach[axis] *
-                                 (std::isfinite(length) ? 1 / length : width / (width * width + away * away)));
+    expected *=
+        std::fmin(1, 2 * region.reach[axis] *
+                         (std::isfinite(length) ? 1 / length : width / (width * width + away * away)));
   }
   if (!region.normals.empty()) expected *= region.share;
   return expected >= some;
@@ -183,14 +185,15 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
   if (!std::isfinite(answer.error())) return;
   for (std::size_t k = 0; k < box_.hidden.size(); ++k) {
     const HiddenRegion& region = box_.hidden[k];
-    if (mass_[k] <= 0.1 * tolerance.of(answer.value)) {  // too little to look further for, but a part of the error
+    if (mass_[k] <=
+        0.1 * tolerance.of(answer.value)) {  // too little to look further for, but a part of the error
       answer.truncation += 2 * mass_[k];
       continue;
     }
     const bool there = elsewhere == nullptr
                            ? met(region)
-                           : !is_thin(region) &&
-                                 (wide(region, *elsewhere) || drawn_to(region, *elsewhere) || makes_up(answer, mass_[k]));
+                           : !is_thin(region) && (wide(region, *elsewhere) || drawn_to(region, *elsewhere) ||
+                                                  makes_up(answer, mass_[k]));
     if (there) continue;
     if (answer.converged()) answer.reason = Reason::doubtful;
     answer.truncation = infinity;
@@ -198,7 +201,8 @@ void MetRegions::doubt(Answer& answer, const Tolerance& tolerance, const std::ve
                   std::string("the formula changes in a small part of the box, where few points lie");
     return;
   }
-  if (answer.converged() && !(answer.error() <= tolerance.of(answer.value))) answer.reason = Reason::unresolved;
+  if (answer.converged() && !(answer.error() <= tolerance.of(answer.value)))
+    answer.reason = Reason::unresolved;
   widen(answer, tolerance);
 }
 

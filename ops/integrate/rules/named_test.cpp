@@ -172,10 +172,11 @@ TEST(Named, EachOfTwoBellsFarApartIsMet) {
   for (const char* rule : {"genz_malik", "gauss_kronrod", "tanh_sinh", "quasi_random", "vegas"})
     for (const auto& [x, y] : {std::pair(60, -90), std::pair(-300, 2), std::pair(12, 15)}) {
       const std::string text = fmt::format("exp(-x^2-y^2)+exp(-(x-({}))^2-(y-({}))^2)", x, y);
-      const Answer answer = by_name(rule, many_values_of(formula::parse(text), {"x", "y"}), box, {.relative = 1e-3},
-                                    {.evaluations = 2'000'000}, {}, 2, 1);
+      const Answer answer = by_name(rule, many_values_of(formula::parse(text), {"x", "y"}), box,
+                                    {.relative = 1e-3}, {.evaluations = 2'000'000}, {}, 2, 1);
       claimed += answer.converged();
-      EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - 2 * pi) <= answer.error())) << text << " by " << rule;
+      EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - 2 * pi) <= answer.error()))
+          << text << " by " << rule;
     }
   // A single one far out, or near, is claimed as before.
   for (const char* rule : {"genz_malik", "gauss_kronrod", "tanh_sinh", "quasi_random"}) {
@@ -198,9 +199,11 @@ TEST(Named, NeedlesBesideSomethingLargeAreNotClaimedAway) {
       Box box = plain;
       box.features = features_of(tree, variables, box);
       for (const char* rule : {"genz_malik", "vegas"}) {
-        const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = 1e-5}, {.evaluations = 4'000'000}, {}, 2, 1);
+        const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = 1e-5},
+                                      {.evaluations = 4'000'000}, {}, 2, 1);
         EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - exact) <= answer.error()))
-            << text << " by " << rule << ": " << answer.value << " +- " << answer.error() << " is not " << exact;
+            << text << " by " << rule << ": " << answer.value << " +- " << answer.error() << " is not "
+            << exact;
       }
     }
   // Of more variables, where few points claim it.
@@ -208,7 +211,8 @@ TEST(Named, NeedlesBesideSomethingLargeAreNotClaimedAway) {
   const formula::Tree tree = formula::parse("x*y+100*exp(-((x-0.3123)/1e-4)^2)*cos(y)*z*u");
   Box box{{{0, 1}, {0, 1}, {0, 1}, {0, 1}}};
   box.features = features_of(tree, four, box);
-  const Answer answer = by_name("genz_malik", many_values_of(tree, four), box, {.relative = 1e-6}, {.evaluations = 100'000'000}, {}, 2, 1);
+  const Answer answer = by_name("genz_malik", many_values_of(tree, four), box, {.relative = 1e-6},
+                                {.evaluations = 100'000'000}, {}, 2, 1);
   EXPECT_FALSE(answer.converged()) << answer.value << " is not 0.2537287";
   EXPECT_LE(std::fabs(answer.value - 0.2537286712), answer.error());
 }
@@ -218,29 +222,37 @@ TEST(Named, ZerosOfTheFirstPointsAreNotAllThatIs) {
   for (const double at : {0.98763, 0.99, 0.9951}) {
     const std::string text = fmt::format("634.9*(x>{})*(1+z)*abs(u-0.78247)", at);
     const double exact = 634.9 * (1 - at) * 1.5 * (0.78247 * 0.78247 + 0.21753 * 0.21753) / 2;
-    const Answer answer = by_name("genz_malik", many_values_of(formula::parse(text), {"x", "z", "u"}),
-                                  {{{0, 1}, {0, 1}, {0, 1}}}, {.relative = 1e-3}, {.evaluations = 4'000'000}, {}, 2, 1);
+    const Answer answer =
+        by_name("genz_malik", many_values_of(formula::parse(text), {"x", "z", "u"}),
+                {{{0, 1}, {0, 1}, {0, 1}}}, {.relative = 1e-3}, {.evaluations = 4'000'000}, {}, 2, 1);
     EXPECT_GT(answer.value, exact / 2) << text;
     EXPECT_LE(std::fabs(answer.value - exact), answer.error()) << text;
   }
 }
 
-// A peak at a place that the text shows, and no rule's first points meet: richardson, simpson and tanh_sinh claimed it away.
+// A peak at a place that the text shows, and no rule's first points meet: richardson, simpson and tanh_sinh
+// claimed it away.
 TEST(Named, WhatTheTextShowsIsNotClaimedAway) {
   const Range range{-1, 1.9};
   const double area = std::sqrt(std::numbers::pi);
   int claimed = 0;
-  for (const auto& [place, width] : {std::pair(2.44001, 1.33e-5), std::pair(0.1, 1e-3), std::pair(-0.7, 3e-7)}) {
-    const std::string text = fmt::format("(1+exp(x))*((x+exp(x))^2-11.2*exp(-((x+exp(x)-({}))/{})^2))", place, width);
+  for (const auto& [place, width] :
+       {std::pair(2.44001, 1.33e-5), std::pair(0.1, 1e-3), std::pair(-0.7, 3e-7)}) {
+    const std::string text =
+        fmt::format("(1+exp(x))*((x+exp(x))^2-11.2*exp(-((x+exp(x)-({}))/{})^2))", place, width);
     const auto third = [](double u) { return u * u * u / 3; };
-    const double exact = third(1.9 + std::exp(1.9)) - third(std::exp(-1.0) - 1) - (place > -0.6 ? 11.2 * area * width : 0);
+    const double exact =
+        third(1.9 + std::exp(1.9)) - third(std::exp(-1.0) - 1) - (place > -0.6 ? 11.2 * area * width : 0);
     for (const char* rule : {"richardson", "simpson", "gauss_kronrod", "tanh_sinh"})
       for (const double relative : {1e-10, 1e-6}) {
-        const Answer answer = by_name(rule, integrand_of(formula::parse(text), "x", range), range, {.relative = relative}, {}, {});
+        const Answer answer = by_name(rule, integrand_of(formula::parse(text), "x", range), range,
+                                      {.relative = relative}, {}, {});
         claimed += answer.converged();
         if (!answer.converged()) continue;
-        EXPECT_LE(std::fabs(answer.value - exact), answer.error() + 1e-14 * std::fabs(exact)) << text << " by " << rule;
-        EXPECT_LE(std::fabs(answer.value - exact), 1.001 * relative * std::fabs(exact)) << text << " by " << rule;
+        EXPECT_LE(std::fabs(answer.value - exact), answer.error() + 1e-14 * std::fabs(exact))
+            << text << " by " << rule;
+        EXPECT_LE(std::fabs(answer.value - exact), 1.001 * relative * std::fabs(exact))
+            << text << " by " << rule;
       }
   }
   EXPECT_GE(claimed, 8);
@@ -254,14 +266,18 @@ TEST(Named, OfTwoVariablesToo) {
   Box box{{{-0.6, 0.7}, {-0.3, 1}}};
   box.features = features_of(tree, variables, box);
   box.hidden = hidden_regions(tree, variables, box);
-  const double exact = (0.8 * 0.8 * 0.8 + 0.5 * 0.5 * 0.5) / 3 - 7.6e-5 * std::sqrt(std::numbers::pi) * (std::sin(8.0) + std::sin(18.0)) / 20;
+  const double exact = (0.8 * 0.8 * 0.8 + 0.5 * 0.5 * 0.5) / 3 -
+                       7.6e-5 * std::sqrt(std::numbers::pi) * (std::sin(8.0) + std::sin(18.0)) / 20;
   for (const char* rule : {"gauss_kronrod", "tanh_sinh", "quasi_random"})
     for (const double relative : {1e-3, 1e-6}) {
-      const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = relative}, {.evaluations = 2'000'000}, {}, 2, 1);
-      EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - exact) <= answer.error())) << rule << " " << relative;
+      const Answer answer = by_name(rule, many_values_of(tree, variables), box, {.relative = relative},
+                                    {.evaluations = 2'000'000}, {}, 2, 1);
+      EXPECT_FALSE(answer.converged() && !(std::fabs(answer.value - exact) <= answer.error()))
+          << rule << " " << relative;
     }
-  const Answer zeros = by_name("genz_malik", many_values_of(formula::parse("max(0,1-abs(x-0.4123)/1e-6)*(y+2)"), variables), {{{0, 1}, {0, 1}}},
-                               {.relative = 1e-3}, {.evaluations = 100'000}, {}, 2, 1);
+  const Answer zeros =
+      by_name("genz_malik", many_values_of(formula::parse("max(0,1-abs(x-0.4123)/1e-6)*(y+2)"), variables),
+              {{{0, 1}, {0, 1}}}, {.relative = 1e-3}, {.evaluations = 100'000}, {}, 2, 1);
   EXPECT_TRUE(!zeros.converged() && std::isinf(zeros.error())) << words(zeros);
 }
 

@@ -19,11 +19,13 @@ using Heights = std::function<void(std::span<const double> x, std::span<double> 
 double finest_beside(double x, double room, double rounding) {
   const double scale = std::fmin(room, 1);
   const double finest = std::fmax(2 * rounding * std::fabs(x), 0x1p-100 * scale);
-  return std::fmax(finest, std::numeric_limits<double>::denorm_min());  // of 0 no doubling would ever lead away
+  return std::fmax(finest,
+                   std::numeric_limits<double>::denorm_min());  // of 0 no doubling would ever lead away
 }
 
 // The integral of what f would move by, from the distance `finest` on to `room` in one direction.
-double open_on_side(double at, double direction, double finest, double room, const Moved& moved_at, const Heights& heights_at) {
+double open_on_side(double at, double direction, double finest, double room, const Moved& moved_at,
+                    const Heights& heights_at) {
   double sum = 0, unknown = 0, before = 0;
   int quiet = 0;
   for (double away = finest; away < room && quiet < patience; away *= 2, ++quiet) {
@@ -76,7 +78,8 @@ double open_beside_cuts(const Integrand& f, const Range& range, std::span<const 
   for (const Piece& piece : pieces)
     for (const double direction : {1.0, -1.0}) {
       const double at = direction > 0 ? piece.lower : piece.upper, room = piece.upper - piece.lower;
-      if (!std::isinf(at)) out += open_on_side(at, direction, finest_beside(at, room, range.rounding), room, moved, heights);
+      if (!std::isinf(at))
+        out += open_on_side(at, direction, finest_beside(at, room, range.rounding), room, moved, heights);
     }
   return out;
 }
@@ -105,8 +108,9 @@ class Across {
         }
         double slope = 0;
         const auto number = static_cast<std::uint32_t>(drawn_ + i);
-        axes_[axis].map(sobol(number, static_cast<int>(axis) % most_sobol_dimensions, 83 + axis / most_sobol_dimensions),
-                        to, slope);
+        axes_[axis].map(
+            sobol(number, static_cast<int>(axis) % most_sobol_dimensions, 83 + axis / most_sobol_dimensions),
+            to, slope);
         weight[i] *= slope;
       }
     drawn_ += count;
@@ -123,7 +127,8 @@ class Across {
 
 }  // namespace
 
-double open_beside_breaks(const ManyValues& f, const ManyValues& open, const Box& box, std::span<const Features> features) {
+double open_beside_breaks(const ManyValues& f, const ManyValues& open, const Box& box,
+                          std::span<const Features> features) {
   if (!open) return 0;
   double out = 0;
   for (std::size_t axis = 0; axis < features.size(); ++axis) {
@@ -136,7 +141,8 @@ double open_beside_breaks(const ManyValues& f, const ManyValues& open, const Box
       const double below = at - up.lower, above = up.upper - at;
       for (const double direction : {1.0, -1.0}) {
         const double room = direction > 0 ? above : below;
-        if (room > 0) out += open_on_side(at, direction, finest_beside(at, room, up.rounding), room, moved, heights);
+        if (room > 0)
+          out += open_on_side(at, direction, finest_beside(at, room, up.rounding), room, moved, heights);
       }
     }
   }

@@ -10,7 +10,8 @@
 namespace tessera::quadrature {
 namespace {
 
-Answer integral(const std::string& text, const Range& range, const char* rule = "auto", double relative = 1e-10) {
+Answer integral(const std::string& text, const Range& range, const char* rule = "auto",
+                double relative = 1e-10) {
   return by_name(rule, integrand_of(formula::parse(text), "x", range), range, {.relative = relative}, {}, {});
 }
 
@@ -31,8 +32,10 @@ TEST(OpenZones, AJumpIsNoBetterKnownThanTheFormulaKnowsIt) {
     for (const char* rule : {"auto", "tanh_sinh", "gauss_kronrod"}) {
       const Answer answer = integral(one.text, {0, 1}, rule);
       const double off = std::fabs(answer.value - one.exact);
-      EXPECT_TRUE(off <= answer.error() + 1e-10) << one.text << " by " << rule << ": " << answer.value << " +- " << answer.error();
-      EXPECT_FALSE(answer.converged() && off > 2e-10 * one.exact) << one.text << " by " << rule << ": " << words(answer);
+      EXPECT_TRUE(off <= answer.error() + 1e-10)
+          << one.text << " by " << rule << ": " << answer.value << " +- " << answer.error();
+      EXPECT_FALSE(answer.converged() && off > 2e-10 * one.exact)
+          << one.text << " by " << rule << ": " << words(answer);
       EXPECT_LT(answer.error(), 1e-3) << one.text << " by " << rule;
     }
 }
@@ -49,14 +52,16 @@ TEST(OpenZones, WhatIsKnownToTheLastDigitCostsNothing) {
 }
 
 TEST(OpenZones, TheZoneIsTheWidthTimesTheJump) {
-  // Rounded off is up to 1.1e-16 of the left side, which grows by 2e-6 for each unit of x there: 5.5e-11 on both sides.
+  // Rounded off is up to 1.1e-16 of the left side, which grows by 2e-6 for each unit of x there: 5.5e-11 on
+  // both sides.
   const Range range{0, 1};
   const Integrand f = integrand_of(formula::parse("1e5*((x-0.5)^2+1<1.000000000001)"), "x", range);
   const std::vector<Piece> pieces = cut(range, std::vector<double>{0.5 - 1.00004445e-6, 0.5 + 1.00004445e-6});
   const double lost = open_beside_cuts(f, range, pieces);
   EXPECT_GT(lost, 1e5 * 1.1e-10);
   EXPECT_LT(lost, 8 * 1e5 * 1.1e-10);
-  EXPECT_EQ(open_beside_cuts(integrand_of(formula::parse("1/(x-0.5)"), "x", range), range, pieces), 0) << "nothing jumps";
+  EXPECT_EQ(open_beside_cuts(integrand_of(formula::parse("1/(x-0.5)"), "x", range), range, pieces), 0)
+      << "nothing jumps";
 }
 
 TEST(OpenZones, SeveralVariables) {
@@ -64,7 +69,8 @@ TEST(OpenZones, SeveralVariables) {
   const auto lost = [&](const std::string& text) {
     const Box box{{{1, 0}, {0, 1}}};
     const formula::Tree tree = formula::parse(text);
-    return open_beside_breaks(many_values_of(tree, names), many_open_of(tree, names), box, features_of(tree, names, box));
+    return open_beside_breaks(many_values_of(tree, names), many_open_of(tree, names), box,
+                              features_of(tree, names, box));
   };
   const double moved = lost("(1+1e5*((x-0.5)^2+1<1.000000000001))*(1+y)");
   EXPECT_GT(moved, 1.5 * 1e5 * 1.1e-10) << "the mean of 1 + y is 1.5";
@@ -87,7 +93,9 @@ TEST(OpenZones, ConstantsWithoutAValueTellAPlace) {
 
 TEST(OpenZones, FewSamplesTellWhatLeavingOneOutChanges) {
   const std::vector<double> x{0, 1, 2, 3}, y{0, 1, 4, 9};
-  const auto of = [&](std::size_t n, auto rule) { return rule(std::span(x).first(n), std::span(y).first(n)); };
+  const auto of = [&](std::size_t n, auto rule) {
+    return rule(std::span(x).first(n), std::span(y).first(n));
+  };
   EXPECT_TRUE(std::isinf(of(2, trapezoid_of).error()));
   EXPECT_TRUE(std::isinf(of(2, simpson_of).error()));
   EXPECT_EQ(of(3, trapezoid_of).truncation, 1);
@@ -102,10 +110,12 @@ TEST(OpenZones, FewSamplesTellWhatLeavingOneOutChanges) {
   }
 }
 
-// x/3 of the smallest numbers is 0, so floor jumps beside 0 and once more at it: a piece of one number's length.
+// x/3 of the smallest numbers is 0, so floor jumps beside 0 and once more at it: a piece of one number's
+// length.
 TEST(OpenZones, APieceOfTheSmallestNumberEnds) {
   for (const char* text : {"floor(x/3)", "ceil(0.25*x)", "floor(x*0.3)+x"}) {
-    const Answer answer = automatic(integrand_of(formula::parse(text), "x", {-3, 7}), {-3, 7}, {}, {.seconds = 5});
+    const Answer answer =
+        automatic(integrand_of(formula::parse(text), "x", {-3, 7}), {-3, 7}, {}, {.seconds = 5});
     EXPECT_TRUE(answer.converged()) << text << ": " << words(answer);
   }
 }

@@ -29,7 +29,8 @@ void ring(double centre, double sign, double nearest, double furthest, int per_d
 // Where the peaks of an infinite range mostly lie.
 void ring_of_peaks(double about, double sign, double far, const Scales& scales, std::vector<double>& out) {
   constexpr double nearest = 0.1, near = 1, furthest = 1e4, end = 1e5;
-  if (scales.denser == scales.dense) return ring(about, sign, nearest, std::fmin(end, far), scales.dense, out);
+  if (scales.denser == scales.dense)
+    return ring(about, sign, nearest, std::fmin(end, far), scales.dense, out);
   ring(about, sign, nearest, std::fmin(near, far), scales.dense, out);
   ring(about, sign, near, std::fmin(furthest, far), scales.denser, out);
   ring(about, sign, furthest, std::fmin(end, far), scales.dense, out);

@@ -20,7 +20,8 @@ struct Scales {
   int even = 3001;      // points spread over a finite range
   int per_decade = 20;  // at distances from an end or 0 …
   int dense = 160;      // … of 0.1 to 1e5, where the peaks of an infinite range mostly lie
-  // … of 1 to 1e4, where no text tells of peaks: a bell is seen that is a thousandth as wide as it is far out.
+  // … of 1 to 1e4, where no text tells of peaks: a bell is seen that is a thousandth as wide as it is far
+  // out.
   int denser = 160;
 };
 constexpr int denser_without_text = 480;

@@ -140,7 +140,8 @@ Sums sum(Cube& cube, const std::vector<Line>& lines, double step, int threads) {
     coarse[grid | 1].add(part.odd);
   }
   out.value = value.total();
-  std::transform(std::begin(coarse), std::end(coarse), out.coarse, [](const Compensated& sum) { return sum.total(); });
+  std::transform(std::begin(coarse), std::end(coarse), out.coarse,
+                 [](const Compensated& sum) { return sum.total(); });
   cube.count(static_cast<std::int64_t>(rows * n));
   return out;
 }
@@ -178,7 +179,8 @@ double told_of(double moved, double before, double earlier, double apart, double
     const double factor = std::fmin(moved / before, slowest);
     return std::fmax(moved * factor / (1 - factor), std::fmax(1.5 * moved, before));
   }
-  // So slowly do kinks and jumps along oblique lines fall, too; all grids may be off to the same side, and agree by chance.
+  // So slowly do kinks and jumps along oblique lines fall, too; all grids may be off to the same side, and
+  // agree by chance.
   if (moved > before / 64) return 3 * std::fmax(std::fmax(apart, moved), before / 8);
   return std::fmax(apart, moved * std::fmin(1, 8 * moved / before));
 }

@@ -74,10 +74,11 @@ REGION_FN double region_believed(double error, double others_error, double moved
 }
 
 // The error down to which regions are halved. Where so much cancels that rounding alone is more than is
-// allowed, it is what the same tolerance would allow of the integral of |f|: no smaller one can be claimed, but
-// what is told is no longer that of a few regions. Where all values were 0, but edges saw more, `error` is what is
-// known of |f|.
-REGION_FN double region_aim(double allowed, double rounding, double relative, double magnitude, double error) {
+// allowed, it is what the same tolerance would allow of the integral of |f|: no smaller one can be claimed,
+// but what is told is no longer that of a few regions. Where all values were 0, but edges saw more, `error`
+// is what is known of |f|.
+REGION_FN double region_aim(double allowed, double rounding, double relative, double magnitude,
+                            double error) {
   const double without_cancelling = relative * (magnitude > 0 ? magnitude : error);
   return allowed <= rounding && without_cancelling > allowed ? without_cancelling : allowed;
 }

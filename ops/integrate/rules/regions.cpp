@@ -293,8 +293,7 @@ void Cubature<Rule>::halve(std::size_t from, std::size_t to, std::size_t new_one
   for (std::size_t i = from; i < to; ++i) {
     RegionResult* const two = &results[2 * (i - from)];
     const double moved = std::fabs(results_[chosen_[i]].value - two[0].value - two[1].value);
-    const double whole = results_[chosen_[i]].error,
-                 lower = rule_.believed(two[0], two[1], moved, whole),
+    const double whole = results_[chosen_[i]].error, lower = rule_.believed(two[0], two[1], moved, whole),
                  upper = rule_.believed(two[1], two[0], moved, whole);
     two[0].error = lower;
     two[1].error = upper;

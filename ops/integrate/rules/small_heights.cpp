@@ -6,7 +6,8 @@
 namespace tessera::quadrature {
 namespace {
 
-constexpr double least = std::numeric_limits<double>::denorm_min(), largest = std::numeric_limits<double>::max();
+constexpr double least = std::numeric_limits<double>::denorm_min(),
+                 largest = std::numeric_limits<double>::max();
 constexpr double small = 0x1p-900;  // from there on what is lost is far below a unit of the last place
 
 }  // namespace

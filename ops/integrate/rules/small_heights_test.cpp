@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrals of heights that are subnormal, or nearly: what is told holds, and nothing is claimed that no digits show.
+// Integrals of heights that are subnormal, or nearly: what is told holds, and nothing is claimed that no
+// digits show.
 #include "ops/integrate/rules/small_heights.hpp"
 #include <gtest/gtest.h>
 #include "ops/integrate/rules/by_name.hpp"
@@ -23,8 +24,8 @@ Answer of_one(const char* text, const std::string& rule) {
 Answer of_two(const char* text, const std::string& rule) {
   const Limits limits{.evaluations = 300'000};
   const std::vector<std::string> names{"x", "y"};
-  return by_name(rule, many_values_of(formula::parse(text), names), Box{{{0, 1}, {0, 1}}}, {.relative = 1e-6}, limits,
-                 {}, 1);
+  return by_name(rule, many_values_of(formula::parse(text), names), Box{{{0, 1}, {0, 1}}}, {.relative = 1e-6},
+                 limits, {}, 1);
 }
 
 bool holds(const Answer& answer, long double exact) {

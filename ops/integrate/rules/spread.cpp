@@ -24,7 +24,8 @@ double spread_of(const ManyValues& f, const std::vector<Axis>& axes, const std::
       double longest = 0;
       for (std::size_t k = 0; k < d; ++k) {
         towards[k] = 2 * sobol(static_cast<std::uint32_t>(i), static_cast<int>(k), 57) - 1;
-        if (!axes[k].range.finite() && widths[k] > 0 && widths[k] <= distance) longest = std::fmax(longest, std::fabs(towards[k]));
+        if (!axes[k].range.finite() && widths[k] > 0 && widths[k] <= distance)
+          longest = std::fmax(longest, std::fabs(towards[k]));
       }
       volume = 1;
       for (std::size_t k = 0; k < d; ++k) {

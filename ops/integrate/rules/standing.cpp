@@ -160,8 +160,8 @@ std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
       lowest = std::fmin(lowest, by);
       peak.around = std::fmax(peak.around, measure.highest(places[i], axis, far * width));
     }
-    // Of three variables and more two that are narrow are a small part of the box. The first place, that of the largest |f|,
-    // may be a corner or a ridge.
+    // Of three variables and more two that are narrow are a small part of the box. The first place, that of
+    // the largest |f|, may be a corner or a ridge.
     if (narrow < (i == 0 ? d : std::min<std::size_t>(d, 2))) continue;
     peak.mass *= lowest;
     out.push_back(std::move(peak));

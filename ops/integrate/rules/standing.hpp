@@ -33,8 +33,9 @@ double standing_width(const ManyValues& f, const Box& box, const std::vector<dou
 double standing_beside(const ManyValues& f, const Box& box, std::vector<double>& place,
                        const std::vector<double>& direction, double& out_by);
 
-// Of these places those at which f stands out from its surroundings on two axes and more, the heaviest first; of the
-// first place, where |f| is largest, on all. On others the width is all of the axis. Boxes between finite limits alone.
+// Of these places those at which f stands out from its surroundings on two axes and more, the heaviest first;
+// of the first place, where |f| is largest, on all. On others the width is all of the axis. Boxes between
+// finite limits alone.
 std::vector<Standing> standing_peaks(const ManyValues& f, const Box& box,
                                      const std::vector<std::vector<double>>& places,
                                      std::int64_t& evaluations);

@@ -147,7 +147,8 @@ TEST_P(LaterPeaks, AreNotClaimedAway) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByName, LaterPeaks,
-                         testing::Combine(testing::Values("auto", "epsilon", "oscillating"), testing::Bool()));
+                         testing::Combine(testing::Values("auto", "epsilon", "oscillating"),
+                                          testing::Bool()));
 
 // In step with the first strips, so that the sums agree before they have seen a swing.
 TEST(Equidistant, ClaimsNothingOfWavesInStepWithItsStrips) {

@@ -87,8 +87,8 @@ double error_at_level(const Integrand& f, const Range& range, std::span<const Pi
   return out;
 }
 
-// A cut is rounded, and with it where a jump is: by a unit of the last place, times what f jumps by. What still
-// grows towards the cut is no jump.
+// A cut is rounded, and with it where a jump is: by a unit of the last place, times what f jumps by. What
+// still grows towards the cut is no jump.
 double error_of_jumps(const Integrand& f, const Range& range, std::span<const Piece> pieces) {
   constexpr double near = 4, further = 64, settled = 0.1;
   double out = 0;

@@ -42,7 +42,8 @@ TEST(Trains, OfThresholdsAreWhole) {
         const Real moved = measure / half * unit / std::sin(half);
         expect_right(over(wave), measure, wave, moved);
         expect_right(over("1+1e3*(" + wave + ")"), 1 + 1e3L * measure, wave, 1e3L * moved);
-        expect_right(over("if(" + wave + ",1e3,1)", {0, 1}, {1e-6, 0}), 1 + 999 * measure, wave, 1e3L * moved);
+        expect_right(over("if(" + wave + ",1e3,1)", {0, 1}, {1e-6, 0}), 1 + 999 * measure, wave,
+                     1e3L * moved);
       }
 }
 
@@ -62,7 +63,8 @@ TEST(Trains, OfSlowingAndWavingArgumentsAreWhole) {
   Real measure = 0;
   const Real half = std::acos(0.9999L);
   for (int k = 0; k < 8; ++k) {
-    const Real from = std::asin(std::fmax(Real(0), 2 * pi * k - half) / 50), to = std::asin((2 * pi * k + half) / 50);
+    const Real from = std::asin(std::fmax(Real(0), 2 * pi * k - half) / 50),
+               to = std::asin((2 * pi * k + half) / 50);
     measure += 2 * (to - from);
   }
   const double end = static_cast<double>(pi);
@@ -88,8 +90,10 @@ TEST(Trains, OfSmoothPeaksAreWhole) {
 
 // Where there are more than can be looked at, what was met says nothing of the others.
 TEST(Trains, ThatCannotBeCountedAreNotClaimed) {
-  for (const char* text : {"1+1e3*(sin(1e6*x)>0.9999)", "1+1e3*(sin(1/x)>0.99999)", "1+1e3*exp(-1e8*(1-cos(1e5*x)))",
-                           "if(sin(3e4*x)>0.999999,1e3,1)", "1+1e3*(cos(16623.979*x+0.814)>0.9504)", "1+(abs(tan(1e5*x^2))<1e-3)*1e3", "1+1e3*(cos(exp(12*x))>0.99999)"}) {
+  for (const char* text :
+       {"1+1e3*(sin(1e6*x)>0.9999)", "1+1e3*(sin(1/x)>0.99999)", "1+1e3*exp(-1e8*(1-cos(1e5*x)))",
+        "if(sin(3e4*x)>0.999999,1e3,1)", "1+1e3*(cos(16623.979*x+0.814)>0.9504)",
+        "1+(abs(tan(1e5*x^2))<1e-3)*1e3", "1+1e3*(cos(exp(12*x))>0.99999)"}) {
     const Answer told = over(text);
     EXPECT_FALSE(told.converged()) << text << ": " << words(told);
     EXPECT_EQ(told.error(), infinity) << text << ": " << words(told);
@@ -97,8 +101,8 @@ TEST(Trains, ThatCannotBeCountedAreNotClaimed) {
 }
 
 TEST(Trains, AreNotSuspectedOfWavesThatAreWide) {
-  for (const char* text : {"sin(100*x)", "exp(sin(100*x))", "1/(2+cos(300*x))", "abs(sin(100*x))", "exp(sin(3e3*x))", "sqrt(2+sin(1e3*x))",
-                           "log(3+cos(x)^2+sin(700*x))"}) {
+  for (const char* text : {"sin(100*x)", "exp(sin(100*x))", "1/(2+cos(300*x))", "abs(sin(100*x))",
+                           "exp(sin(3e3*x))", "sqrt(2+sin(1e3*x))", "log(3+cos(x)^2+sin(700*x))"}) {
     const Answer told = over(text);
     EXPECT_TRUE(told.converged()) << text << ": " << words(told);
   }

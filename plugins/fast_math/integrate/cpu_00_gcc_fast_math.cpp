@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: the loop over the strips of the circle, compiled ahead with all that a compiler may do.
+// CPU baseline: the loop over the strips of the circle, compiled ahead with all that a compiler may do.
 //
 // It knows one formula and adds in whatever order the compiler likes; its sums have no promise of bits.
 #include "ops/integrate/integrate.hpp"
@@ -38,7 +38,7 @@ Variant variant() {
   Variant out;
   out.idea = "the circle's strips by g++ -O3 -march=native -ffast-math";
   out.where = Where::cpu;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.choices = {choice};
   return out;

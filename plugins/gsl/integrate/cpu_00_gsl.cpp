@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: the GNU Scientific Library's adaptive rules, on one core.
+// CPU baseline: the GNU Scientific Library's adaptive rules, on one core.
 //
 // QAGS (QAGP with known breaks) between two limits, QAGIU, QAGIL and QAGI without; QAG's 21 points as
 // gauss_kronrod. It adds no trapezoid sum. Its error is the plain estimate of its rule, checked by nobody,
@@ -127,7 +127,7 @@ Variant variant() {
   Variant out;
   out.idea = "the GNU Scientific Library's QAGS and its kin, one core";
   out.where = Where::cpu;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.choices = {choice};
   return out;

@@ -46,7 +46,7 @@ Choice choice() {
   return out;
 }
 
-const Rung rung(yardstick("GSL's qags and qagi on every core, the integrand compiled ahead", choice()));
+const Rung rung(baseline("GSL's qags and qagi on every core, the integrand compiled ahead", choice()));
 
 }  // namespace
 }  // namespace tessera::integrate_batch

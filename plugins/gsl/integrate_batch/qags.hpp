@@ -80,11 +80,11 @@ void all_by_gsl(const Problem<double>& p, const Run& run, IntegrandOf f_of) {
   });
 }
 
-inline Variant yardstick(std::string idea, Choice choice) {
+inline Variant baseline(std::string idea, Choice choice) {
   Variant out;
   out.idea = std::move(idea);
   out.where = Where::cpu;
-  out.yardstick = true;
+  out.baseline = true;
   out.choices.push_back(std::move(choice));
   return out;
 }

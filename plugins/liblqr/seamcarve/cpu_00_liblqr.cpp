@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: liblqr, which is what GIMP and ImageMagick carve with, on its one core. Loaded when first
+// CPU baseline: liblqr, which is what GIMP and ImageMagick carve with, on its one core. Loaded when first
 // asked for, through declarations of our own.
 //
 // Its energies are floats, kept where they change by less than 1e-5, and it takes ties from either side in
@@ -100,7 +100,7 @@ Variant variant() {
   Variant out;
   out.idea = "liblqr, as GIMP and ImageMagick call it, on one core";
   out.where = Where::cpu;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.needs = [](const Device&) -> Reason {
     if (library().found()) return std::nullopt;

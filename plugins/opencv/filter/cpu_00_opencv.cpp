@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: OpenCV's Laplacian, GaussianBlur and filter2D, with the threads that it takes by itself.
+// CPU baseline: OpenCV's Laplacian, GaussianBlur and filter2D, with the threads that it takes by itself.
 //
 // filter2D knows no wrapped border, correlation only, and rounds sums with fractions as it likes: results are
 // compared for whole sums only by the tests of this project, here only times.
@@ -102,7 +102,7 @@ Variant variant() {
   Variant out;
   out.idea = "OpenCV's Laplacian, GaussianBlur and filter2D";
   out.where = Where::cpu;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.choices = {choice};
   return out;

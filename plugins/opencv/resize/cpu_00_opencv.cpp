@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU yardstick: OpenCV's resize, with the threads that it takes by itself.
+// CPU baseline: OpenCV's resize, with the threads that it takes by itself.
 //
-// OpenCV 4.6 sums cubic's rows in floats where vectors allow it, and floats in an order of its own: there results
-// may differ by a last place, which the tests of this project hold; elsewhere they are the same bits.
+// OpenCV 4.6 sums cubic's rows in floats where vectors allow it, and floats in an order of its own: there
+// results may differ by a last place, which the tests of this project hold; elsewhere they are the same bits.
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include "ops/resize/resize.hpp"
@@ -46,7 +46,9 @@ int flag_of(Method method) {
   }
 }
 
-Method method_of(const Arguments& arguments) { return method_named(arguments.text("method"), Convention::opencv); }
+Method method_of(const Arguments& arguments) {
+  return method_named(arguments.text("method"), Convention::opencv);
+}
 
 template <class T>
 void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
@@ -54,7 +56,8 @@ void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
   cv::setNumThreads(run.device->threads);
   const int type = CV_MAKETYPE(depth_of(element_of<T>), p.channels());
   for (std::int64_t n = 0; n < p.images(); ++n) {
-    const cv::Mat from(p.from_rows(), p.from_cols(), type, const_cast<T*>(p.image.data + n * p.image.stride[0]),
+    const cv::Mat from(p.from_rows(), p.from_cols(), type,
+                       const_cast<T*>(p.image.data + n * p.image.stride[0]),
                        static_cast<std::size_t>(p.image.stride[1]) * sizeof(T));
     T* const place = p.resized.data + n * p.resized.stride[0];
     cv::Mat to(p.rows(), p.cols(), type, place, static_cast<std::size_t>(p.resized.stride[1]) * sizeof(T));
@@ -88,7 +91,7 @@ Variant variant() {
   Variant out;
   out.idea = "OpenCV's resize";
   out.where = Where::cpu;
-  out.yardstick = true;
+  out.baseline = true;
   out.compares_time_only = true;
   out.choices = {choice};
   return out;

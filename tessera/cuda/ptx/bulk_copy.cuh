@@ -9,8 +9,9 @@ namespace tessera::cuda::ptx {
 __device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrier& barrier) {
   asm volatile(
       "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%3], %2;\n"
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-      ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
       : "memory");
 }
 

@@ -44,8 +44,8 @@ __device__ __forceinline__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// Of kernels that overlap: until all that the kernel before wrote can be read; and leave for the next to be placed.
-// Before compute capability 9.0 kernels do not overlap.
+// Of kernels that overlap: until all that the kernel before wrote can be read; and leave for the next to be
+// placed. Before compute capability 9.0 kernels do not overlap.
 __device__ __forceinline__ void wait_for_kernel_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -67,7 +67,8 @@ __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* from)
 // One lane of a warp whose lanes are all here.
 __device__ __forceinline__ bool elected() {
   std::uint32_t out;
-  asm volatile("{\n .reg .pred one;\n elect.sync _|one, 0xffffffff;\n selp.u32 %0, 1, 0, one;\n}" : "=r"(out));
+  asm volatile("{\n .reg .pred one;\n elect.sync _|one, 0xffffffff;\n selp.u32 %0, 1, 0, one;\n}"
+               : "=r"(out));
   return out != 0;
 }
 

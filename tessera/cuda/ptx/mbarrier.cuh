@@ -24,7 +24,8 @@ __device__ __forceinline__ void fence_init() {
 
 // One arrival, and so many bytes that copies will bring.
 __device__ __forceinline__ void arrive_expecting(Barrier& barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)), "r"(bytes)
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
+               "r"(bytes)
                : "memory");
 }
 
@@ -33,8 +34,8 @@ __device__ __forceinline__ void arrive_at(Barrier& barrier, std::uint32_t block)
   asm volatile(
       "{\n .reg .b32 there;\n"
       " mapa.shared::cluster.u32 there, %0, %1;\n"
-      " mbarrier.arrive.shared::cluster.b64 _, [there];\n}"
-      ::"r"(shared_address(&barrier)), "r"(block)
+      " mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(&barrier)),
+      "r"(block)
       : "memory");
 }
 __device__ __forceinline__ void arrive(Barrier& barrier) {
@@ -49,8 +50,8 @@ __device__ __forceinline__ void wait(Barrier& barrier, std::uint32_t parity) {
       " mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
       " @over bra done_%=;\n"
       " bra again_%=;\n"
-      "done_%=:\n}"
-      ::"r"(shared_address(&barrier)), "r"(parity)
+      "done_%=:\n}" ::"r"(shared_address(&barrier)),
+      "r"(parity)
       : "memory");
 }
 

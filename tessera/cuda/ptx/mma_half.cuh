@@ -8,10 +8,10 @@ namespace tessera::cuda::ptx {
 
 // d += a·b, 16×8×16, spread over a warp; a register holds two elements.
 #if __CUDA_ARCH__ >= 800
-#define TESSERA_MMA(TYPE)                                                                                    \
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                                        \
-               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                        \
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                              \
+#define TESSERA_MMA(TYPE)                                                             \
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE                 \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                       \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
 #else
 #define TESSERA_MMA(TYPE) (void)d, (void)a, (void)b0, (void)b1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Square roots without a branch, as text for NVRTC: it includes nothing. A compiler's own root looks for zero,
-// infinity, negative and tiny numbers each time, and what follows waits for that; here the caller looks once
-// for many roots, by are_plain(odd, a): `odd` keeps the largest of what tells such numbers from others, one
-// instruction each. Where it finds one, a root may be wrong, and all of them are taken again.
+// Square roots without a branch, as text for NVRTC: it includes nothing. A compiler's own root looks for
+// zero, infinity, negative and tiny numbers each time, and what follows waits for that; here the caller looks
+// once for many roots, by are_plain(odd, a): `odd` keeps the largest of what tells such numbers from others,
+// one instruction each. Where it finds one, a root may be wrong, and all of them are taken again.
 
 // What the hardware's estimates, a table and a parabola, are good for: about 20 bits of a double.
 static __device__ __forceinline__ double reciprocal_root_estimate(double a) {
@@ -26,8 +26,8 @@ static __device__ __forceinline__ double half_of(double a) {
   return __hiloint2double(__double2hiint(a) - 0x00100000, __double2loint(a));
 }
 
-// Neither zero nor infinite nor negative, and so far from zero that remainders of roots are normal numbers: by
-// the leading bits, counted from those of the smallest such number, so that all others lie above.
+// Neither zero nor infinite nor negative, and so far from zero that remainders of roots are normal numbers:
+// by the leading bits, counted from those of the smallest such number, so that all others lie above.
 static __device__ __forceinline__ void note(double a, unsigned& odd) {
   const unsigned above = unsigned(__double2hiint(a)) - 0x03500000u;
   odd = above > odd ? above : odd;

@@ -9,16 +9,20 @@ namespace tessera::cuda::ptx {
 
 // Where an operand lies: rows of 128 bytes, swizzled as the copy engine does it. Offsets in bytes.
 //   k contiguous:    8 rows of the operand are a pattern; `patterns` leads to the next 8.
-//   rows contiguous: 8 steps of k are a pattern; `patterns` leads to the next 8, `chunks` to the next 128 bytes of
+//   rows contiguous: 8 steps of k are a pattern; `patterns` leads to the next 8, `chunks` to the next 128
+//   bytes of
 //                    rows.
-__device__ __forceinline__ std::uint64_t operand(const void* address, std::uint32_t patterns, std::uint32_t chunks) {
+__device__ __forceinline__ std::uint64_t operand(const void* address, std::uint32_t patterns,
+                                                 std::uint32_t chunks) {
   constexpr std::uint64_t swizzle_128 = 1;
   const auto field = [](std::uint32_t bytes) { return static_cast<std::uint64_t>((bytes & 0x3ffff) >> 4); };
   return field(shared_address(address)) | field(chunks) << 16 | field(patterns) << 32 | swizzle_128 << 62;
 }
 
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 // Until all but the last `groups` are done.
 template <int groups>
 __device__ __forceinline__ void wait_for_products() {
@@ -66,25 +70,26 @@ template <class Kind, int columns, int turn_a, int turn_b>
 struct Product;
 
 // Inline assembly wants its operands numbered and spelt out.
-#define TESSERA_SLOTS_32 \
+#define TESSERA_SLOTS_32                                                   \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TESSERA_SLOTS_64 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+#define TESSERA_SLOTS_64                                                             \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TESSERA_SLOTS_128 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+#define TESSERA_SLOTS_128                                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define TESSERA_SUMS_8(c, i) \
-  c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3]), c(sum[i + 4]), c(sum[i + 5]), c(sum[i + 6]), c(sum[i + 7])
+#define TESSERA_SUMS_8(c, i)                                                                           \
+  c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3]), c(sum[i + 4]), c(sum[i + 5]), c(sum[i + 6]), \
+      c(sum[i + 7])
 #define TESSERA_SUMS_32(c, i) \
   TESSERA_SUMS_8(c, i), TESSERA_SUMS_8(c, i + 8), TESSERA_SUMS_8(c, i + 16), TESSERA_SUMS_8(c, i + 24)
 #define TESSERA_SUMS_64(c, i) TESSERA_SUMS_32(c, i), TESSERA_SUMS_32(c, i + 32)
@@ -95,23 +100,25 @@ struct Product;
 #define TESSERA_SIGNED(turn_a, turn_b) ", 1, 1"
 #define TESSERA_WHOLE(turn_a, turn_b) ""
 
-// N columns, R sums a thread, in registers of class C; then the operands behind the sums: A, B, keep, how A and B are
-// turned.
-#define TESSERA_PRODUCT(KIND, NAME, C, TAIL, N, R, A, B, KEEP, TURN_A, TURN_B)                                       \
-  template <int turn_a, int turn_b>                                                                                  \
-  struct Product<KIND, N, turn_a, turn_b> {                                                                          \
-    static_assert(KIND::turns || (turn_a == 0 && turn_b == 0));                                                      \
-    static __device__ __forceinline__ void add(KIND::Sum (&sum)[R], std::uint64_t a, std::uint64_t b, int keep) {    \
-      asm volatile("{\n .reg .pred keep;\n setp.ne.b32 keep, " KEEP ", 0;\n"                                         \
-                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_SLOTS_##R "}, " A ", " B                \
-                   ", keep" TAIL(TURN_A, TURN_B) ";\n}"                                                              \
-                   : TESSERA_SUMS_##R(C, 0)                                                                          \
-                   : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                                           \
-    }                                                                                                                \
+// N columns, R sums a thread, in registers of class C; then the operands behind the sums: A, B, keep, how A
+// and B are turned.
+#define TESSERA_PRODUCT(KIND, NAME, C, TAIL, N, R, A, B, KEEP, TURN_A, TURN_B)                        \
+  template <int turn_a, int turn_b>                                                                   \
+  struct Product<KIND, N, turn_a, turn_b> {                                                           \
+    static_assert(KIND::turns || (turn_a == 0 && turn_b == 0));                                       \
+    static __device__ __forceinline__ void add(KIND::Sum (&sum)[R], std::uint64_t a, std::uint64_t b, \
+                                               int keep) {                                            \
+      asm volatile("{\n .reg .pred keep;\n setp.ne.b32 keep, " KEEP                                   \
+                   ", 0;\n"                                                                           \
+                   " wgmma.mma_async.sync.aligned.m64n" #N NAME " {" TESSERA_SLOTS_##R                \
+                   "}, " A ", " B ", keep" TAIL(TURN_A, TURN_B) ";\n}"                                \
+                   : TESSERA_SUMS_##R(C, 0)                                                           \
+                   : "l"(a), "l"(b), "r"(keep), "n"(turn_a), "n"(turn_b));                            \
+    }                                                                                                 \
   };
-#define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                                                  \
-  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")                      \
-  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68")                     \
+#define TESSERA_PRODUCTS(NAME, C, TAIL, KIND)                                      \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 64, 32, "%32", "%33", "%34", "%35", "%36")  \
+  TESSERA_PRODUCT(KIND, NAME, C, TAIL, 128, 64, "%64", "%65", "%66", "%67", "%68") \
   TESSERA_PRODUCT(KIND, NAME, C, TAIL, 256, 128, "%128", "%129", "%130", "%131", "%132")
 
 using E4m3E4m3 = Fp8Pair<Fp8::e4m3, Fp8::e4m3>;

@@ -28,7 +28,8 @@ struct WrongThread {
     const std::int64_t i = std::int64_t{thread.block().y} * config.side + thread.index().y;
     const std::int64_t j = std::int64_t{thread.block().x} * config.side + thread.index().x;
     if (i >= p.m() || j >= p.n()) return;
-    const bool wrong = thread.block().x == 1 && thread.block().y == 0 && thread.index().x == 2 && thread.index().y == 1;
+    const bool wrong =
+        thread.block().x == 1 && thread.block().y == 0 && thread.index().x == 2 && thread.index().y == 1;
     p.b(i, j) = 2 * p.a(i, j) + (wrong ? T{1} : T{0});
   }
 };

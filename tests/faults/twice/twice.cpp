@@ -36,7 +36,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool enlisted = (enlist(operation()), true);
+[[maybe_unused]] const bool registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::twice

@@ -35,7 +35,8 @@ struct Halves {
   }
 };
 
-const KernelRung<Problem, Config, Halves, Config{}, Config{.elements = 8}> rung{"two threads share an element"};
+const KernelRung<Problem, Config, Halves, Config{}, Config{.elements = 8}> rung{
+    "two threads share an element"};
 
 }  // namespace
 }  // namespace tessera::matmul

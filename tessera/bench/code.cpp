@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/bench/code.hpp"
+#include <cxxabi.h>
+#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <regex>
+#include "tessera/io/elf.hpp"
+#include "tessera/bench/cubin.hpp"
+
+namespace tessera::bench {
+namespace {
+
+constexpr int oldest = 70;  // before, instructions were encoded in another way
+constexpr std::uint64_t instruction_bytes = 16;
+
+int architecture_of(const elf::File& cubin) {
+  constexpr unsigned newer_abi = 8;
+  return static_cast<int>(cubin.abi_version >= newer_abi ? cubin.flags >> 8 & 0xff : cubin.flags & 0xff);
+}
+
+void count_width(Widths& widths, std::uint64_t upper, std::int64_t* bytes) {
+  const unsigned width = upper >> 9 & 7;
+  if (width == 6) ++widths.of128;
+  else if (width == 5) ++widths.of64;
+  else if (width == 4) ++widths.of32;
+  else ++widths.narrow;
+  if (bytes != nullptr) *bytes += width >= 4 ? 4 << (width - 4) : width < 2 ? 1 : 2;
+}
+
+struct Access {
+  unsigned operation;
+  Widths KernelCode::*widths;
+  std::int64_t KernelCode::*bytes;
+};
+struct Plain {
+  unsigned operation;
+  std::int64_t KernelCode::*count;
+};
+
+using K = KernelCode;
+constexpr Access accesses[] = {{0x181, &K::global_load, nullptr},
+                               {0x186, &K::global_store, nullptr},
+                               {0x184, &K::shared_load, nullptr},
+                               {0x188, &K::shared_store, nullptr},
+                               {0x183, &K::local_load, &K::spill_load_bytes},
+                               {0x187, &K::local_store, &K::spill_store_bytes}};
+constexpr Plain plain[] = {{0x023, &K::fma32},       {0x021, &K::add32},   {0x020, &K::mul32},
+                           {0x02b, &K::fma64},       {0x029, &K::add64},   {0x028, &K::mul64},
+                           {0x03b, &K::matrix_load}, {0x11d, &K::barriers}};
+
+// Nine bits tell the instruction; three more, what its operands are.
+void count_instruction(KernelCode& out, std::uint64_t lower, std::uint64_t upper) {
+  constexpr unsigned no_operation = 0x118;
+  const unsigned operation = lower & 0x1ff;
+  if (operation == no_operation) return;
+  ++out.instructions;
+  for (const Access& access : accesses)
+    if (operation == access.operation)
+      count_width(out.*access.widths, upper, access.bytes != nullptr ? &(out.*access.bytes) : nullptr);
+  for (const Plain& one : plain)
+    if (operation == one.operation) ++(out.*one.count);
+}
+
+// .nv.info is a list of attributes: a form, a name, and either two bytes or a length and so many bytes.
+std::optional<std::int64_t> attribute(const elf::File& cubin, unsigned wanted, std::string_view symbol) {
+  constexpr unsigned sized = 4;
+  const elf::Section* info = cubin.find(".nv.info");
+  if (info == nullptr) return std::nullopt;
+  for (std::uint64_t o = 0; o + 4 <= info->bytes.size();) {
+    const unsigned form = elf::at<std::uint8_t>(info->bytes, o),
+                   name = elf::at<std::uint8_t>(info->bytes, o + 1);
+    const std::uint64_t size = form == sized ? elf::at<std::uint16_t>(info->bytes, o + 2) : 0;
+    if (name == wanted && size >= 8) {
+      const auto index = elf::at<std::uint32_t>(info->bytes, o + 4);
+      if (index < cubin.symbols.size() && cubin.symbols[index].name == symbol)
+        return elf::at<std::uint32_t>(info->bytes, o + 8);
+    }
+    o += 4 + size;
+  }
+  return std::nullopt;
+}
+
+std::int64_t shared_bytes_of(const elf::File& cubin, const std::string& symbol) {
+  const elf::Section* own = cubin.find(".nv.shared." + symbol);
+  if (own == nullptr) return 0;
+  // Since Hopper the section begins with what the driver keeps for itself.
+  const std::uint64_t reserve = cubin.find(".nv.shared.reserved.0") != nullptr ? 1024 : 0;
+  return own->size > reserve ? static_cast<std::int64_t>(own->size - reserve) : 0;
+}
+
+void read_cubin(std::string_view bytes, std::vector<KernelCode>& out) {
+  constexpr unsigned register_count = 0x2f, frame_size = 0x11;
+  constexpr std::string_view text = ".text.";
+  const elf::File cubin = elf::parse(bytes);
+  if (cubin.machine != elf::machine_cuda) throw Error("is cut short or damaged");
+  const int architecture = architecture_of(cubin);
+  for (const elf::Section& section : cubin.sections) {
+    if (!section.name.starts_with(text)) continue;
+    KernelCode code;
+    code.symbol = section.name.substr(text.size());
+    // A function that is no kernel has no place of its own for parameters.
+    if (cubin.find(".nv.constant0." + code.symbol) == nullptr) continue;
+    if (architecture < oldest)
+      throw Error("holds code for compute capability " + std::to_string(architecture / 10) + "." +
+                  std::to_string(architecture % 10) + ", and only that of 7.0 and later can be read");
+    code.name = readable(code.symbol);
+    code.architecture = architecture;
+    code.registers = attribute(cubin, register_count, code.symbol);
+    code.stack_bytes = attribute(cubin, frame_size, code.symbol);
+    code.shared_bytes = shared_bytes_of(cubin, code.symbol);
+    for (std::uint64_t o = 0; o + instruction_bytes <= section.bytes.size(); o += instruction_bytes)
+      count_instruction(code, elf::at<std::uint64_t>(section.bytes, o),
+                        elf::at<std::uint64_t>(section.bytes, o + 8));
+    out.push_back(std::move(code));
+  }
+}
+
+// A name without what compilers differ in: files' own namespaces, builds' inline namespaces, and zeros at
+// the end of a braced value, which one writes and the other leaves out.
+std::string spelled(std::string name) {
+  static const std::regex own_namespace("_GLOBAL__N__?\\w*"), unit("unit_\\w+::"),
+      cast("\\((int|bool|unsigned int)\\)"), zeros("(, (0|false))+\\}"), only_zero("\\{(0|false)\\}"),
+      space("> >");
+  name = std::regex_replace(name, own_namespace, "(anonymous namespace)");
+  name = std::regex_replace(name, unit, "");
+  name = std::regex_replace(name, cast, "");
+  name = std::regex_replace(name, zeros, "}");
+  name = std::regex_replace(name, only_zero, "{}");
+  for (std::string next; (next = std::regex_replace(name, space, ">>")) != name;) name = next;
+  return name;
+}
+
+nlohmann::ordered_json number(const std::optional<std::int64_t>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+std::string readable(const std::string& symbol) {
+  constexpr std::size_t longest = 4096;  // what a damaged file holds may be longer, and is no name
+  if (symbol.size() > longest) return symbol;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  const std::string name = status == 0 ? text.get() : symbol;
+  return name.size() > longest ? symbol : spelled(name);
+}
+
+std::optional<double> KernelCode::instructions_per_fma() const {
+  const std::int64_t fmas = fma32 + fma64;
+  if (fmas == 0) return std::nullopt;
+  return static_cast<double>(instructions) / static_cast<double>(fmas);
+}
+
+std::vector<KernelCode> code_of(std::string_view file) {
+  const Cubins cubins = cubins_of(file);
+  std::vector<KernelCode> out;
+  for (const std::string& cubin : cubins.files) read_cubin(cubin, out);
+  if (!out.empty()) return out;
+  if (cubins.unreadable != 0)
+    throw Error(
+        "holds code compressed in a way that this build cannot read: compile with nvcc "
+        "--compress-mode=none, or give a .cubin");
+  if (cubins.ptx != 0) throw Error("holds PTX only, which the driver compiles when it runs: give a .cubin");
+  throw Error("holds no GPU code");
+}
+
+std::vector<KernelCode> read_code(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(path + ": cannot be read");
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  try {
+    return code_of(bytes);
+  } catch (const Error& error) {
+    throw Error(error.kind(), path + ": " + error.what());
+  }
+}
+
+const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
+                            int capability) {
+  const std::string wanted = "<" + readable(kernel_type) + ",";
+  const KernelCode* best = nullptr;
+  for (const KernelCode& code : all) {
+    const bool runs = code.architecture <= capability && code.architecture / 10 == capability / 10;
+    if (runs && (best == nullptr || code.architecture > best->architecture) &&
+        code.name.find(wanted) != std::string::npos)
+      best = &code;
+  }
+  return best;
+}
+
+nlohmann::ordered_json to_json(const KernelCode& code) {
+  const auto ratio = code.instructions_per_fma();
+  nlohmann::ordered_json out{{"kernel", code.name},
+                             {"symbol", code.symbol},
+                             {"architecture", code.architecture},
+                             {"registers", number(code.registers)},
+                             {"stack_bytes", number(code.stack_bytes)},
+                             {"shared_bytes", code.shared_bytes},
+                             {"spill_load_bytes", code.spill_load_bytes},
+                             {"spill_store_bytes", code.spill_store_bytes},
+                             {"instructions", code.instructions},
+                             {"instructions_per_fma", ratio ? nlohmann::ordered_json(*ratio) : nullptr},
+                             {"fma32", code.fma32},
+                             {"add32", code.add32},
+                             {"mul32", code.mul32},
+                             {"fma64", code.fma64},
+                             {"add64", code.add64},
+                             {"mul64", code.mul64},
+                             {"barriers", code.barriers},
+                             {"matrix_load", code.matrix_load}};
+  const auto widths = [&](const std::string& name, const Widths& w) {
+    out[name] = {{"narrow", w.narrow}, {"32", w.of32}, {"64", w.of64}, {"128", w.of128}};
+  };
+  widths("global_load", code.global_load);
+  widths("global_store", code.global_store);
+  widths("shared_load", code.shared_load);
+  widths("shared_store", code.shared_store);
+  widths("local_load", code.local_load);
+  widths("local_store", code.local_store);
+  return out;
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compiler made of each kernel, read from the GPU code itself: registers, spills, shared memory,
+// and how many instructions of each kind stand in it. The source cannot tell: a compiler joins loads,
+// unrolls, and runs out of registers.
+//
+// How instructions are encoded is not documented; what is read here was found by compiling kernels that
+// have the one or the other, and is held to that by tests. Counts are of instructions that stand in the
+// code, each once, however often it runs.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::bench {
+
+// Memory instructions by what a lane moves: less than 4 bytes, or 4, 8, 16.
+struct Widths {
+  std::int64_t narrow = 0, of32 = 0, of64 = 0, of128 = 0;
+  std::int64_t all() const { return narrow + of32 + of64 + of128; }
+  std::int64_t wide() const { return of64 + of128; }
+};
+
+struct KernelCode {
+  std::string symbol;                       // as the linker knows it
+  std::string name;                         // readable, the same whichever compiler wrote it
+  int architecture = 0;                     // 90: code for compute capability 9.0
+  std::optional<std::int64_t> registers;    // of a thread
+  std::optional<std::int64_t> stack_bytes;  // of a thread: arrays that have no registers, and spills
+  std::int64_t shared_bytes = 0;            // of a block, without what a launch adds
+  std::int64_t spill_load_bytes = 0, spill_store_bytes = 0;  // moved by the instructions below, each once
+  Widths global_load, global_store, shared_load, shared_store, local_load, local_store;
+  std::int64_t matrix_load = 0, barriers = 0, instructions = 0;
+  std::int64_t fma32 = 0, add32 = 0, mul32 = 0, fma64 = 0, add64 = 0, mul64 = 0;
+
+  std::optional<double> instructions_per_fma() const;
+};
+
+// Every kernel of every architecture that `file` carries. Throws Error "PATH: reason", also where there is
+// none: with why.
+std::vector<KernelCode> read_code(const std::string& path);
+std::vector<KernelCode> code_of(std::string_view file);  // without a name in its messages
+
+// "void f<(anonymous namespace)::K<float> >(…)" of "_Z…": one spelling for all compilers.
+std::string readable(const std::string& symbol);
+
+// The code of the kernel that is made from this type, for a device of this capability (90): that of the
+// nearest architecture which runs there. Null: there is none.
+const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
+                            int capability);
+
+nlohmann::ordered_json to_json(const KernelCode& code);
+
+}  // namespace tessera::bench

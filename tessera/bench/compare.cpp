@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/bench/compare.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include "tessera/bench/statistics.hpp"
+
+namespace tessera::bench {
+namespace {
+
+struct Side {
+  double low = 0, centre = 0, high = 0;
+  double error = 0;  // of the centre, relative
+};
+
+Side side_of(const std::vector<double>& samples) {
+  const Summary summary = summarize(samples);
+  // For normal noise: quartiles lie 0.674 σ off, and a median's error is 1.253 σ/√n.
+  constexpr double per_spread = 1.253 / 0.674;
+  const double error = per_spread * summary.spread() / std::sqrt(static_cast<double>(summary.count));
+  return {summary.minimum, summary.median, summary.q3, error};
+}
+
+std::vector<double> cycles(const Record& record) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < record.clocks_mhz.size(); ++i)
+    out.push_back(record.seconds[i] * record.clocks_mhz[i]);
+  return out;
+}
+
+// `ambiguous` stands for a difference that the intervals do not carry.
+Change change_of(const Side& before, const Side& now, double threshold) {
+  const double ratio = now.centre / before.centre;
+  if (std::abs(ratio - 1) <= threshold)
+    return std::hypot(before.error, now.error) <= threshold ? Change::same : Change::ambiguous;
+  if (ratio < 1 && now.high < before.low) return Change::faster;
+  if (ratio > 1 && before.high < now.low) return Change::slower;
+  return Change::ambiguous;
+}
+
+// A time may differ because the clock did. Then the cycles tell.
+void confirm_in_cycles(Pair& pair, const Judging& judging) {
+  if (pair.before->clocks_mhz.empty() || pair.now->clocks_mhz.empty()) return;
+  const Side before = side_of(cycles(*pair.before)), now = side_of(cycles(*pair.now));
+  pair.times_fewer_cycles = before.centre / now.centre;
+  if (pair.change != Change::faster && pair.change != Change::slower) return;
+  if (change_of(before, now, judging.threshold) == pair.change) return;
+  pair.change = Change::ambiguous;
+  pair.why = "the clock changed: its cycles do not confirm it";
+}
+
+bool measured(const Record& record) { return !record.seconds.empty(); }
+
+Pair missing(const Record* before, const Record* now) {
+  Pair out{.before = before,
+           .now = now,
+           .change = now != nullptr && measured(*now) ? Change::added : Change::gone};
+  if (now != nullptr && now->verified == "wrong") out.change = Change::wrong;
+  const Record* silent = out.change == Change::added ? before : now;
+  out.why = out.change == Change::wrong ? "its result is wrong"
+            : silent == nullptr         ? "has no row"
+            : silent->reason.empty()    ? "was not measured"
+                                        : silent->reason;
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Change change) {
+  switch (change) {
+    case Change::same:
+      return "same";
+    case Change::faster:
+      return "faster";
+    case Change::slower:
+      return "slower";
+    case Change::ambiguous:
+      return "ambiguous";
+    case Change::gone:
+      return "gone";
+    case Change::added:
+      return "added";
+    case Change::wrong:
+      break;
+  }
+  return "wrong";
+}
+
+Verdict judge(const std::vector<double>& before, const std::vector<double>& now, const Judging& judging) {
+  const std::size_t fewest = std::min(before.size(), now.size());
+  if (fewest < std::max<std::size_t>(judging.fewest, 1))
+    return {Change::ambiguous, fmt::format("too few samples: {}, {} are needed", fewest, judging.fewest)};
+  const Change change = change_of(side_of(before), side_of(now), judging.threshold);
+  return {change, change == Change::ambiguous ? "too noisy to tell" : ""};
+}
+
+Pair judge(const Record& before, const Record& now, const Judging& judging) {
+  if (now.verified == "wrong" || !measured(before) || !measured(now)) return missing(&before, &now);
+  Pair out{.before = &before, .now = &now};
+  out.times_faster = summarize(before.seconds).median / summarize(now.seconds).median;
+  const Verdict verdict = judge(before.seconds, now.seconds, judging);
+  out.change = verdict.change;
+  out.why = verdict.why;
+  confirm_in_cycles(out, judging);
+  return out;
+}
+
+std::vector<Pair> compare(const Document& before, const Document& now, const Judging& judging) {
+  std::multimap<std::string, const Record*> open;
+  for (const Record& record : before.records) open.emplace(record.key(), &record);
+  std::vector<Pair> out;
+  for (const Record& record : now.records) {
+    const auto same = open.lower_bound(record.key());
+    if (same == open.end() || same->first != record.key()) {
+      if (measured(record)) out.push_back(missing(nullptr, &record));
+      continue;
+    }
+    const Record& old = *same->second;
+    open.erase(same);
+    if (measured(old) || measured(record)) out.push_back(judge(old, record, judging));
+  }
+  // In the order of their document, which the map has lost.
+  for (const Record& record : before.records)
+    for (const auto& [key, left] : open)
+      if (left == &record && measured(record)) out.push_back(missing(&record, nullptr));
+  return out;
+}
+
+std::optional<std::string> incomparable(const Document& before, const Document& now) {
+  const auto differ = [](const char* what, const std::string& a, const std::string& b) {
+    return fmt::format("{} differs: {} then, {} now", what, a.empty() ? "unknown" : a,
+                       b.empty() ? "unknown" : b);
+  };
+  if (before.operation != now.operation) return differ("the operation", before.operation, now.operation);
+  if (before.processor != now.processor)
+    return differ("the machine's processor", before.processor, now.processor);
+  bool any = before.drivers.empty() || now.drivers.empty();
+  for (const Driver& driver : now.drivers) {
+    const auto old = std::ranges::find(before.drivers, driver.device_name, &Driver::device_name);
+    if (old == before.drivers.end()) continue;
+    any = true;
+    if (old->cuda != driver.cuda) return differ("the driver", old->cuda, driver.cuda);
+    // Older files do not tell it.
+    if (!old->version.empty() && !driver.version.empty() && old->version != driver.version)
+      return differ("the driver", old->version, driver.version);
+  }
+  if (!any) return differ("the device", before.drivers.front().device_name, now.drivers.front().device_name);
+  if (before.caches != now.caches) return differ("the caches' state", before.caches, now.caches);
+  if (before.launches != now.launches) return differ("how runs are launched", before.launches, now.launches);
+  if (before.distribution != now.distribution)
+    return differ("the data's distribution", before.distribution, now.distribution);
+  return std::nullopt;
+}
+
+}  // namespace tessera::bench

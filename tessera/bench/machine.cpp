@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/bench/machine.hpp"
+#include <sys/utsname.h>
+#include <ctime>
+#include "tessera/core/device.hpp"
+
+#ifndef TESSERA_VERSION
+#define TESSERA_VERSION ""
+#endif
+#if __has_include("tessera_commit.h")
+#include "tessera_commit.h"
+#else
+#define TESSERA_GIT ""
+#endif
+#ifndef TESSERA_FLAGS
+#define TESSERA_FLAGS ""
+#endif
+#ifndef TESSERA_CUDA_COMPILER
+#define TESSERA_CUDA_COMPILER ""
+#define TESSERA_CUDA_TARGETS ""
+#define TESSERA_CUDA_FLAGS ""
+#endif
+
+namespace tessera::bench {
+
+Machine this_machine() {
+  const Device host = host_device(Where::cpu);
+  Machine out{host.name, {}, host.threads, host.memory_bytes};
+  if (utsname names{}; uname(&names) == 0)
+    out.system = std::string(names.sysname) + " " + names.release + " " + names.machine;
+  return out;
+}
+
+Build this_build() {
+#if defined(__clang__)
+  const std::string compiler = "clang " __clang_version__;
+#else
+  const std::string compiler = "g++ " __VERSION__;
+#endif
+#if defined(__OPTIMIZE__)
+  constexpr bool optimised = true;
+#else
+  constexpr bool optimised = false;
+#endif
+  return {.version = TESSERA_VERSION,
+          .git = TESSERA_GIT,
+          .compiler = compiler,
+          .flags = TESSERA_FLAGS,
+          .cuda_compiler = TESSERA_CUDA_COMPILER,
+          .cuda_architectures = TESSERA_CUDA_TARGETS,
+          .cuda_flags = TESSERA_CUDA_FLAGS,
+          .optimised = optimised};
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+}  // namespace tessera::bench

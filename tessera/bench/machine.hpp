@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a result comes from: the machine, and the build of the program.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace tessera::bench {
+
+struct Machine {
+  std::string processor, system;  // "Linux 6.1 x86_64"
+  int threads = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+struct Build {
+  std::string version, git, compiler, flags;                  // empty: not known
+  std::string cuda_compiler, cuda_architectures, cuda_flags;  // empty: a build without CUDA
+  bool optimised = false;
+};
+
+Machine this_machine();
+Build this_build();
+std::string now_utc();  // "2030-01-31T12:00:00Z"
+
+}  // namespace tessera::bench

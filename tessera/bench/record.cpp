@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/bench/record.hpp"
+#include <nlohmann/json.hpp>
+#include "tessera/core/driver.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A word of the document; "" where it is null or missing.
+std::string text(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return {};
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+std::string joined(const Json& object, char between) {
+  std::map<std::string, std::string> sorted;
+  for (const auto& [name, value] : object.items())
+    sorted[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  std::string out;
+  for (const auto& [name, value] : sorted)
+    out += (out.empty() ? "" : std::string(1, between)) + name + "=" + value;
+  return out;
+}
+
+std::vector<double> numbers(const Json& row, const char* key) {
+  std::vector<double> out;
+  if (const auto found = row.find(key); found != row.end() && found->is_array())
+    for (const Json& value : *found)
+      if (value.is_number()) out.push_back(value.get<double>());
+  return out;
+}
+
+}  // namespace
+
+Record record_of(const Json& row, const std::map<std::string, std::string>& names) {
+  Record out;
+  out.problem = joined(row.at("dims"), ' ');
+  if (row.contains("words")) out.problem += " " + joined(row["words"], ' ');
+  if (row.contains("optional_inputs"))
+    for (const Json& name : row["optional_inputs"]) out.problem += " " + name.get<std::string>();
+  out.element = text(row, "element");
+  out.variant = text(row, "ladder") + "/" + text(row, "variant");
+  out.tuning = joined(row.value("tuning", Json::object()), ',');
+  out.mode = row.contains("mode") ? text(row, "mode") : "burst";
+  out.device = text(row, "device");
+  const auto name = names.find(out.device);
+  out.device_name = name == names.end() ? out.device : name->second;
+  out.threads = row.value("threads", 1);
+  out.seconds = numbers(row, "seconds");
+  out.clocks_mhz = numbers(row, "clocks_mhz");
+  if (out.clocks_mhz.size() != out.seconds.size()) out.clocks_mhz.clear();
+  out.verified = text(row, "verified");
+  out.reason = text(row, "reason");
+  return out;
+}
+
+std::string Record::key() const {
+  return problem + "|" + element + "|" + variant + "|" + tuning + "|" + mode + "|" + device_name + "|" +
+         std::to_string(threads);
+}
+
+Document read_document(const Json& json, const std::string& name, const std::string& kind) {
+  if (!json.is_object() || !json.contains("rows") || text(json, "schema").empty())
+    throw Error(name + " holds no results");
+  if (text(json, "schema") != "1")
+    throw Error(name + " is of schema " + text(json, "schema") + "; this program reads schema 1");
+  if (text(json, "kind") != kind)
+    throw Error(name + " holds results of " + text(json, "kind") + ", not of " + kind);
+  try {
+    Document out;
+    out.operation = text(json, "operation");
+    out.caches = text(json, "caches");
+    out.launches = json.value("launches", "queued");  // older files do not tell it
+    out.distribution = text(json, "distribution");
+    out.date = text(json, "date");
+    out.git = text(json, "git");
+    out.compiler = text(json, "compiler");
+    out.flags = text(json, "flags");
+    if (const Json cuda = json.value("cuda", Json()); cuda.is_object()) {
+      out.cuda_compiler = text(cuda, "compiler");
+      out.cuda_flags = text(cuda, "flags") + " for " + text(cuda, "architectures");
+    }
+    out.seed = text(json, "seed");
+    if (json.contains("machine")) out.processor = text(json["machine"], "processor");
+    std::map<std::string, std::string> names;
+    for (const Json& device : json.value("devices", Json::array())) {
+      names[text(device, "label")] = text(device, "name");
+      const tessera::Driver driver = driver_of(text(device, "driver"));
+      out.drivers.push_back({text(device, "name"), driver.cuda, driver.version});
+    }
+    for (const Json& row : json["rows"]) out.records.push_back(record_of(row, names));
+    return out;
+  } catch (const Json::exception& error) {
+    throw Error(name + " cannot be understood: " + error.what());
+  }
+}
+
+}  // namespace tessera::bench

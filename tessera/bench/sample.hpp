@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures candidates in turn, one sample of each per round, so that a drift of the machine (its
+// clock, its temperature, a neighbour) reaches all of them alike and their ratios stay honest.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace tessera::bench {
+
+struct Sample {
+  double seconds = 0;
+  std::optional<double> clock_mhz = {}, power_w = {};  // what the device's meter shows behind it
+  double lost = 0;  // wall time that no other sample takes: a try that gave up
+};
+
+struct Effort {
+  double seconds = 10;      // the most that one candidate may take
+  std::size_t samples = 0;  // wanted of each; 0: until they have settled, see below
+  // With samples = 0: at least `fewest` and for `enough_seconds`; then up to `most`, until their spread is
+  // at most `spread`, or has stopped changing, for then more samples will not make it smaller.
+  std::size_t fewest = 9, most = 200;
+  double enough_seconds = 0.3;
+  double spread = 0.005;
+  // A sample whose clock is below this share of the highest that its device has shown is dropped.
+  double least_clock = 0.6;
+  double pause = 0;  // seconds of rest before each sample, in which devices cool; they count for nothing
+};
+
+struct Contestant {
+  std::function<Sample()> sample;
+  std::function<void()> finished;  // after its last sample, before anybody's next
+  int device = 0;                  // those of one number share a clock
+};
+
+struct Taken {
+  std::vector<Sample> samples;
+  std::size_t throttled = 0;  // dropped
+};
+
+bool settled(const std::vector<Sample>& samples, const Effort& effort);
+
+// Each one's samples, in rounds. A contestant leaves the rounds when its next sample would exceed
+// effort.seconds, but has at least one, dropped or not. `interrupted` is asked before every sample; once
+// it says so, what has been measured is returned. Of the powers those are left that are the contestant's own.
+std::vector<Taken> interleave(const std::vector<Contestant>& contestants, const Effort& effort,
+                              const std::function<bool()>& interrupted = {});
+
+std::vector<double> seconds_of(const std::vector<Sample>& samples);
+// As many as there are samples, or none: a clock that is known now and then says nothing of the rest.
+std::vector<double> clocks_of(const std::vector<Sample>& samples);
+// As many as there are samples, or none where none is known.
+std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples);
+
+}  // namespace tessera::bench
