@@ -2,8 +2,8 @@
 // How an iteration's points are laid out, and how the grid on the axes learns.
 #pragma once
 #include <vector>
-#include "ops/integrate/rules/vegas.hpp"
-#include "ops/integrate/rules/vegas_point.hpp"
+#include "ops/integrate/quadrature/vegas.hpp"
+#include "ops/integrate/quadrature/vegas_point.hpp"
 
 namespace tessera::quadrature {
 

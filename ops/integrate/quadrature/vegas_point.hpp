@@ -10,7 +10,7 @@
 #define VEGAS_UNROLL
 #define VEGAS_FROM_BITS formula::elementary::from_bits
 namespace tessera::quadrature {
-#include "ops/integrate/rules/vegas_types-inl.h"
+#include "ops/integrate/quadrature/vegas_types-inl.h"
 
 // Of a cube, in shares of the whole; of several, their sums. Terms are scaled, as in VegasSums.
 struct VegasTotals {
@@ -22,7 +22,7 @@ struct VegasTotals {
 };
 
 inline namespace TESSERA_UNIT {
-#include "ops/integrate/rules/vegas_point-inl.h"
+#include "ops/integrate/quadrature/vegas_point-inl.h"
 
 SIMT void vegas_join(VegasTotals& to, const VegasTotals& from) {
   to.value += from.value;

@@ -4,13 +4,12 @@
 // variable: where f is smooth and many digits are asked for, far fewer regions do. Regions are chosen and
 // halved as for Genz and Malik's rule.
 #pragma once
-#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/quadrature/adaptive_cubature.hpp"
 
 namespace tessera::quadrature {
 
 inline constexpr int most_kronrod_dimensions = 3;
-inline constexpr double kronrod_relative = 1e-8;  // `auto` takes these rules from here on
-inline constexpr const char* products_name = "Gauss-Kronrod products, for many digits of what is smooth";
+inline constexpr double kronrod_relative = 1e-8;  // from here on `auto` takes it in place of Genz and Malik's
 
 class KronrodProduct {
  public:
@@ -46,7 +45,7 @@ class KronrodProduct {
   double edge_[line_points] = {};     // carry the values on a line to its upper edge
 };
 
-// For 2 or 3 variables. `first_cut`: where each axis is cut at first. Throws Error for others.
-Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads = 0, double first_cut = 0.5);
+// For 2 or 3 variables. Throws Error for others.
+Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads = 0);
 
 }  // namespace tessera::quadrature

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/gauss_kronrod_product.hpp"
+#include "ops/integrate/quadrature/kronrod_product.hpp"
 #include <algorithm>
 #include "ops/integrate/rules/kronrod_nodes.hpp"
 #include "ops/integrate/rules/null_rules.hpp"
@@ -159,6 +159,10 @@ double KronrodProduct::believed(const RegionResult& half, const RegionResult& ot
   double out = std::fmax(half.error, std::fmin(half.unconfirmed, std::fmin(moved, wholes_error / 50)));
   if (moved > half.error + other.error) out = std::fmax(out, moved / 4);
   return out;
+}
+
+Answer gauss_kronrod_product(Cube& cube, const Tolerance& tolerance, int threads) {
+  return AdaptiveCubature<KronrodProduct>(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 
 }  // namespace tessera::quadrature

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/vegas_plan.hpp"
+#include "ops/integrate/quadrature/vegas_plan.hpp"
 #include <algorithm>
 #include <span>
 #include "tessera/formula/elementary.hpp"

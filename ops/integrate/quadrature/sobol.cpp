@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/sobol.hpp"
+#include "ops/integrate/quadrature/sobol.hpp"
 #include <array>
 
 namespace tessera::quadrature {
@@ -96,14 +96,25 @@ std::uint32_t scrambled(std::uint32_t x, std::uint32_t seed) {
 
 }  // namespace
 
-const std::uint32_t* sobol_directions(int axis) { return directions[static_cast<std::size_t>(axis)].data(); }
+// From one index to the next all bits up to the lowest 0 are turned over.
+void sobol(std::uint32_t first, std::size_t count, int axis, std::uint64_t seed, double* out) {
+  const Directions& v = directions[static_cast<std::size_t>(axis)];
+  const std::uint32_t scramble = hashed(seed, static_cast<std::uint32_t>(axis));
+  std::uint32_t bits = 0, up_to[32];
+  for (std::size_t b = 0; b < 32; ++b) {
+    if ((first >> b & 1) != 0) bits ^= v[b];
+    up_to[b] = b == 0 ? v[0] : up_to[b - 1] ^ v[b];
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = (scrambled(bits, scramble) + 0.5) * 0x1p-32;
+    if (++first != 0) bits ^= up_to[__builtin_ctz(first)];
+  }
+}
 
 double sobol(std::uint32_t index, int axis, std::uint64_t seed) {
-  std::uint32_t bits = 0;
-  const std::uint32_t* v = sobol_directions(axis);
-  for (std::uint32_t rest = index; rest != 0; rest >>= 1, ++v)
-    if ((rest & 1) != 0) bits ^= *v;
-  return (scrambled(bits, hashed(seed, static_cast<std::uint32_t>(axis))) + 0.5) * 0x1p-32;
+  double out = 0;
+  sobol(index, 1, axis, seed, &out);
+  return out;
 }
 
 }  // namespace tessera::quadrature

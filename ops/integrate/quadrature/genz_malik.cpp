@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/quadrature/genz_malik.hpp"
 #include <algorithm>
 #include "tessera/core/error.hpp"
 
@@ -7,7 +7,7 @@ namespace tessera::quadrature {
 namespace {
 
 #define REGION_FN inline
-#include "ops/integrate/rules/region_estimate-inl.h"
+#include "ops/integrate/quadrature/region_estimate-inl.h"
 #undef REGION_FN
 
 // In lanes, which the compiler makes vectors of.
@@ -96,12 +96,13 @@ RegionResult GenzMalik::conclude(const double* y, Region& region) const {
   return {out.value, out.error, out.magnitude, out.weighed, out.unconfirmed};
 }
 
-double aim_of(double allowed, double rounding, double relative, double magnitude, double error) {
-  return region_aim(allowed, rounding, relative, magnitude, error);
+double GenzMalik::believed(const RegionResult& half, const RegionResult& other, double moved,
+                           double wholes_error) const {
+  return region_believed(half.error, other.error, moved, wholes_error);
 }
 
-double believed_error(double error, double others_error, double moved, double wholes_error) {
-  return region_believed(error, others_error, moved, wholes_error);
+Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads) {
+  return AdaptiveCubature<GenzMalik>(cube, tolerance, threads).advance(cube.evaluations_left());
 }
 
 }  // namespace tessera::quadrature

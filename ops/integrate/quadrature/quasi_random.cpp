@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/quasi_random.hpp"
+#include "ops/integrate/quadrature/quasi_random.hpp"
 #include <algorithm>
 #include <functional>
-#include <thread>
 #include <utility>
-#include "ops/integrate/rules/sobol.hpp"
+#include "ops/integrate/quadrature/sobol.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/parallel.hpp"
 
 namespace tessera::quadrature {
 namespace {
@@ -100,41 +98,44 @@ double beyond_largest(const std::vector<double>& largest) {
   return twice * std::fmax(largest[0], usual_largest) * a / std::fmax(a - 1, nearly);
 }
 
-class Sampling {
+}  // namespace
+
+class QuasiRandom::Sampling {
  public:
-  Sampling(Cube& cube, const Tolerance& tolerance, const QuasiRandom& how)
+  Sampling(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed)
       : cube_(cube),
         tolerance_(tolerance),
-        how_(how),
-        grids_(static_cast<std::size_t>(cube.dimensions())),
-        threads_(how.threads > 0 ? how.threads
-                                 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+        threads_(threads),
+        seed_(seed),
+        grids_(static_cast<std::size_t>(cube.dimensions())) {}
 
-  Answer run();
+  Answer advance(std::int64_t evaluations);
 
  private:
-  // Points first … first + count of one repetition; squares along the axes go to `weights`, if given.
+  // Points first … first + count of one repetition; squares along the axes, in units of the largest, go to
+  // `weights`, if given.
   Sums sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count, double* weights) const;
   void learn();
   bool extend(std::uint32_t to);
   Answer answer() const;
-  void measure_pace();
-  Answer of_few();
-  void each(std::size_t parts, const std::function<void(std::size_t)>& work) const;
 
   Cube& cube_;
   Tolerance tolerance_;
-  QuasiRandom how_;
-  std::vector<Grid> grids_;
   int threads_;
-  std::uint32_t points_ = 0;  // of each repetition
-  double pace_ = 0;           // seconds for a point
+  std::uint64_t seed_;
+  std::vector<Grid> grids_;
+  std::int64_t until_ = 0;                         // evaluations of the cube, in this call
+  std::uint32_t points_ = 0;                       // of each repetition
+  double pace_ = 0;                                // seconds for a point
+  double scatter_ = infinity, before_ = infinity;  // of the repetitions; with half as many points
+  bool learnt_ = false;
   Sums sums_[repetitions];
   std::vector<double> largest_;
   Reason reason_ = Reason::converged;
 };
 
-Sums Sampling::sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count, double* weights) const {
+Sums QuasiRandom::Sampling::sample(std::uint64_t seed, std::uint32_t first, std::uint32_t count,
+                                   double* weights) const {
   const std::size_t d = grids_.size();
   thread_local std::vector<double> u, y, slope;
   thread_local std::vector<int> bin;
@@ -142,73 +143,80 @@ Sums Sampling::sample(std::uint64_t seed, std::uint32_t first, std::uint32_t cou
   bin.resize(d * count);
   y.resize(count);
   slope.assign(count, 1);
-  for (std::size_t axis = 0; axis < d; ++axis)
+  for (std::size_t axis = 0; axis < d; ++axis) {
+    double* const at = &u[axis * count];
+    sobol(first, count, static_cast<int>(axis), seed, at);
     for (std::uint32_t i = 0; i < count; ++i) {
-      const double v = sobol(first + i, static_cast<int>(axis), seed);
       double s = 0;
-      u[axis * count + i] = grids_[axis].map(v, s);
-      bin[axis * count + i] = grids_[axis].bin(v);
+      bin[axis * count + i] = grids_[axis].bin(at[i]);
+      at[i] = grids_[axis].map(at[i], s);
       slope[i] *= s;
     }
+  }
   cube_.values(u, count, y);
   Sums out;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const double term = y[i] * slope[i];
+    const double term = y[i] *= slope[i];
     out.value += term;
     out.magnitude += std::fabs(term);
     out.largest = std::fmax(out.largest, std::fabs(term));
-    if (weights == nullptr) continue;
+  }
+  if (weights == nullptr || !(out.largest > 0)) return out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const double share = y[i] / out.largest;  // so that no square vanishes
     for (std::size_t axis = 0; axis < d; ++axis)
-      weights[axis * bins + static_cast<std::size_t>(bin[axis * count + i])] += term * term;
+      weights[axis * bins + static_cast<std::size_t>(bin[axis * count + i])] += share * share;
   }
   return out;
 }
 
-void Sampling::each(std::size_t parts, const std::function<void(std::size_t)>& work) const {
-  std::atomic<std::size_t> next{0};
-  parallel(static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads_), parts)), [&](int) {
-    for (std::size_t k = next++; k < parts; k = next++) work(k);
-  });
-}
-
-void Sampling::learn() {
+// The grids learn from points that are thrown away.
+void QuasiRandom::Sampling::learn() {
   constexpr int rounds = 10;
   constexpr std::size_t parts = 32;
   const std::size_t size = grids_.size() * bins;
   for (int round = 0; round < rounds; ++round) {
     // Most is left for the sum itself.
-    if (!cube_.allows(8 * parts * chunk) || 4 * parts * chunk * pace_ > cube_.seconds_left()) return;
-    std::vector<double> weights(parts * size, 0);
-    each(parts, [&](std::size_t k) {
-      sample(how_.seed * 1000 + 500 + static_cast<std::uint64_t>(round),
-             static_cast<std::uint32_t>(k) * chunk, chunk, &weights[k * size]);
+    const double left = cube_.seconds_left();
+    const auto points = static_cast<std::int64_t>(parts * chunk);
+    if (8 * points > until_ - cube_.evaluations() || 4 * static_cast<double>(points) * pace_ > left) return;
+    std::vector<double> weights(parts * size, 0), largest(parts);
+    share_parts(threads_, parts, [&](std::size_t k) {
+      largest[k] = sample(seed_ * 1000 + 500 + static_cast<std::uint64_t>(round),
+                          static_cast<std::uint32_t>(k) * chunk, chunk, &weights[k * size])
+                       .largest;
     });
-    cube_.count(static_cast<std::int64_t>(parts * chunk));
+    const double all = *std::max_element(largest.begin(), largest.end());
+    if (!(all > 0)) return;
+    cube_.count(points);
+    pace_ = (left - cube_.seconds_left()) / static_cast<double>(points);
     for (std::size_t axis = 0; axis < grids_.size(); ++axis) {
       double along[bins] = {};
       for (std::size_t k = 0; k < parts; ++k)
         for (int i = 0; i < bins; ++i)
-          along[i] += weights[k * size + axis * bins + static_cast<std::size_t>(i)];
+          along[i] += weights[k * size + axis * bins + static_cast<std::size_t>(i)] * (largest[k] / all) *
+                      (largest[k] / all);
       grids_[axis].refine(along, std::fmin(0.1, 0.5 / static_cast<double>(grids_.size())));
     }
   }
 }
 
 // More points of each repetition; every chunk's sum has its place, whoever computed it.
-bool Sampling::extend(std::uint32_t to) {
-  const std::size_t chunks = (to - points_) / chunk;
-  const auto more = static_cast<std::int64_t>(repetitions * chunks * chunk);
-  const auto begin = std::chrono::steady_clock::now();
-  // What takes too long is not begun: seconds of each evaluation so far.
-  if (!cube_.allows(more) || static_cast<double>(more) * pace_ > cube_.seconds_left()) {
-    reason_ = cube_.allows(more) ? Reason::time : cube_.cap();
+bool QuasiRandom::Sampling::extend(std::uint32_t to) {
+  const std::uint32_t each = std::min(chunk, to - points_);
+  const std::size_t chunks = (to - points_) / each;
+  const auto more = static_cast<std::int64_t>(repetitions * chunks * each);
+  const double left = cube_.seconds_left();
+  const bool in_time = left > 0 && static_cast<double>(more) * pace_ <= left;
+  if (!in_time || cube_.evaluations() + more > until_) {  // what takes too long is not begun
+    reason_ = in_time ? Reason::evaluations : Reason::time;
     return false;
   }
   std::vector<Sums> parts(repetitions * chunks);
-  each(parts.size(), [&](std::size_t k) {
+  share_parts(threads_, parts.size(), [&](std::size_t k) {
     const std::size_t repetition = k / chunks, at = k % chunks;
-    parts[k] = sample(how_.seed * 1000 + repetition, points_ + static_cast<std::uint32_t>(at) * chunk, chunk,
-                      nullptr);
+    parts[k] =
+        sample(seed_ * 1000 + repetition, points_ + static_cast<std::uint32_t>(at) * each, each, nullptr);
   });
   for (std::size_t k = 0; k < parts.size(); ++k) {
     sums_[k / chunks].value += parts[k].value;
@@ -218,86 +226,66 @@ bool Sampling::extend(std::uint32_t to) {
   std::sort(largest_.begin(), largest_.end(), std::greater<>());
   if (largest_.size() > most_kept) largest_.resize(most_kept);
   points_ = to;
+  double mean = 0, squares = 0;
+  for (const Sums& sum : sums_) mean += sum.value / points_ / repetitions;
+  for (const Sums& sum : sums_) squares += (sum.value / points_ - mean) * (sum.value / points_ - mean);
+  before_ = std::exchange(scatter_, student * std::sqrt(squares / (repetitions - 1) / repetitions));
   cube_.count(more);
-  pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
-          static_cast<double>(more);
+  pace_ = (left - cube_.seconds_left()) / static_cast<double>(more);
   return true;
 }
 
-Answer Sampling::answer() const {
+Answer QuasiRandom::Sampling::answer() const {
   Answer out;
   out.rule = "quasi-random";
   out.evaluations = cube_.evaluations();
   if (points_ == 0) return out;
-  double mean = 0, magnitude = 0, squares = 0;
+  out.value = 0;
   for (const Sums& sum : sums_) {
-    mean += sum.value / points_ / repetitions;
-    magnitude += sum.magnitude / points_ / repetitions;
+    out.value += sum.value / points_ / repetitions;
+    out.magnitude += sum.magnitude / points_ / repetitions;
   }
-  for (const Sums& sum : sums_) squares += (sum.value / points_ - mean) * (sum.value / points_ - mean);
-  out.value = mean;
-  out.magnitude = magnitude;
-  out.truncation = student * std::sqrt(squares / (repetitions - 1) / repetitions);
-  out.rounding = 16 * unit * magnitude;
+  // Of many looks at the scatter the first that is small enough would be the luckiest.
+  out.truncation = std::fmax(scatter_, before_ / 2) +
+                   beyond_largest(largest_) / (static_cast<double>(points_) * repetitions);
+  out.rounding = 16 * unit * out.magnitude;
   return out;
 }
 
-// Seconds that a point takes, before many are begun.
-void Sampling::measure_pace() {
-  constexpr std::uint32_t few = 32;
-  if (!cube_.allows(few)) return;
-  const double left = cube_.seconds_left();
-  sample(how_.seed * 1000, 0, few, nullptr);
-  cube_.count(few);
-  pace_ = (left - cube_.seconds_left()) / few;
-}
-
-// As many points as there may be: their mean, of whose error nothing is known.
-Answer Sampling::of_few() {
-  constexpr double share = 0.5;  // of the time that is left
-  const std::int64_t allowed = cube_.limits().evaluations - cube_.evaluations();
-  const double in_time = pace_ > 0 ? share * cube_.seconds_left() / pace_ : 0;
-  const auto each = static_cast<std::uint32_t>(
-      std::fmin(static_cast<double>(allowed), std::fmin(in_time, 2.0 * chunk)) / repetitions);
-  if (each == 0 || !cube_.allows(repetitions * std::int64_t{each})) return answer();
-  for (std::size_t k = 0; k < repetitions; ++k) sums_[k] = sample(how_.seed * 1000 + k, 0, each, nullptr);
-  cube_.count(repetitions * std::int64_t{each});
-  points_ = each;
-  Answer out = answer();
-  out.truncation = infinity;
-  return out;
-}
-
-Answer Sampling::run() {
-  constexpr std::uint32_t most = 1u << 28;
-  measure_pace();
-  if (how_.importance) learn();
-  Answer out = answer();
-  double before = infinity;  // with half as many points
-  for (std::uint32_t to = 2 * chunk; to <= most && !cube_.undefined() && extend(to); to *= 2) {
-    out = answer();
+Answer QuasiRandom::Sampling::advance(std::int64_t evaluations) {
+  constexpr std::uint32_t most = 1u << 28, least = 16;
+  until_ = std::min(cube_.evaluations() + evaluations, cube_.limits().evaluations);
+  reason_ = Reason::converged;
+  if (!std::exchange(learnt_, true)) learn();
+  std::uint32_t next = points_ > 0 ? 2 * points_ : 2 * chunk;
+  if (points_ == 0)  // so few are allowed
+    while (next > least && 2 * repetitions * std::int64_t{next} > until_ - cube_.evaluations()) next /= 2;
+  for (; next <= most && !cube_.undefined(); next *= 2) {
+    if (!extend(next)) break;
+    Answer out = answer();
     if (cube_.undefined()) break;
-    // Of many looks at the scatter the first that is small enough would be the luckiest.
-    const double scatter = std::exchange(before, out.truncation);
-    out.truncation = std::fmax(out.truncation, scatter / 2);
-    if (how_.tails) out.truncation += beyond_largest(largest_) / (static_cast<double>(points_) * repetitions);
     if (out.error() <= tolerance_.of(out.value)) {
       out.reason = Reason::converged;
       return out;
     }
   }
-  if (points_ == 0 && !cube_.undefined()) out = of_few();
+  Answer out = answer();
   out.reason = reason_ == Reason::converged ? Reason::unresolved : reason_;
   cube_.judge(out);
   return out;
 }
 
-}  // namespace
-
-Answer quasi_random(Cube& cube, const Tolerance& tolerance, const QuasiRandom& how) {
+QuasiRandom::QuasiRandom(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
   if (cube.dimensions() > most_sobol_dimensions)
     throw Error("quasi-random integration takes up to 21 variables");
-  return Sampling(cube, tolerance, how).run();
+  sampling_ = std::make_unique<Sampling>(cube, tolerance, threads, seed);
+}
+QuasiRandom::~QuasiRandom() = default;
+
+Answer QuasiRandom::advance(std::int64_t evaluations) { return sampling_->advance(evaluations); }
+
+Answer quasi_random(Cube& cube, const Tolerance& tolerance, int threads, std::uint64_t seed) {
+  return QuasiRandom(cube, tolerance, threads, seed).advance(cube.evaluations_left());
 }
 
 }  // namespace tessera::quadrature
