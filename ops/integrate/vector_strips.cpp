@@ -3,11 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include "lanes.hpp"
 #include "partials.hpp"
-#include "segments.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/formula/evaluate.hpp"
 
@@ -224,39 +221,7 @@ T add_pieces(const Problem<T>& p, int threads, formula::Roots roots, const Clock
   return total_of(p, stored.data(), parts);
 }
 
-template <class T>
-void add_segment(const Problem<T>& p, Piece<T>* piece, const Segments<T>& segments, std::int64_t segment) {
-  const std::int64_t first = std::min(segment * segments.strips, p.strips),
-                     last = std::min(first + segments.strips, p.strips);
-  if (p.sum == Sum::exact) {
-    Exact<T> sum;
-    if (piece != nullptr) piece->exactly(sum, first, last);
-    else p.add_exactly(sum, first, last);
-    return segments.keep_exact(segment, sum);
-  }
-  if (piece != nullptr) return segments.keep(segment, piece_of(p, *piece, first, last));
-  const std::int64_t run = p.runs(1).strips;
-  Tree<T> tree(p.sum);
-  for (std::int64_t i = first; i < last; i += run) tree.add(p.add_run(i, std::min(i + run, last)));
-  segments.keep(segment, tree.sum());
-}
-
 }  // namespace
-
-template <class T>
-void add_segments(const Problem<T>& p, const Segments<T>& segments, int threads) {
-  const auto parts = static_cast<int>(std::min<std::int64_t>(threads, segments.count));
-  parallel(parts, [&](int part) {
-    std::optional<Piece<T>> piece;
-    if (suits_vectors(p)) piece.emplace(p, formula::Roots::ieee);
-    for (std::int64_t i = segments.count * part / parts; i < segments.count * (part + 1) / parts; ++i) {
-      leave_if_interrupted();
-      add_segment(p, piece ? &*piece : nullptr, segments, segments.first + i);
-    }
-  });
-}
-template void add_segments(const Problem<float>&, const Segments<float>&, int);
-template void add_segments(const Problem<double>&, const Segments<double>&, int);
 
 template <class T>
 T add_by_vectors(const Problem<T>& p, int threads, formula::Roots roots, const Clock& clock) {

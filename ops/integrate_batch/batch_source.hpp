@@ -2,7 +2,7 @@
 // The kernels of the rung that compiles a formula when it is typed, as text for NVRTC.
 #pragma once
 #include <string>
-#include "setting.hpp"
+#include "batch_options.hpp"
 
 namespace tessera::integrate_batch {
 
@@ -22,6 +22,6 @@ struct Spare {
 };
 
 // The kernels `each_alone` and `together`. The bits of the rungs that interpret the same formula.
-std::string source_of(const Setting& setting, const Compiled& how);
+std::string source_of(const BatchOptions& options, const Compiled& how);
 
 }  // namespace tessera::integrate_batch

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "setting.hpp"
+#include "batch_options.hpp"
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include "ops/integrate/evaluate.hpp"
-#include "ops/integrate/setting.hpp"
+#include "batch_breakpoints.hpp"
+#include "ops/integrate/integrate_options.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integrate_batch {
@@ -14,9 +13,9 @@ namespace {
 using integration::number_of;
 using integration::parts_of;
 
-// Among thousands of random staircases, saws and rectified waves the errors of cells were up to four times
-// too small.
-constexpr double caution_of_steps = 12;
+// Of many jumps in a cell the rule's error may be too small: by up to four times in thousands of random
+// staircases, saws and rectified waves.
+constexpr double caution_of_jumps = 12;
 
 // "k=0.5:20:log" → {"k", "0.5", "20", "log"}.
 std::vector<std::string> pieces_of(const std::string& word) {
@@ -33,9 +32,9 @@ std::vector<std::string> pieces_of(const std::string& word) {
   return out;
 }
 
-Parameter1 parameter_of(const std::string& word) {
+NamedParameter parameter_of(const std::string& word) {
   const auto pieces = pieces_of(word);
-  Parameter1 out;
+  NamedParameter out;
   out.name = pieces[0];
   if (!is_name(out.name) || formula::find_constant(out.name) || formula::find_function(out.name))
     throw Error("--parameters: '" + word + "' names no parameter: write k, k=FROM:TO or k=FROM:TO:log");
@@ -53,8 +52,8 @@ Parameter1 parameter_of(const std::string& word) {
   return out;
 }
 
-std::vector<Parameter1> parameters_of(const Arguments& arguments) {
-  std::vector<Parameter1> out;
+std::vector<NamedParameter> parameters_of(const Arguments& arguments) {
+  std::vector<NamedParameter> out;
   const std::string& text = arguments.text("parameters");
   if (!text.empty())
     for (const std::string& word : parts_of(text)) {
@@ -64,13 +63,13 @@ std::vector<Parameter1> parameters_of(const Arguments& arguments) {
     }
   if (out.size() > most_parameters)
     throw Error(fmt::format("--parameters: at most {}, not {}", most_parameters, out.size()));
-  const auto columns = std::ranges::count(out, int{given}, &Parameter1::spread);
+  const auto columns = std::ranges::count(out, int{given}, &NamedParameter::spread);
   const std::int64_t there = arguments.has("P") ? arguments.array("P").extents[1] : 0;
   if (columns != there)
     throw Error(
         arguments.has("P")
             ? fmt::format("P has {} columns, but --parameters names {} without a range", there, columns)
-            : "--parameters: " + std::ranges::find(out, int{given}, &Parameter1::spread)->name +
+            : "--parameters: " + std::ranges::find(out, int{given}, &NamedParameter::spread)->name +
                   " has no range, and there is no array to take it from: --p FILE");
   return out;
 }
@@ -101,9 +100,9 @@ std::vector<std::string> limits_of(const std::string& text, std::string& variabl
   return out;
 }
 
-formula::Tree end_tree(const std::string& text, const std::string& variable, const Setting& setting) {
+formula::Tree end_tree(const std::string& text, const std::string& variable, const BatchOptions& options) {
   formula::Tree out = formula::parse(text);
-  const auto names = setting.names();
+  const auto names = options.names();
   for (const std::string& name : out.names())
     if (std::ranges::find(names, name) == names.end())
       throw Error("the limit or break " + text + " holds " + name + ", which is " +
@@ -125,77 +124,9 @@ formula::Program<double> one_program(const std::vector<formula::Tree>& ends,
   return formula::compile<double>(all, inputs);
 }
 
-// Whether some integral may have what its first cells would not see. Parameters from an array are not looked
-// at.
-bool holds_narrow(const Setting& setting, const formula::Program<double>& end) {
-  constexpr int tries = 1025;
-  constexpr double plain = 0x1p-8;  // of a range: seen without more cells
-  std::vector<Column> columns;
-  for (const Parameter1& p : setting.parameters) {
-    if (p.spread == given) return true;
-    columns.push_back({nullptr, 0, p.from, p.to, p.spread, 0, 0});
-  }
-  std::vector<double> inputs(1 + columns.size());
-  const auto value = [&](std::size_t which) {
-    inputs[0] = static_cast<double>(which);
-    return integration::evaluate(end, static_cast<const double*>(inputs.data()));
-  };
-  for (int i = 0; i < tries; ++i) {
-    for (std::size_t k = 0; k < columns.size(); ++k) inputs[1 + k] = parameter_of(columns[k], i, tries);
-    double low = INFINITY, high = -INFINITY;
-    for (std::size_t k = 0; k < setting.ends.size(); ++k)
-      if (const double at = value(k); std::isfinite(at)) low = std::min(low, at), high = std::max(high, at);
-    const bool open = !std::isfinite(value(0)) || !std::isfinite(value(1));
-    if (open && !(value(setting.ends.size() + 1) < 1 / plain)) return true;
-    const double reach = high > low ? std::max(high - low, 1.0) / 2 : 1;
-    if (!(value(setting.ends.size()) > plain * reach)) return true;
-  }
-  return false;
-}
-
-// With how narrow the formula may be behind the ends; none where its text grew too long or too deep to be
-// followed.
-std::optional<formula::Program<double>> measuring_program(const Setting& setting,
-                                                          const std::vector<std::string>& texts) {
-  try {
-    std::vector<formula::Tree> ends = setting.ends;
-    for (const std::string& text : texts) ends.push_back(formula::parse(text));
-    return one_program(ends, setting.names());
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// Integrals without anything narrow keep the shorter program.
-void measure(Setting& setting, const std::vector<std::string>& limits) {
-  const auto texts = lengths(setting, limits);
-  if (texts.empty()) return;
-  const auto end = measuring_program(setting, texts);
-  if (!end || !holds_narrow(setting, *end)) return;
-  setting.end = *end;
-  setting.measured = true;
-}
-
 // Unless it is a finite number.
 bool may_be_infinite(const std::string& limit) {
   return !formula::parse(limit).names().empty() || !std::isfinite(number_of(limit, "LIMITS"));
-}
-
-// A number that tells the signs of all of them, as far as such a text can be followed.
-void search_the_rest(Setting& setting, const std::vector<std::string>& inputs) {
-  const auto parts = unsolved_parts(setting.formula, setting.variable);
-  const int room = std::min(most_searched, most_breaks - setting.breaks());
-  if (parts.empty() || room <= 0) return;
-  try {
-    formula::Tree all = formula::parse("0");
-    for (const formula::Tree& part : parts)
-      all = formula::substitute(formula::substitute(formula::parse("3*these_+sign(this_)"), "these_", all),
-                                "this_", part);
-    setting.signs = formula::compile<double>(all, inputs);
-    setting.searched = room;
-  } catch (const Error&) {
-    setting.searched = 0;
-  }
 }
 
 double positive(const Arguments& arguments, const std::string& name, double otherwise) {
@@ -206,29 +137,19 @@ double positive(const Arguments& arguments, const std::string& name, double othe
   return out;
 }
 
-void set_place(const Arguments& arguments, Setting& setting) {
-  setting.first = arguments.integer("first");
+void read_part(const Arguments& arguments, BatchOptions& options) {
+  options.first = arguments.integer("first");
   const std::int64_t here = arguments.array("integrals").extents[0];
-  if (!arguments.text("of").empty()) setting.of = arguments.integer("of");
-  else if (setting.first != 0)
+  if (!arguments.text("of").empty()) options.of = arguments.integer("of");
+  else if (options.first != 0)
     throw Error("--first needs --of, which says how many integrals there are in all");
-  if (setting.of != 0 && setting.first + here > setting.of)
-    throw Error(fmt::format("integrals {} to {} are more than the {} of --of", setting.first,
-                            setting.first + here, setting.of));
+  if (options.of != 0 && options.first + here > options.of)
+    throw Error(fmt::format("integrals {} to {} are more than the {} of --of", options.first,
+                            options.first + here, options.of));
 }
 
-// What the look at a few integrals depends on: how many there are is not of it.
-std::string question_of(const Arguments& arguments) {
-  std::string out;
-  for (const char* const name :
-       {"FORMULA", "LIMITS", "parameters", "points", "relative", "absolute", "most-evaluations"})
-    out += fmt::format("{}={}\n", name, arguments.words().contains(name) ? arguments.words().at(name) : "");
-  return out;
-}
-
-Setting read(const Arguments& arguments) {
-  Setting out;
-  out.formula_text = arguments.text("FORMULA");
+BatchOptions read(const Arguments& arguments) {
+  BatchOptions out;
   out.parameters = parameters_of(arguments);
   const auto limits = limits_of(arguments.text("LIMITS"), out.variable);
   std::vector<std::string> inputs{out.variable};
@@ -236,20 +157,16 @@ Setting read(const Arguments& arguments) {
     if (name == out.variable) throw Error("--parameters: " + name + " is the variable");
     inputs.push_back(name);
   }
-  out.formula = formula::parse(out.formula_text);
+  out.formula = formula::parse(arguments.text("FORMULA"));
   out.integrand = formula::compile<double>(out.formula, inputs);
   for (const std::string& limit : limits) out.ends.push_back(end_tree(limit, out.variable, out));
   if (const std::string& points = arguments.text("points"); !points.empty())
     for (const std::string& point : parts_of(points)) out.ends.push_back(end_tree(point, out.variable, out));
   if (out.ends.size() > most_breaks + 2)
     throw Error(fmt::format("--points: at most {}, not {}", most_breaks, out.ends.size() - 2));
-  std::vector<formula::Tree> zeros = linear_zeros(out.formula, out.variable);
-  const bool all_cut = out.ends.size() + zeros.size() <= most_breaks + 2;
-  for (formula::Tree& zero : solved_zeros(out.formula, out.variable)) zeros.push_back(std::move(zero));
-  for (formula::Tree& zero : zeros)
-    if (out.ends.size() < most_breaks + 2) out.ends.push_back(std::move(zero));
-  search_the_rest(out, inputs);
-  out.caution = has_steps(out.formula, out.variable, all_cut) ? caution_of_steps : 1;
+  Breakpoints breakpoints = breakpoints_of(out.formula, out.variable, most_breaks + 2 - out.ends.size());
+  for (formula::Tree& place : breakpoints.places) out.ends.push_back(std::move(place));
+  if (!breakpoints.complete) out.caution = caution_of_jumps;
   for (const std::string& name : out.names()) {
     const auto holds = [&](const formula::Tree& tree) {
       return std::ranges::find(tree.names(), name) != tree.names().end();
@@ -259,14 +176,12 @@ Setting read(const Arguments& arguments) {
   }
   out.endless = std::ranges::any_of(limits, [](const std::string& limit) { return may_be_infinite(limit); });
   out.end = one_program(out.ends, out.names());
-  measure(out, limits);
   if (arguments.has("T") && !arguments.text("relative").empty())
     throw Error("--relative would be ignored: --t has a relative tolerance for each integral");
   out.relative = positive(arguments, "relative", out.relative);
   out.absolute = positive(arguments, "absolute", out.absolute);
   out.most = static_cast<int>(arguments.integer("most-evaluations"));
-  set_place(arguments, out);
-  out.doubted = contradicted(out, question_of(arguments));
+  read_part(arguments, out);
   return out;
 }
 
@@ -280,24 +195,24 @@ std::string key_of(const Arguments& arguments) {
 
 }  // namespace
 
-std::vector<std::string> Setting::names() const {
+std::vector<std::string> BatchOptions::names() const {
   std::vector<std::string> out;
-  for (const Parameter1& p : parameters) out.push_back(p.name);
+  for (const NamedParameter& p : parameters) out.push_back(p.name);
   return out;
 }
 
-const Setting& setting_of(const Arguments& arguments) {
+const BatchOptions& batch_options_of(const Arguments& arguments) {
   struct Known {
     std::string key;
-    Setting setting;
+    BatchOptions options;
   };
   thread_local Known last;
   std::string key = key_of(arguments);
-  if (last.key == key) return last.setting;
+  if (last.key == key) return last.options;
   last.key.clear();
-  last.setting = read(arguments);
+  last.options = read(arguments);
   last.key = std::move(key);
-  return last.setting;
+  return last.options;
 }
 
 }  // namespace tessera::integrate_batch
