@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 #include "integrate_batch.hpp"
-#include "ops/integrate/bounded.hpp"
+#include "ops/integrate/verify/bounded.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
