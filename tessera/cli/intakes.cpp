@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/intakes.hpp"
 #include <algorithm>
-#include "tessera/core/intake.hpp"
+#include "tessera/core/variant.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
 namespace {
 
 // Inputs that a word transposes, each way; then the same at odd addresses.
-std::vector<InputOrder> orders_of(const Operation& operation) {
-  std::vector<InputOrder> out;
+std::vector<OperandLayout> orders_of(const Operation& operation) {
+  std::vector<OperandLayout> out;
   for (const bool odd : {false, true})
     for (const Parameter& p : operation.signature.parameters)
       if (!p.transposed_by.empty())
@@ -17,24 +17,24 @@ std::vector<InputOrder> orders_of(const Operation& operation) {
   return out;
 }
 
-std::string name_of_order(const InputOrder& order) { return order.input + (order.transposed ? "ᵀ" : ""); }
+std::string name_of_order(const OperandLayout& order) { return order.input + (order.transposed ? "ᵀ" : ""); }
 
 // Elements that a rung reads alike, and how.
 struct Alike {
   std::vector<Element> elements;
-  std::vector<Intake> intakes;  // in the order of orders_of
+  std::vector<LayoutHandling> intakes;  // in the order of orders_of
 };
 
 std::vector<Alike> intakes_of(const Operation& operation, const Variant& variant) {
   std::vector<Alike> out;
-  const TellIntake* const tell = intake_of(variant.file);
+  const HandlesLayout* const tell = layouts_of(variant.file);
   const auto orders = orders_of(operation);
   if (tell == nullptr || orders.empty()) return out;
   for (const Element element : all_elements()) {
     if (std::ranges::none_of(variant.choices, [element](const Choice& c) { return c.run.contains(element); }))
       continue;
-    std::vector<Intake> intakes;
-    for (const InputOrder& order : orders) intakes.push_back((*tell)(element, order));
+    std::vector<LayoutHandling> intakes;
+    for (const OperandLayout& order : orders) intakes.push_back((*tell)(element, order));
     const auto like = std::ranges::find(out, intakes, &Alike::intakes);
     if (like == out.end()) out.push_back({{element}, intakes});
     else like->elements.push_back(element);
@@ -52,9 +52,9 @@ std::string text_of(const std::vector<Element>& elements) {
 std::string text_of_odd(const Alike& alike) {
   const std::size_t half = alike.intakes.size() / 2;
   std::string out;
-  std::vector<Intake> told;
+  std::vector<LayoutHandling> told;
   for (std::size_t i = half; i < alike.intakes.size(); ++i) {
-    const Intake intake = alike.intakes[i];
+    const LayoutHandling intake = alike.intakes[i];
     if (intake == alike.intakes[i - half] || std::ranges::find(told, intake) != told.end()) continue;
     told.push_back(intake);
     out += (out.empty() ? "" : ", ") + std::string(tessera::text_of(intake));

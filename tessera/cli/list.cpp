@@ -8,7 +8,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/core/completion.hpp"
+#include "tessera/core/epilogue_pass.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
@@ -101,7 +101,7 @@ std::string tunings_of(const Listed& rung) {
 
 // What rungs leave to a step after them.
 std::string rest_of(const Operation& operation) {
-  const Completion* const completion = completion_of(operation.name);
+  const EpiloguePass* const completion = epilogue_pass_of(operation.name);
   return completion == nullptr ? "" : "\nWhat follows the sums\n" + completion->told;
 }
 
