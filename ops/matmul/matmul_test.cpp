@@ -311,7 +311,8 @@ TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
   };
   for (const bool odd : {false, true}) {
     EXPECT_EQ(told(Element::f32, "A", false, odd), "transposed on load");
-    EXPECT_EQ(told(Element::f32, "B", true, odd), "transposed on load; large: packed first; few rows: direct");
+    EXPECT_EQ(told(Element::f32, "B", true, odd),
+              "transposed on load; large: packed first; few rows: direct");
     EXPECT_EQ(told(Element::f64, "B", true, odd), "transposed on load");
     for (const bool transposed : {false, true})
       EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed first if large");

@@ -28,7 +28,8 @@ inline LayoutHandling across_k(Element element, const OperandLayout& order) {
   if (lies_along_k(order))
     return element == Element::f32 && order.input == "B" ? LayoutHandling::mixed
                                                          : LayoutHandling::transposed_on_load;
-  return element == Element::f32 && order.unaligned ? LayoutHandling::packed_if_large : LayoutHandling::direct;
+  return element == Element::f32 && order.unaligned ? LayoutHandling::packed_if_large
+                                                    : LayoutHandling::direct;
 }
 
 }  // namespace tessera::matmul

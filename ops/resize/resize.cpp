@@ -153,8 +153,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool resize_registered =
-    (register_operation(operation()), true);
+[[maybe_unused]] const bool resize_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::resize

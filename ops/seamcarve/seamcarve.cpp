@@ -61,8 +61,7 @@ Signature signature() {
       output("carved", {"images", "height", "width", "channels"}, "without its seams, or with more");
   protect.element = remove.element = Element::u8;
   image.picture = protect.picture = remove.picture = carved.picture = Picture::whole;
-  Parameter width =
-      dimension("width", "columns_left", 1, "columns of the result, up to twice the picture's");
+  Parameter width = dimension("width", "columns_left", 1, "columns of the result, up to twice the picture's");
   width.size_from = columns_left;
   Signature out;
   out.parameters = {
@@ -163,8 +162,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool seamcarve_registered =
-    (register_operation(operation()), true);
+[[maybe_unused]] const bool seamcarve_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::seamcarve

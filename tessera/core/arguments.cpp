@@ -124,8 +124,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
   for (const Parameter& p : signature.parameters) {
     if (!follows_from_dimensions(p) || dims_.contains(p.name)) continue;
-    const std::int64_t size =
-        p.size_from ? p.size_from(arrays_, dims_, words_) : evaluate(p.value, named);
+    const std::int64_t size = p.size_from ? p.size_from(arrays_, dims_, words_) : evaluate(p.value, named);
     named[p.name] = dims_[p.name] = default_size(p, size);
     words_[p.name] = std::to_string(dims_[p.name]);
   }

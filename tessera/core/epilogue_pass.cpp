@@ -24,8 +24,7 @@ const EpiloguePass* serving(const std::string& operation, const Choice& choice, 
 
 // The spare memory is the workspace's end: a variant knows what its front holds.
 template <class Compute>
-void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Arguments& arguments,
-                   Run& run) {
+void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Arguments& arguments, Run& run) {
   const std::size_t spare_bytes = pass.spare_bytes(arguments);
   Run own = run;
   void* spare = nullptr;

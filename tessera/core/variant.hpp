@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A variant: one way to compute an operation, its tunings, and what measuring, tuning and reports may know of
-// it. Variants register themselves; nobody keeps a list. Its operation, ladder, place and name are read off the
-// name of its file.
+// it. Variants register themselves; nobody keeps a list. Its operation, ladder, place and name are read off
+// the name of its file.
 #pragma once
 #include <functional>
 #include <map>
