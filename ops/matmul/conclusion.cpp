@@ -156,7 +156,7 @@ void register_conclusion(Where where, bool traced, const ConclusionKernels& own)
 EpiloguePass completion(const char* operation) {
   EpiloguePass out;
   out.operation = operation;
-  out.told =
+  out.description =
       "Bias, activation and scales of f32, bias and activation of f64, bias and ReLU of i32: a pass over C "
       "after the "
       "rung.\nWithout one: matmul's simd, but for scales, strip by strip in the cache; naive of f32. Other "
