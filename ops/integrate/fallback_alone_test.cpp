@@ -24,7 +24,7 @@ void integrate_there(const Arguments& arguments, const Tuning&, Run& run) {
   run.values["why"] = std::string("it is made up");
 }
 
-class Relief : public testing::Test {
+class Fallback : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     (void)made_up::made_up_gpu();
@@ -69,7 +69,7 @@ class Relief : public testing::Test {
   }
 };
 
-TEST_F(Relief, TheGpuTakesOverWhatIsMoreThanItsStart) {
+TEST_F(Fallback, TheGpuTakesOverWhatIsMoreThanItsStart) {
   const Told answer = told(long_one());
   EXPECT_EQ(answer.where, Where::cuda);
   EXPECT_EQ(answer.value, 42);
@@ -79,7 +79,7 @@ TEST_F(Relief, TheGpuTakesOverWhatIsMoreThanItsStart) {
   EXPECT_TRUE(std::isinf(gpu.patience)) << "nobody waits for it";
 }
 
-TEST_F(Relief, TheProcessorsKeepWhatTheyHaveDoneByThen) {
+TEST_F(Fallback, TheProcessorsKeepWhatTheyHaveDoneByThen) {
   const Told answer = told(short_one());
   EXPECT_EQ(answer.where, Where::cpu);
   EXPECT_NEAR(answer.value, 2.9283724, 1e-7);
@@ -89,16 +89,7 @@ TEST_F(Relief, TheProcessorsKeepWhatTheyHaveDoneByThen) {
   EXPECT_EQ(answer.value, named.value) << "the same bits as without a GPU";
 }
 
-TEST_F(Relief, SaysWhyTheProcessors) {
-  Arguments::Words some = long_one();
-  some["rule"] = "auto";
-  some["relative"] = "1e-4";
-  EXPECT_NE(told(some).why.find("done before a GPU would have started"), std::string::npos) << told(some).why;
-  EXPECT_NE(told(some, {.device = "cpu", .cached = false}).why.find("--device cuda"), std::string::npos);
-  EXPECT_EQ(gpu.runs, 0);
-}
-
-TEST_F(Relief, NobodyTakesOverFromANamedDeviceOrVariant) {
+TEST_F(Fallback, NobodyTakesOverFromANamedDeviceOrVariant) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "2";
   for (const Request& request : {Request{.device = "cpu", .cached = false},
@@ -110,7 +101,7 @@ TEST_F(Relief, NobodyTakesOverFromANamedDeviceOrVariant) {
   EXPECT_EQ(gpu.runs, 0);
 }
 
-TEST_F(Relief, NobodyTakesOverWhoCannot) {
+TEST_F(Fallback, NobodyTakesOverWhoCannot) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "2";
   EXPECT_EQ(told(words, {.cached = false}, Element::f32).where, Where::cpu) << "it has no f32";
@@ -118,7 +109,7 @@ TEST_F(Relief, NobodyTakesOverWhoCannot) {
 }
 
 // A share of the processors' own, which the caller would miss.
-TEST_F(Relief, NobodyTakesOverWithinLittleTime) {
+TEST_F(Fallback, NobodyTakesOverWithinLittleTime) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "1.9";
   EXPECT_EQ(told(words).where, Where::cpu);
