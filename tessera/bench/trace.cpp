@@ -5,7 +5,7 @@
 #include <string_view>
 #include "tessera/bench/trace_arrays.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/simt/symbols.hpp"
+#include "tessera/simt/tracer/symbols.hpp"
 
 namespace tessera::bench {
 namespace {

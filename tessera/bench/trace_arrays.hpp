@@ -4,7 +4,7 @@
 #pragma once
 #include <vector>
 #include "tessera/core/arguments.hpp"
-#include "tessera/simt/trace.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
 
 namespace tessera::bench {
 
