@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <chrono>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <thread>
-#include "tessera/core/error.hpp"
-#include "tessera/bench/power.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"
 #include "tessera/bench/statistics.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -2,14 +2,14 @@
 // What was measured, and its one JSON schema. Tables and files are made from this, never from
 // anything else.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-#include "tessera/core/operation.hpp"
 #include "tessera/bench/statistics.hpp"
+#include "tessera/core/operation.hpp"
 
 namespace tessera::bench {
 

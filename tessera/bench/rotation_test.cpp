@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets of inputs that launches take in turn: that they do, what is verified of them, and what cannot be done.
-#include "tessera/bench/rotation.hpp"
-#include <gtest/gtest.h>
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/resume.hpp"
+#include "tessera/bench/record.hpp"
+#include "tessera/bench/rotation.hpp"
 #include "tessera/bench/trial.hpp"
 #include "tests/made_up_gpu.hpp"
 

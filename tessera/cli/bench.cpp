@@ -13,11 +13,9 @@
 #include "tessera/cli/terminal.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/csv.hpp"
-#include "tessera/report/junit.hpp"
-#include "tessera/report/ladder_table.hpp"
-#include "tessera/report/two_way_table.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/exports.hpp"
+#include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {
 namespace {

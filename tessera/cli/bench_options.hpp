@@ -8,7 +8,7 @@
 #include "tessera/cli/candidates.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/resume.hpp"
+#include "tessera/bench/record.hpp"
 
 namespace tessera::cli {
 

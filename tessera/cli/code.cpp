@@ -12,7 +12,7 @@
 #include "tessera/bench/code.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/report/code_table.hpp"
+#include "tessera/report/trace_table.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/report/compare_table.hpp"
-#include "tessera/report/junit.hpp"
+#include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -13,13 +13,11 @@
 #include "tessera/core/division.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/ladder_table.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
-#include "tessera/report/two_way_table.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/tune/conclusion.hpp"
-#include "tessera/tune/measured.hpp"
+#include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {
 namespace {

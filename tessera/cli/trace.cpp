@@ -10,9 +10,8 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/report/ladder_table.hpp"
+#include "tessera/report/bench_tables.hpp"
 #include "tessera/report/trace_table.hpp"
-#include "tessera/report/why.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -12,13 +12,13 @@
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/tune_words.hpp"
 #include "tessera/bench/ceilings.hpp"
-#include "tessera/bench/clock.hpp"
+#include "tessera/bench/statistics.hpp"
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/ladder_table.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/bench_tables.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/tune/counter.hpp"
+#include "tessera/tune/predict.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -4,9 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/bench/compare.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/ladder_table.hpp"
-#include "tessera/report/row_words.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -2,8 +2,8 @@
 // A result file as a report reads it: every field checked, every missing number absent. A file that
 // is damaged or of another kind ends in an Error that names it, the place in it and the reason.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>

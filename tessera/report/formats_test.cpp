@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSV and JUnit of made-up rows.
-#include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <sstream>
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/csv.hpp"
-#include "tessera/report/junit.hpp"
-#include "tessera/report/row_words.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::report {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/group.hpp"
-#include <fmt/format.h>
 #include <algorithm>
+#include <fmt/format.h>
 #include <tuple>
 #include "tessera/report/chart.hpp"
-#include "tessera/report/scale.hpp"
 
 namespace tessera::report {
 

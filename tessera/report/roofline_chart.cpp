@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
+#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
+#include "tessera/report/svg.hpp"
 
 namespace tessera::report {
 namespace {

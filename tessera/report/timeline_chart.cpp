@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who did what when, of a run that several devices shared: time runs to the right, each device has a lane for
 // each of its deeds, and one for its waiting.
-#include <fmt/format.h>
 #include <algorithm>
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
-#include "tessera/report/shared_run.hpp"
+#include <fmt/format.h>
+#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
+#include "tessera/report/svg.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {

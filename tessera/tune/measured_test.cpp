@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/measured.hpp"
 #include <gtest/gtest.h>
-#include "tessera/tune/conclusion.hpp"
+#include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/tune/space.hpp"
-#include <fmt/format.h>
 #include <algorithm>
+#include <fmt/format.h>
 #include "tessera/core/condition.hpp"
 #include "tessera/core/meant.hpp"
 #include "tessera/run/known_tunings.hpp"
