@@ -223,7 +223,6 @@ class Meeting {
     if (row.seconds.empty() && row.throttled > 0)
       row.reason = fmt::format("all {} samples were taken at a clock below {:.0f} % of the device's highest",
                                row.throttled, 100 * measuring_->effort.least_clock);
-    if (!row.seconds.empty() && backend_of(row.device).shares_host_memory()) row.round_trip = row.median();
   }
 
   // Rows of their own, behind all others, so that those stay as the ladder orders them.

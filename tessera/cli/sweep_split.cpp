@@ -120,11 +120,11 @@ class SplitSweep {
     }
     fmt::print(to_, "{}, {}; the median of {} run{}\n{}{}\n", title_of(*operation_, point.problem),
                name_of(point.element), measured[0].samples, measured[0].samples == 1 ? "" : "s", table.text(),
-               conclusion(measured));
+               fastest(measured));
     std::fflush(to_);
   }
 
-  static std::string conclusion(const std::vector<Measured>& measured) {
+  static std::string fastest(const std::vector<Measured>& measured) {
     std::vector<std::pair<std::string, double>> seconds;
     for (const Measured& one : measured) seconds.emplace_back(one.split, one.run.seconds);
     return fastest_split(seconds);

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/search_options.hpp"
+#include "tessera/cli/bench_options.hpp"
 
 namespace tessera::cli {
 

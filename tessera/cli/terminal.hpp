@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard error as a place for one line of progress, and the interrupt key.
 #pragma once
+#include <cstddef>
 #include <string>
 
 namespace tessera::cli {
@@ -18,6 +19,9 @@ class Progress {
  private:
   bool terminal_, shown_ = false;
 };
+
+// How many characters a line of standard output holds: $COLUMNS, or what the terminal says; 0: it is no terminal.
+std::size_t terminal_width();
 
 // A terminated program leaves no half-written file.
 void clean_up_on_signals();

@@ -159,23 +159,25 @@ std::vector<std::string> cells_of(const Row& row, bool modes) {
 }  // namespace
 
 std::string ladder_table(const std::vector<Row>& rows) {
-  Table table({{"device", Align::left},
+  const bool one_device = std::ranges::all_of(
+      rows, [&](const Row& r) { return bench::label_of(r.device) == bench::label_of(rows[0].device); });
+  Table table({{"device", Align::left, false, one_device ? 6 : 0},
                {"variant", Align::left},
                {"tuning", Align::left},
                {"mode", Align::left, true},
                {"kernel time"},
-               {"spread"},
-               {"round trip"},
+               {"spread", Align::right, false, 4},
+               {"round trip", Align::right, true, 7},
                {"GFLOP/s"},
-               {"GB/s"},
-               {"roofline", Align::right, true},
-               {"MHz", Align::right, true},
-               {"W", Align::right, true},
-               {"pJ/flop", Align::right, true},
-               {"× serial", Align::right, true},
-               {"× previous", Align::right, true},
-               {"× baseline", Align::right, true},
-               {"error/bound"},
+               {"GB/s", Align::right, false, 5},
+               {"roofline", Align::right, true, 2},
+               {"MHz", Align::right, true, 8},
+               {"W", Align::right, true, 9},
+               {"pJ/flop", Align::right, true, 10},
+               {"× serial", Align::right, true, 3},
+               {"× previous", Align::right, true, 2},
+               {"× baseline", Align::right, true, 1},
+               {"error/bound", Align::right, false, 5},
                {"verified", Align::left}});
   const bool modes = std::ranges::any_of(rows, [](const Row& r) { return r.mode != bench::Mode::burst; });
   std::string group;
@@ -425,18 +427,18 @@ std::string ratio(std::optional<double> value) { return value ? fmt::format("{:.
 }  // namespace
 
 std::string compare_table(const std::vector<bench::Pair>& pairs) {
-  Table table({{"device", Align::left},
+  Table table({{"device", Align::left, false, 3},
                {"problem", Align::left},
-               {"element", Align::left},
+               {"element", Align::left, false, 1},
                {"variant", Align::left},
                {"tuning", Align::left},
-               {"mode", Align::left},
+               {"mode", Align::left, false, 4},
                {"then"},
-               {"spread"},
+               {"spread", Align::right, false, 5},
                {"now"},
-               {"spread"},
+               {"spread", Align::right, false, 5},
                {"× faster"},
-               {"× fewer cycles", Align::right, true},
+               {"× fewer cycles", Align::right, true, 2},
                {"verdict", Align::left}});
   std::map<bench::Change, int> counts;
   for (const bench::Pair& pair : pairs) {

@@ -63,17 +63,6 @@ std::string slug(std::string_view text) {
   return out.empty() ? "x" : out;
 }
 
-std::string shortened(const std::string& text, std::size_t most) {
-  if (display_width(text) <= most) return text;
-  std::string out;
-  std::size_t characters = 0;
-  for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xC0u) != 0x80u && ++characters == most) break;
-    out += c;
-  }
-  return out + "…";
-}
-
 namespace {
 
 // A tenth of a pixel is finer than any screen shows.

@@ -51,7 +51,4 @@ std::string escaped(std::string_view text);
 // "Shared tiles: f32!" → "shared-tiles-f32": an identifier of letters, digits and dashes.
 std::string slug(std::string_view text);
 
-// At most `most` characters, the last one "…" where text was cut.
-std::string shortened(const std::string& text, std::size_t most);
-
 }  // namespace tessera::report

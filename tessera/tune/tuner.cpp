@@ -345,7 +345,7 @@ std::string sentence(const Rows& rows) {
 
 }  // namespace
 
-std::vector<std::string> conclusion(const std::vector<Row>& rows) {
+std::vector<std::string> summary_of(const std::vector<Row>& rows) {
   std::vector<Rows> rungs;
   for (const Row& row : rows) {
     if (row.serial) continue;

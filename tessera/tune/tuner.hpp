@@ -92,6 +92,6 @@ Outcome tune(const Task& task, const Space& space, const Means& means, Journal& 
 
 // "gpu/per_element on cuda:0: x=32,y=8 is the fastest, 1.32 ± 0.01 times faster than its default x=16,y=16.":
 // for each variant and device with more than one configuration. All rows are of one problem.
-std::vector<std::string> conclusion(const std::vector<bench::Row>& rows);
+std::vector<std::string> summary_of(const std::vector<bench::Row>& rows);
 
 }  // namespace tessera::tune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cli/tune_words.hpp"
+#include "tessera/cli/tune_text.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {
+
 namespace {
 
 using Json = nlohmann::ordered_json;
