@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/ceilings.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fmt/format.h>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 #include "tessera/bench/machine.hpp"

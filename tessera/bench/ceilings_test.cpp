@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <thread>
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/io/cache_folder.hpp"

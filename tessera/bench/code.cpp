@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/code.hpp"
+#include <cxxabi.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cxxabi.h>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
-#include <zstd.h>
 #include "tessera/io/elf.hpp"
 #if defined(TESSERA_HAS_ZSTD)
+#include <zstd.h>
 #endif
 
 namespace tessera::bench {

@@ -7,8 +7,8 @@
 // have the one or the other, and is held to that by tests. Counts are of instructions that stand in the
 // code, each once, however often it runs.
 #pragma once
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU code made by hand: what is read from it, and that no damage to it does harm.
-#include <cstring>
 #include <gtest/gtest.h>
+#include <cstring>
 #include "tessera/bench/code.hpp"
 #include "tessera/io/elf.hpp"
 

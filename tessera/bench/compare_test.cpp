@@ -5,7 +5,7 @@
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/core/driver.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::bench {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <chrono>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring against rungs that misbehave, on the processors and on a device made up for the purpose: its
 // clock, its power and its times are what a test says.
-#include <algorithm>
-#include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/record.hpp"

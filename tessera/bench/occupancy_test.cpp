@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <gtest/gtest.h>
+#include <array>
 #include "tessera/bench/occupancy.hpp"
 
 namespace tessera::bench {

@@ -2,7 +2,7 @@
 #include "tessera/bench/record.hpp"
 #include <nlohmann/json.hpp>
 #include <set>
-#include "tessera/core/driver.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::bench {

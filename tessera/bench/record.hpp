@@ -2,9 +2,9 @@
 // Results read back from their JSON, perhaps of another machine or of another version's ladder: so a
 // record holds names where a Row holds the variant itself.
 #pragma once
-#include <map>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>

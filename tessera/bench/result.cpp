@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/result.hpp"
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include "tessera/bench/machine.hpp"
 
 namespace tessera::bench {

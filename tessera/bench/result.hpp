@@ -2,8 +2,8 @@
 // What was measured, and its one JSON schema. Tables and files are made from this, never from
 // anything else.
 #pragma once
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets of inputs that launches take in turn: that they do, what is verified of them, and what cannot be done.
-#include <algorithm>
 #include <gtest/gtest.h>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include "tessera/bench/measure.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/trace.hpp"
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string_view>
-#include <sys/mman.h>
 #include <vector>
 #include "tessera/bench/result.hpp"
 #include "tessera/core/arguments.hpp"

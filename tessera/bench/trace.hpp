@@ -2,9 +2,9 @@
 // Traces one plan of the executor: what its kernel asks of memory, counted as a GPU counts it, and what
 // it does that it must not.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>

@@ -4,17 +4,17 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <optional>
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/summary.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/terminal.hpp"
-#include "tessera/bench/ceilings.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/summary.hpp"
-#include "tessera/report/exports.hpp"
 #include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::cli {
 namespace {

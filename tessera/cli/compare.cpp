@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera compare`: what became faster or slower between two results of `bench`.
+#include "tessera/bench/compare.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/bench/compare.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/result.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/exports.hpp"
 

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <optional>
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/split_words.hpp"
 #include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
 

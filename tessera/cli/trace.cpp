@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include "tessera/bench/machine.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/words.hpp"
-#include "tessera/bench/machine.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/trace_table.hpp"
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include "tessera/core/error.hpp"
 #include "tessera/cli/terminal.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -160,7 +160,7 @@ std::string environment_variable(const std::string& flag) {
 }
 
 void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates) {
-  throw tessera::Error(what + " '" + word + "' is not known" + meant_or_all(word, candidates));
+  throw tessera::Error(what + " '" + word + "' is not known" + suggestion(word, candidates));
 }
 
 std::vector<std::string> split(const std::string& text, char at) {

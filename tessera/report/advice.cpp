@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/advice.hpp"
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <vector>
 #include "tessera/report/chart.hpp"
 #include "tessera/report/group.hpp"

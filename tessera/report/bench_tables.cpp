@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/bench_tables.hpp"
-#include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <charconv>
 #include <map>
 #include "tessera/bench/statistics.hpp"
 #include "tessera/report/table.hpp"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/browser.hpp"
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <span>
-#include <spawn.h>
 #include <sstream>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 #include "tessera/core/error.hpp"
 #include "tessera/io/atomic_file.hpp"

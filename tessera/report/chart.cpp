@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/chart.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include "tessera/core/error.hpp"
 #include "tessera/report/svg.hpp"
 #include "tessera/report/table.hpp"

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/document.hpp"
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include "tessera/core/error.hpp"
 #include "tessera/core/expression.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 

@@ -2,14 +2,14 @@
 // A result file as a report reads it: every field checked, every missing number absent. A file that
 // is damaged or of another kind ends in an Error that names it, the place in it and the reason.
 #pragma once
-#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 #include "tessera/core/expression.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 
 namespace tessera::report {
 

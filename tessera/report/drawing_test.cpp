@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // That charts show the numbers: shapes are measured against their own axes, as a reader would.
-#include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <cmath>
 #include <map>
 #include <regex>
 #include <set>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSV and JUnit of made-up rows.
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <sstream>
 #include "tessera/bench/summary.hpp"
 #include "tessera/report/bench_tables.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/group.hpp"
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <tuple>
 #include "tessera/report/chart.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/svg.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/page.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 #include <set>
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/report/advice.hpp"
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
@@ -324,7 +324,7 @@ const Chart& chart_named(const std::vector<Section>& sections, const std::string
       if (!chart.missing) names.push_back(chart.name);
     }
   throw Error("there is no chart '" + name + "'" +
-              (names.empty() ? "; there is none" : meant_or_all(name, names)));
+              (names.empty() ? "; there is none" : suggestion(name, names)));
 }
 
 namespace {

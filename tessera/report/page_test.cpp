@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 #include "tessera/core/error.hpp"
 #include "tessera/report/advice.hpp"
 #include "tessera/report/page.hpp"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/svg.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::report {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A study's table, and its errors drawn against what it varies: both logarithmic, so that a law is a line.
 // What was predicted is the line that the rest is held against.
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <limits>
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"

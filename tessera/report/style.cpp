@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/style.hpp"
+#include <fmt/format.h>
 #include <array>
 #include <cctype>
-#include <fmt/format.h>
 #include <string_view>
 
 namespace tessera::report {

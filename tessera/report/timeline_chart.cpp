@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who did what when, of a run that several devices shared: time runs to the right, each device has a lane for
 // each of its deeds, and one for its waiting.
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/svg.hpp"

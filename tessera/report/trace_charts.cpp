@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trace counted: by rung, and by source line beside the source.
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fmt/format.h>
 #include <tuple>
 #include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <gtest/gtest.h>
+#include <algorithm>
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/predict.hpp"
 #include "tests/made_up.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
-#include <gtest/gtest.h>
 #include <set>
 #include "tessera/tune/predict.hpp"
 #include "tessera/tune/search.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/tune/tuner.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <fmt/format.h>
 #include <tuple>
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/summary.hpp"

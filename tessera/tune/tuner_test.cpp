@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tuning with recorded timings, on a variant of this file's own, from the search to the call that uses it.
+#include <gtest/gtest.h>
+#include <unistd.h>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <gtest/gtest.h>
-#include <unistd.h>
 #include "tessera/io/line_file.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/tuner.hpp"
