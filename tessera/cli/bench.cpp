@@ -12,7 +12,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/exports.hpp"
 
@@ -121,7 +120,7 @@ int bench(const Command& command) {
   const bool named = !command.words.empty() && !command.words[0].starts_with('-');
   const Operation* operation = named ? &operation_named(command.words[0]) : nullptr;
   BenchOptions options;
-  Words words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
+  OptionParser words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
   declare(words, options, operation);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");

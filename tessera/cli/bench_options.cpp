@@ -9,7 +9,6 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/ranges.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/run/known_tunings.hpp"
 
 namespace tessera::cli {
@@ -148,7 +147,7 @@ const char* const about_bench =
     "× previous    times as fast as the rung before it (its fastest tuning here)\n"
     "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device";
 
-void declare_flags(Words& words, BenchOptions& options, const Operation* operation) {
+void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;
   if (!operation->signature.positional_texts().empty()) words.expressions();
   for (const Parameter& p : operation->signature.parameters) {
@@ -161,7 +160,7 @@ void declare_flags(Words& words, BenchOptions& options, const Operation* operati
   }
 }
 
-void declare(Words& words, BenchOptions& options, const Operation* operation) {
+void declare(OptionParser& words, BenchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
@@ -316,7 +315,7 @@ std::string places_of(const std::vector<const Variant*>& variants) {
 
 }  // namespace
 
-void declare_search(Words& words, SearchOptions& options, const Operation* operation) {
+void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
@@ -368,7 +367,8 @@ std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions
 }
 
 tune::SpaceOptions space_options(const SearchOptions& options, const Case& problem, bool open_ranges) {
-  tune::SpaceOptions out{.fixed = parse_tuning(options.tuning), .open_ranges = open_ranges, .where = options.where};
+  tune::SpaceOptions out{
+      .fixed = parse_tuning(options.tuning), .open_ranges = open_ranges, .where = options.where};
   if (!options.over.empty()) out.over = combinations(options.over, names_given(options.over));
   out.sizes = problem.dims;
   return out;

@@ -8,7 +8,7 @@
 #include <vector>
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/record.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/tune/space.hpp"
 
 namespace tessera::cli {
@@ -45,9 +45,9 @@ struct Point {
 };
 
 // `operation`: adds its own flags; null: not known yet.
-void declare(Words& words, BenchOptions& options, const Operation* operation);
+void declare(OptionParser& words, BenchOptions& options, const Operation* operation);
 // Only the operation's own: its scalars and optional inputs.
-void declare_flags(Words& words, BenchOptions& options, const Operation* operation);
+void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
 // The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
@@ -79,7 +79,7 @@ struct SearchOptions : BenchOptions {
 };
 
 // The flags that both have. `operation`: adds its own; null: not known yet.
-void declare_search(Words& words, SearchOptions& options, const Operation* operation);
+void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation);
 
 // The variants to look at on one device.
 struct Subject {

@@ -9,8 +9,8 @@
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/words.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/exports.hpp"
 
@@ -92,7 +92,7 @@ int compare(const Command& command) {
   std::vector<std::string> files;
   std::string threshold = "0.5", json, junit;
   bool force = false;
-  Words words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
+  OptionParser words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
   words.positionals("OLD NEW", files, "");
   words.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
   words.flag("--force", force, "compare what different machines, drivers, data or cache states gave");

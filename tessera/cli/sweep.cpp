@@ -12,7 +12,6 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/sweep_split.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
@@ -241,7 +240,7 @@ int sweep(const Command& command) {
   const Operation* operation = operation_first(command.words);
   SweepOptions options;
   constexpr const char* usage = "tessera sweep OPERATION SIZES… --variant NAME,… [FLAGS]";
-  Words words("sweep", usage, about_sweep);
+  OptionParser words("sweep", usage, about_sweep);
   declare_search(words, options, operation);
   words.value(
       "--table", options.table,

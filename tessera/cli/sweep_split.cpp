@@ -9,7 +9,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/split_words.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"

@@ -13,7 +13,6 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/cli/tune_text.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/run/inputs.hpp"
@@ -229,7 +228,7 @@ int tune(const Command& command) {
   const Operation* operation = operation_first(command.words);
   TuneOptions options;
   constexpr const char* usage = "tessera tune OPERATION SIZES… [--variant NAME,…] [FLAGS]";
-  Words words("tune", usage, about_tune);
+  OptionParser words("tune", usage, about_tune);
   declare_search(words, options, operation);
   words.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
   words.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",
