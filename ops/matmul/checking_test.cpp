@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
-#include "checking.hpp"
+#include "ops/matmul/problem/matmul_operation.hpp"
 #include "matmul.hpp"
-#include "multiply.hpp"
+#include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass over C, on the processors and on the executor: every layout, each bias, batches, sums apart; and a
 // rung that knows α and β alone, which it completes.
-#include "conclusion.hpp"
+#include "ops/matmul/epilogue/epilogue_pass.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cstring>
 #include <vector>
-#include "low_bound.hpp"
+#include "ops/matmul/verify/bounds.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
@@ -62,9 +62,9 @@ void expect_concluded(const Device& device, const Way& way, Activation activatio
   Tried<T> tried(way, activation);
   Run run{&device};
   void* const sums = way.apart ? tried.sums.data() : nullptr;
-  const auto p = Conclusion<T>::of(*tried.arguments, sums);
+  const auto p = EpilogueProblem<T>::of(*tried.arguments, sums);
   std::vector<T> before = tried.c;
-  conclude(*tried.arguments, sums, run);
+  run_epilogue(*tried.arguments, sums, run);
   for (std::int64_t e = 0; e < batch; ++e)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
@@ -87,7 +87,7 @@ std::vector<Device> devices() {
   return out;
 }
 
-TEST(Conclusion, EveryLayoutAndEachBias) {
+TEST(EpilogueProblem, EveryLayoutAndEachBias) {
   using enum Activation;
   for (const Device& device : devices())
     for (const bool by_columns : {false, true})
@@ -125,12 +125,12 @@ void expect_functions_right() {
   for (const Activation activation :
        {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu}) {
     std::vector<T> y(x.size());
-    Conclusion<T> p;
+    EpilogueProblem<T> p;
     p.batch = p.m = 1, p.n = std::ssize(x);
     p.c = y.data(), p.sums = x.data();
     p.of_c = p.of_sums = {0, 0, 1};
     p.activation = activation;
-    conclude_on_processors(p, 1);
+    run_epilogue_on_cpu(p, 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto z = static_cast<double>(x[i]), right = activated_exactly(activation, z);
       const auto got = static_cast<double>(y[i]);
@@ -143,13 +143,13 @@ void expect_functions_right() {
   }
 }
 
-TEST(Conclusion, FunctionsInVectorsAreRightEverywhere) {
+TEST(EpilogueProblem, FunctionsInVectorsAreRightEverywhere) {
   expect_functions_right<float>();
   expect_functions_right<double>();
 }
 
 // With scales β·C0 comes after them, and C0 lies where the product is to be: the sums lie apart.
-TEST(Conclusion, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
+TEST(EpilogueProblem, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
   for (const Variant* variant : ladder_of("matmul")) {
     if (variant->where == Where::cuda || variant->baseline || !variant->choices[0].run.contains(Element::f32))
       continue;
@@ -175,7 +175,7 @@ TEST(Conclusion, ScalesBesideAMatrixToAddThatLiesWhereTheResultDoes) {
 }
 
 // A check must see what a pass leaves out.
-TEST(Conclusion, WhatIsLeftOutIsFound) {
+TEST(EpilogueProblem, WhatIsLeftOutIsFound) {
   for (const Element element : {Element::f64, Element::i32, Element::f32}) {
     Case tried{.dims = {{"m", 33}, {"n", 21}, {"k", 40}}, .words = {{"activation", "relu"}}};
     tried.optional_inputs = {"bias"};
@@ -185,7 +185,7 @@ TEST(Conclusion, WhatIsLeftOutIsFound) {
     EXPECT_TRUE(verify(product(), arguments).passed) << name_of(element);
     (void)run(product(), inputs.arguments(), {.device = "cpu", .variant = "blocked"});
     EXPECT_TRUE(verify(product(), arguments).passed) << name_of(element);
-    const Arguments bare = before_conclusion(arguments, nullptr);
+    const Arguments bare = without_epilogue(arguments, nullptr);
     tessera::Run here{};
     const Device device = find_backend(Where::cpu)->devices().at(0);
     here.device = &device;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 #include <vector>
-#include "simd.hpp"
+#include "ops/matmul/kernels/cpu/simd.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products put into a stream: the bits of the call on host memory, within graphs, from several threads, with
 // a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
-#include "enqueue.hpp"
-#include "call.hpp"
-#include "enqueue_testing.cuh"
+#include "ops/matmul/problem/multiply.hpp"
+#include "ops/matmul/problem/call_arguments.hpp"
+#include "ops/matmul/enqueue_testing.cuh"
 #include "tessera/cuda/device.hpp"
 
 namespace tessera::matmul {

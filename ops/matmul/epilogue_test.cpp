@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scales as large and as small as f32 has them: what they make of a sum is right wherever f32 holds it.
-#include "epilogue.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include <gtest/gtest.h>
 #include <bit>
 #include "tessera/core/random.hpp"

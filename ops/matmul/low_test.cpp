@@ -7,14 +7,13 @@
 #include <functional>
 #include <limits>
 #include <vector>
-#include "epilogue.hpp"
-#include "low_bound.hpp"
-#include "low_operands.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/verify/bounds.hpp"
+#include "ops/matmul/problem/typed_operands.hpp"
 #include "matmul.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
-#include "widened.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -38,7 +37,7 @@ using Summing = std::function<float(const Row& a, const Row& b)>;
 
 // C from sums of any kind.
 void compute(const Arguments& arguments, const Summing& sum_of) {
-  const auto p = LowProblem::of(arguments);
+  const auto p = MixedProblem::of(arguments);
   const Epilogue epilogue(p);
   with_factors(p, [&](const auto& a, const auto& b) {
     Row row(static_cast<std::size_t>(p.k)), col(row.size());
@@ -279,12 +278,12 @@ TEST(Low, BetaZeroReadsNoC0AndAnEmptySumLeavesWhatIsAdded) {
   std::memset(c0.data, 0xff, c0.bytes());
   compute(unread.arguments(), in_f32);
   EXPECT_TRUE(verify(product(), unread.arguments()).passed);
-  EXPECT_EQ(LowProblem::of(unread.arguments()).c0.data, nullptr);
+  EXPECT_EQ(MixedProblem::of(unread.arguments()).c0.data, nullptr);
   for (const Case& empty :
        {sized(5, 6, 0, {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
         sized(5, 6, 9, {{"alpha", "0"}, {"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"})}) {
     Inputs inputs(product(), Element::bf16, empty, 4);
-    const auto p = LowProblem::of(inputs.arguments());
+    const auto p = MixedProblem::of(inputs.arguments());
     EXPECT_EQ(p.k, 0);
     const auto c = inputs.arguments().view<bf16, 2>("C"), added = inputs.arguments().view<bf16, 2>("C0");
     const auto bias = inputs.arguments().view<bf16, 1>("bias");

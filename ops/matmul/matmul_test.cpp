@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
-#include "intakes.hpp"
+#include "ops/matmul/problem/operand_layouts.hpp"
 #include "matmul.hpp"
-#include "multiply.hpp"
+#include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/intake.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"

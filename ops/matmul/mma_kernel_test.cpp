@@ -3,7 +3,7 @@
 // can, and the tensor cores as PTX's manual describes them (tests/emulated). Sums of whole numbers, so
 // results are exact.
 #include "cuda.hpp"
-#include "mma_tiles.cuh"
+#include "ops/matmul/kernels/ampere/mma_kernel.cuh"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
@@ -55,7 +55,7 @@ void set(Problem<double>& p, std::vector<double>& c, std::vector<double>& c0, co
   p.c0 = {c0.data(), {s.m, s.n}, {strides[0], strides[1]}};
 }
 
-void set(LowProblem& p, std::vector<float>& c, std::vector<float>& c0, const Shape& s) {
+void set(MixedProblem& p, std::vector<float>& c, std::vector<float>& c0, const Shape& s) {
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.c = c.data();
   p.c_row = s.turned ? 1 : s.n;
@@ -99,7 +99,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
                    .b = {b.data, s.n, s.b_along_k ? b_step : 1, s.b_along_k ? 1 : b_step},
                    .k = s.k,
                    .turned = s.turned,
-                   .wish = {.tile = tile + 1, .splits = s.splits}};
+                   .options = {.tile = tile + 1, .splits = s.splits}};
   typename Kind::Problem p;
   set(p, c, c0, s);
   const auto counters = static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t);
@@ -184,7 +184,7 @@ TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
   for (const Activation activation :
        {Activation::none, Activation::relu, Activation::gelu, Activation::silu}) {
     std::vector<__nv_bfloat16> c(m * n), wanted(m * n);
-    LowProblem p{.a = {a.data, Element::bf16, k, 1},
+    MixedProblem p{.a = {a.data, Element::bf16, k, 1},
                  .b = {b.data, Element::bf16, 1, k},
                  .c0 = {c0.data, Element::bf16, n, 1},
                  .c = c.data(),
@@ -208,7 +208,7 @@ TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
                      .b = {b.data, n, k, 1},
                      .k = k,
                      .turned = false,
-                     .wish = {.tile = 2, .splits = 1}};
+                     .options = {.tile = 2, .splits = 1}};
     std::vector<std::uint32_t> counters(most_mma_counters);
     execute<Kind, 1>(launch_of<Kind>(p, job, mma_half, {132, 227 * 1024}, counters.data()));
     p.c = wanted.data();

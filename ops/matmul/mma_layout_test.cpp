@@ -2,13 +2,12 @@
 // Rung 12's stages, put together as the hardware does: copied by every thread, loaded by every lane,
 // multiplied with the operands where PTX's manual says that mma.sync has them, and compared with the plain
 // product.
-#include "mma_layout.hpp"
+#include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
 #include <random>
 #include <set>
 #include <vector>
-#include "mma_plan.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of rung 12: every part of every sum exactly once, whatever the shape, and within the spare memory.
-#include "mma_plan.hpp"
+#include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <random>
@@ -39,9 +39,9 @@ TEST(MmaPlan, CoversAnyShapeAndItsSum) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const MmaMachine machine{static_cast<int>(random() % 200 + 1),
                              random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
-    const MmaWish wish{
+    const MmaOptions options{
         .tile = static_cast<int>(random() % 8), .splits = static_cast<int>(random() % 17), .group = 0};
-    const MmaPlan plan = plan_mma(element, m, n, k, machine, random() % 2 == 0 ? wish : MmaWish{});
+    const MmaPlan plan = plan_mma(element, m, n, k, machine, random() % 2 == 0 ? options : MmaOptions{});
     ASSERT_LE(element.tiles[static_cast<std::size_t>(plan.tile)].shared_bytes(), machine.shared_bytes);
     ASSERT_GE(plan.order.group, 1);
     ASSERT_NO_FATAL_FAILURE(expect_covered(element, plan, m, n, k)) << m << " " << n << " " << k;
@@ -90,8 +90,8 @@ TEST(MmaPlan, KnownShapes) {
 }
 
 TEST(MmaPlan, TheModelCountsWhatTakesLonger) {
-  const auto cycles = [](std::int64_t k, MmaWish wish) {
-    return plan_mma(mma_f64, 2048, 2048, k, h200, wish).cycles;
+  const auto cycles = [](std::int64_t k, MmaOptions options) {
+    return plan_mma(mma_f64, 2048, 2048, k, h200, options).cycles;
   };
   EXPECT_GT(cycles(2048, {.tile = 1}), cycles(1024, {.tile = 1}));
   EXPECT_GT(cycles(512, {.tile = 1, .splits = 2}), cycles(512, {.tile = 1, .splits = 1}));

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <vector>
-#include "call.hpp"
-#include "drawn_testing.hpp"
-#include "enqueue.hpp"
+#include "ops/matmul/problem/call_arguments.hpp"
+#include "ops/matmul/drawn_testing.hpp"
+#include "ops/matmul/problem/multiply.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where sums overflow or inputs are no finite numbers: every rung's honest result passes, and of what no
 // order of summation gives nothing does.
-#include "reach.hpp"
+#include "ops/matmul/verify/bounds.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
 #include <vector>
-#include "call.hpp"
+#include "ops/matmul/problem/call_arguments.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul {

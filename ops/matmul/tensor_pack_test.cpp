@@ -2,8 +2,7 @@
 // The kernels that pack operands, as they are, on the executor: every byte of every line, nothing beyond, and
 // no load from outside the operand but of bytes that share 16 with its first one.
 #include "cuda.hpp"
-#include "tensor_shift.cuh"
-#include "tensor_turn.cuh"
+#include "ops/matmul/kernels/pack_kernels.cuh"
 #include <gtest/gtest.h>
 #include <cstring>
 #include <random>
@@ -23,7 +22,7 @@ struct Shift {
 template <int bytes>
 struct Turn {
   struct Shared {};
-  static constexpr int threads = TurnShape<bytes>::threads;
+  static constexpr int threads = TransposeShape<bytes>::threads;
   static constexpr bool may_return_early = true;
   void operator()(Thread, Shared&, const PackPair& pair) const { turn_lines<bytes>(pair); }
 };
@@ -97,7 +96,7 @@ void expect_packed(bool turned, std::mt19937& random) {
   Device device;  // one thread: what a block shares is static
   Run run{.device = &device};
   if (turned) {
-    using Shape = TurnShape<bytes>;
+    using Shape = TransposeShape<bytes>;
     launch_kernel<Turn<bytes>>(
         {.grid = {parts(operand.args.to_step, Shape::line_words), parts(lines, Shape::lines), layers},
          .block = {Shape::threads}},

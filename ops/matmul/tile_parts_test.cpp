@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products in several launches: every element of C in exactly one part, and cuts that the model finds worth a
 // launch.
-#include "tile_parts.hpp"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <random>

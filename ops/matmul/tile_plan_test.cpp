@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of the tensor core kernels: every part of every sum exactly once, whatever the shape.
-#include "tile_wish.hpp"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <random>
@@ -69,28 +69,28 @@ TEST(TileOrder, NeighboursShareRowsAndColumns) {
   EXPECT_EQ(cols.size(), 8u);
 }
 
-TEST(StripOrder, MeetsEveryPieceOnce) {
+TEST(TailOrder, MeetsEveryTileOnce) {
   std::mt19937 random(3);
   for (int i = 0; i < 500; ++i) {
-    const StripOrder strips{.lines = static_cast<std::int32_t>(random() % 60 + 1),
-                            .strips = static_cast<std::int32_t>(random() % 2 + 1),
+    const TailOrder tail{.rows = static_cast<std::int32_t>(random() % 60 + 1),
+                            .cols = static_cast<std::int32_t>(random() % 2 + 1),
                             .tall = static_cast<std::int32_t>(random() % 8 + 1)};
     const int cluster = static_cast<int>(random() % 2 + 1);
     std::set<std::pair<int, int>> met;
-    for (std::int32_t unit = 0; unit < strips.units(cluster); ++unit) {
+    for (std::int32_t unit = 0; unit < tail.units(cluster); ++unit) {
       int in_unit = 0;
       for (std::int32_t rank = 0; rank < cluster; ++rank)
-        for (std::int32_t k = 0; k < strips.tall; ++k) {
-          const StripOrder::Piece piece = strips.at(unit, k, cluster, rank);
-          if (!piece.there) continue;
+        for (std::int32_t k = 0; k < tail.tall; ++k) {
+          const TailOrder::Tile tile = tail.at(unit, k, cluster, rank);
+          if (!tile.exists) continue;
           ++in_unit;
-          ASSERT_TRUE(piece.line >= 0 && piece.line < strips.lines && piece.strip >= 0 &&
-                      piece.strip < strips.strips);
-          ASSERT_TRUE(met.emplace(piece.line, piece.strip).second);
+          ASSERT_TRUE(tile.row >= 0 && tile.row < tail.rows && tile.col >= 0 &&
+                      tile.col < tail.cols);
+          ASSERT_TRUE(met.emplace(tile.row, tile.col).second);
         }
       ASSERT_GT(in_unit, 0);
     }
-    ASSERT_EQ(static_cast<std::int64_t>(met.size()), strips.pieces());
+    ASSERT_EQ(static_cast<std::int64_t>(met.size()), tail.count());
   }
 }
 
@@ -103,30 +103,30 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
     const auto tiles = static_cast<unsigned>(random() % ((std::uint64_t{1} << shapes.size()) - 1) + 1);
-    const TileWish wish{.tile = static_cast<int>(random() % 6),
+    const TileOptions options{.tile = static_cast<int>(random() % 6),
                         .splits = static_cast<int>(random() % 17),
                         .group = 0,
-                        .strips = static_cast<int>(random() % 3)};
-    const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? wish : TileWish{});
+                        .tail = static_cast<int>(random() % 3)};
+    const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? options : TileOptions{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
     const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
     const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows,
                        width = std::int64_t{shape.cols} * shape.cluster_cols;
     ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
     const std::int64_t whole = plan.order.cols * width, left = n - whole;
-    if (plan.strips.strips > 0) {
-      ASSERT_TRUE(left > (plan.strips.strips - 1) * StripOrder::cols &&
-                  left <= plan.strips.strips * StripOrder::cols);
-      ASSERT_TRUE(plan.strips.lines * shape.rows >= m && (plan.strips.lines - 1) * shape.rows < m);
-      ASSERT_EQ(plan.order.splits * plan.together, 1);
+    if (plan.tail.cols > 0) {
+      ASSERT_TRUE(left > (plan.tail.cols - 1) * TailOrder::width &&
+                  left <= plan.tail.cols * TailOrder::width);
+      ASSERT_TRUE(plan.tail.rows * shape.rows >= m && (plan.tail.rows - 1) * shape.rows < m);
+      ASSERT_EQ(plan.order.splits * plan.cluster_splits, 1);
     } else {
       ASSERT_TRUE(left <= 0 && left > -width);
     }
-    ASSERT_EQ(plan.units, plan.order.count() + plan.strips.units(shape.cluster_rows * shape.cluster_cols));
+    ASSERT_EQ(plan.units, plan.order.count() + plan.tail.units(shape.cluster_rows * shape.cluster_cols));
     // Each split has something to add, and together they have all.
     ASSERT_EQ(plan.depth, (k + 63) / 64);
-    const std::int32_t sums = plan.order.splits * plan.together;
-    ASSERT_TRUE(shape.joins ? plan.order.splits == 1 && plan.together <= most_together : plan.together == 1);
+    const std::int32_t sums = plan.order.splits * plan.cluster_splits;
+    ASSERT_TRUE(shape.cluster_split_k ? plan.order.splits == 1 && plan.cluster_splits <= most_cluster_splits : plan.cluster_splits == 1);
     ASSERT_GE(std::int64_t{plan.split_depth} * sums, plan.depth);
     ASSERT_TRUE(sums == 1 || std::int64_t{plan.split_depth} * (sums - 1) < plan.depth);
     if (plan.order.splits > 1) {
@@ -148,18 +148,18 @@ TEST(TilePlan, KnownShapes) {
   EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
   EXPECT_EQ(tile_of(64, 7168, 2112), 3);
   const TilePlan deep = plan_tiles(tile_shapes, 1024, 1024, 16384, 64, 132, 0b1111);
-  EXPECT_GT(deep.order.splits * deep.together, 1);
+  EXPECT_GT(deep.order.splits * deep.cluster_splits, 1);
   EXPECT_EQ(plan_tiles(tile_shapes, 8192, 8192, 8192, 64, 132, 0b1111).order.splits, 1);
   // 2048 tiles, two in a cluster, on 66 clusters: 16 rounds.
   const TilePlan large = plan_tiles(tile_shapes, 8192, 8192, 512, 64, 132, 0b0001);
   EXPECT_EQ(large.order.count(), 1024);
-  const double hidden = tile_shapes[0].waiting_us;
+  const double hidden = tile_shapes[0].overlapped_us;
   EXPECT_NEAR(large.microseconds,
               16 * (8 * tile_shapes[0].stage_us + tile_shapes[0].tile_us - hidden) + hidden, 1e-9);
   // One column more than 16 tiles of 256: no fifth round, but strips for those who have three tiles.
   const TilePlan odd = plan_tiles(tile_shapes, 4095, 4097, 4093, 64, 132, 0b0001);
   EXPECT_EQ(odd.order.cols, 16);
-  EXPECT_EQ(odd.strips.strips, 1);
+  EXPECT_EQ(odd.tail.cols, 1);
   EXPECT_EQ(odd.units, 256 + 8);
   EXPECT_NEAR(odd.microseconds, 4 * (64 * tile_shapes[0].stage_us + tile_shapes[0].tile_us), 1e-9);
 }
@@ -198,9 +198,9 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
             0);  // there is none: the model's
   EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits,
             4);
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).together, 4);
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).together,
-            most_together);
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).cluster_splits, 4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).cluster_splits,
+            most_cluster_splits);
   EXPECT_EQ(
       plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits,
       1);  // no room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many waves of tiles a product takes: answers that the authors of other libraries give for theirs.
-#include "tile_plan.hpp"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ Waves waves_of(const TileShape& shape, const TilePlan& plan, int processors) {
 }
 TilePlan plan_of(TileShapes shapes, std::int64_t m, std::int64_t n, int processors) {
   return plan_tiles(shapes, m, n, 4096, 64, processors, (1u << shapes.size()) - 1,
-                    {.splits = 1, .strips = 1});
+                    {.splits = 1, .tail = 1});
 }
 Waves waves_of(const TileShape& shape, std::int64_t m, std::int64_t n, int processors) {
   return waves_of(shape, plan_of({&shape, 1}, m, n, processors), processors);

@@ -2,7 +2,7 @@
 // Rung 11's kernels as they are, on the executor: copies that come as late as they may or as early as they
 // can, and sums whose parts several blocks make. Sums of whole numbers, so results are exact.
 #include "cuda.hpp"
-#include "warp_launch.cuh"
+#include "ops/matmul/kernels/simt/warp_launch.cuh"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
@@ -76,7 +76,7 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
   WarpLaunch launch =
       warp_launch(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits}, workspace.data());
   ASSERT_EQ(launch.tile, tile);
-  WarpShares& shares = launch.args.shares;
+  StreamK& shares = launch.args.shares;
   if (s.share != 0) {
     shares.whole = s.whole;
     shares.share = s.share;

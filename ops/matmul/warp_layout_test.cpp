@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every element of C has exactly one thread of rung 11, and it is the one that is named as its owner.
-#include "warp_plan.hpp"
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include <gtest/gtest.h>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of rung 11: every stage of every tile's sum exactly once, whatever the shape; parts of a tile that
 // know of each other and have rooms of their own; within the spare memory.
-#include "warp_plan.hpp"
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <random>
@@ -22,9 +22,9 @@ struct Met {
 };
 
 // Shares come in their order, and so do a tile's parts: a part goes on where the one before it ended.
-void expect_block(const WarpShares& s, std::int32_t block, Met& met) {
+void expect_block(const StreamK& s, std::int32_t block, Met& met) {
   for (std::int64_t at = s.begin(block); at < s.end(block);) {
-    const WarpShares::Part part = s.part(block, at);
+    const StreamK::Part part = s.part(block, at);
     ASSERT_GT(part.next, at);
     at = part.next;
     ASSERT_TRUE(part.tile >= 0 && part.tile < s.tiles);
@@ -47,7 +47,7 @@ void expect_block(const WarpShares& s, std::int32_t block, Met& met) {
   }
 }
 
-void expect_shares(const WarpShares& s) {
+void expect_shares(const StreamK& s) {
   Met met{.done = std::vector<std::int32_t>(static_cast<std::size_t>(s.tiles)),
           .parts = std::vector<std::int32_t>(static_cast<std::size_t>(s.tiles)),
           .rooms = {}};
@@ -62,7 +62,7 @@ void expect_covered(const WarpPlan& plan, std::int64_t m, std::int64_t n, std::i
   const WarpTilesConfig& tile = warp_tiles[plan.tile].config;
   ASSERT_TRUE(std::int64_t{plan.order.rows} * tile.m >= m && std::int64_t{plan.order.rows - 1} * tile.m < m);
   ASSERT_TRUE(std::int64_t{plan.order.cols} * tile.n >= n && std::int64_t{plan.order.cols - 1} * tile.n < n);
-  const WarpShares& s = plan.shares;
+  const StreamK& s = plan.shares;
   ASSERT_EQ(s.tiles, plan.order.count());
   ASSERT_EQ(s.stages, std::max<std::int64_t>((k + tile.depth - 1) / tile.depth, 1));
   ASSERT_TRUE(s.padded >= s.stages && s.share >= 1);
@@ -82,9 +82,9 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const WarpMachine machine{static_cast<int>(random() % 200 + 1),
                               random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
-    const WarpWish wish{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 33)};
+    const WarpOptions options{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 33)};
     const auto tiles = static_cast<unsigned>(random() % all_tiles + 1);
-    const WarpPlan plan = plan_warp_tiles(m, n, k, machine, tiles | 2, i % 2 == 0 ? wish : WarpWish{});
+    const WarpPlan plan = plan_warp_tiles(m, n, k, machine, tiles | 2, i % 2 == 0 ? options : WarpOptions{});
     ASSERT_NE((tiles | 2) >> plan.tile & 1, 0u);
     ASSERT_LE(warp_shared_bytes(warp_tiles[plan.tile].config, 4), machine.shared_bytes);
     ASSERT_NO_FATAL_FAILURE(expect_covered(plan, m, n, k)) << m << " " << n << " " << k;
@@ -92,11 +92,11 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
 }
 
 // Whatever a plan could ask for, and more.
-TEST(WarpShares, EveryStageComesOnceInAnyShares) {
+TEST(StreamK, EveryStageComesOnceInAnyShares) {
   std::mt19937 random(4);
   for (int i = 0; i < 5000; ++i) {
     const auto number = [&](unsigned most) { return static_cast<std::int32_t>(random() % most); };
-    WarpShares s;
+    StreamK s;
     s.tiles = number(40) + 1;
     s.whole = number(static_cast<unsigned>(s.tiles) + 1);
     s.stages = s.padded = number(60) + 1;
@@ -145,8 +145,8 @@ TEST(WarpPlan, KnownShapes) {
 }
 
 TEST(WarpPlan, TheModelCountsWhatTakesLonger) {
-  const auto cycles = [](std::int64_t k, WarpWish wish) {
-    return plan_warp_tiles(2048, 2048, k, h200, all_tiles, wish).cycles;
+  const auto cycles = [](std::int64_t k, WarpOptions options) {
+    return plan_warp_tiles(2048, 2048, k, h200, all_tiles, options).cycles;
   };
   for (int tile = 1; tile <= warp_tile_count; ++tile)
     EXPECT_GT(cycles(2048, {.tile = tile}), cycles(1024, {.tile = tile}));
@@ -158,15 +158,15 @@ TEST(WarpPlan, TheModelCountsWhatTakesLonger) {
 }
 
 TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
-  const auto plan = [](std::int64_t size, std::int64_t k, WarpWish wish) {
-    return plan_warp_tiles(size, size, k, h200, all_tiles, wish);
+  const auto plan = [](std::int64_t size, std::int64_t k, WarpOptions options) {
+    return plan_warp_tiles(size, size, k, h200, all_tiles, options);
   };
   EXPECT_EQ(plan(4096, 4096, {.tile = 3}).tile, 2);
   EXPECT_NE(plan_warp_tiles(64, 64, 64, h200, 2, {.tile = 1}).tile, 0) << "no kernel for how operands lie";
-  const WarpShares four = plan(256, 4096, {.tile = 2, .splits = 4}).shares;
+  const StreamK four = plan(256, 4096, {.tile = 2, .splits = 4}).shares;
   EXPECT_EQ(four.blocks(), 4 * four.tiles);
   EXPECT_EQ(plan(256, 4096, {.splits = 1}).shares.whole, plan(256, 4096, {.splits = 1}).shares.tiles);
-  const WarpShares none = plan(16384, 4096, {.splits = 8}).shares;  // no room
+  const StreamK none = plan(16384, 4096, {.splits = 8}).shares;  // no room
   EXPECT_EQ(none.whole, none.tiles);
 }
 

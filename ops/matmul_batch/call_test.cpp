@@ -5,9 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include "call.hpp"
-#include "enqueue.hpp"
-#include "enqueue_group.hpp"
+#include "multiply_batch.hpp"
+#include "multiply_group.hpp"
 #include "ops/matmul/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
 #include "tests/complaint.hpp"
