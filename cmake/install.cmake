@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a stranger's find_package(tessera) finds: library, headers, program.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tessera_objects tessera_hooks tessera EXPORT tessera-targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tessera_library tessera EXPORT tessera-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tessera_traced)
+  install(TARGETS tessera_traced LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -31,6 +33,8 @@ foreach(folder ${folders})
 endforeach()
 
 target_compile_features(tessera INTERFACE cxx_std_20)
+# CMake 3.25 knows no C++20 for nvcc.
+target_compile_options(tessera INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
 target_include_directories(tessera INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 install(EXPORT tessera-targets NAMESPACE tessera:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
