@@ -7,10 +7,10 @@
 // multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
+#include "ops/matmul/kernels/simt/warp_copies.cuh"
 #include "ops/matmul/problem/operand_layouts.hpp"
 #include "ops/matmul/sections.hpp"
 #include "tessera/kernel.hpp"
-#include "ops/matmul/kernels/simt/warp_launch.cuh"
 
 namespace tessera::matmul {
 namespace {

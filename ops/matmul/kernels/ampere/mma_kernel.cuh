@@ -49,7 +49,7 @@ struct MmaF64 {
     ptx::mma_f64(d, both, b.half[half]);
   }
 
-  static __device__ __forceinline__ double with_epilogue(const Problem& p, std::int64_t i, std::int64_t j,
+  static __device__ __forceinline__ double epilogue(const Problem& p, std::int64_t i, std::int64_t j,
                                                      double sum) {
     return p.scaled(i, j, sum);
   }
@@ -84,7 +84,7 @@ struct MmaHalf {
   }
 
   // C's element is of 16 bits or f32; C0 and bias have it, too.
-  static __device__ __forceinline__ float with_epilogue(const Problem& p, std::int64_t i, std::int64_t j,
+  static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
                                                     float sum) {
     const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
                 scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
