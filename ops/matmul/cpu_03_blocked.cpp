@@ -60,7 +60,7 @@ const Rung rung{"blocks of B that stay in the cache while every row of C uses th
                 Where::cpu,
                 {choice_of<Problem>([](const auto& p, const Tuning& tuning, Run&) { blocked(p, tuning); }, {},
                                     {{"depth", 8, 4096, 64}, {"width", 8, 4096, 256}})}};
-[[maybe_unused]] const bool registered = (register_intake(b_in_panels), true);
+[[maybe_unused]] const bool registered = (register_layouts(b_in_panels), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -162,7 +162,7 @@ Choice choice() {
 }
 
 const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores", Where::cpu, {choice()}};
-[[maybe_unused]] const bool registered = (register_intake(b_in_panels), true);
+[[maybe_unused]] const bool registered = (register_layouts(b_in_panels), true);
 }  // namespace
 
 }  // namespace tessera::matmul

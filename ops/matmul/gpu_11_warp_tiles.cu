@@ -227,7 +227,7 @@ const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
     Where::cuda, choices()};
-[[maybe_unused]] const bool registered = (register_intake(across_k), true);
+[[maybe_unused]] const bool registered = (register_layouts(across_k), true);
 
 }  // namespace
 }  // namespace tessera::matmul

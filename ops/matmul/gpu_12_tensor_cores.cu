@@ -135,11 +135,12 @@ Variant variant() {
 
 const Rung rung(variant());
 // A warp's loads turn 16-bit elements; doubles are taken one by one.
-[[maybe_unused]] const bool registered = (register_intake([](Element element, const InputOrder& order) {
-                                      const bool turned = element != Element::f64 && !lies_along_k(order);
-                                      return turned ? Intake::turned_in_loading : Intake::as_it_lies;
-                                    }),
-                                    true);
+[[maybe_unused]] const bool registered =
+    (register_layouts([](Element element, const OperandLayout& order) {
+       const bool turned = element != Element::f64 && !lies_along_k(order);
+       return turned ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
+     }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

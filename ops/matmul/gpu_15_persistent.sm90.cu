@@ -13,7 +13,8 @@ namespace {
 const Rung rung(step_variant<Step::blocks_that_stay>(
     "blocks stay and take tile after tile, in an order that the L2 cache likes"));
 [[maybe_unused]] const bool told =
-    (register_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
+    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -133,7 +133,7 @@ Variant variant() {
 }
 
 const Rung rung(variant());
-[[maybe_unused]] const bool registered = (register_intake([](Element element, const InputOrder& order) {
+[[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
                                       return by_copy_engine(order, turns(element));
                                     }),
                                     true);

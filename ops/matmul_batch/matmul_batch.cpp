@@ -250,8 +250,8 @@ Operation operation() {
 // What a batch's rungs leave to do: the single product's conclusion, of all entries in one pass.
 
 namespace {
-[[maybe_unused]] const bool completion_registered =
-    (register_completion(matmul::completion("matmul_batch")), true);
+[[maybe_unused]] const bool epilogue_registered =
+    (register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);
 }  // namespace
 
 }  // namespace tessera::matmul_batch

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <map>
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -156,7 +156,7 @@ std::string environment_variable(const std::string& flag) {
 }
 
 void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates) {
-  throw tessera::Error(what + " '" + word + "' is not known" + meant_or_all(word, candidates));
+  throw tessera::Error(what + " '" + word + "' is not known" + suggestion(word, candidates));
 }
 
 std::vector<std::string> split(const std::string& text, char at) {

@@ -14,7 +14,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/arguments.hpp"
-#include "tessera/core/completion.hpp"
+#include "tessera/core/epilogue_pass.hpp"
 #include "tessera/core/device.hpp"
 
 namespace tessera::matmul {
@@ -106,9 +106,7 @@ SIMT T with_epilogue(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i
 
 }  // namespace TESSERA_UNIT
 
-// The conclusion as what rungs that know α and β alone leave to do.
-
 // Of an operation whose arguments are the product's, or a batch's.
-Completion completion(const char* operation);
+EpiloguePass epilogue_pass(const char* operation);
 
 }  // namespace tessera::matmul

@@ -6,7 +6,7 @@
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "tessera/core/thread.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
 
 namespace tessera::matmul {
