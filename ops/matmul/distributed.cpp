@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <vector>
-#include "ops/matmul/epilogue/epilogue_pass.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"

@@ -3,7 +3,7 @@
 #include "ops/matmul/resident.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
-#include "ops/matmul/drawn_testing.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "tests/made_up_lanes.hpp"
 
 namespace tessera::matmul {

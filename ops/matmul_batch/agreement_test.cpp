@@ -7,7 +7,7 @@
 #include <limits>
 #include "multiply_batch.hpp"
 #include "multiply_group.hpp"
-#include "ops/matmul/drawn_testing.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tests/complaint.hpp"
 

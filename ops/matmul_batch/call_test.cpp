@@ -7,7 +7,7 @@
 #include <set>
 #include "multiply_batch.hpp"
 #include "multiply_group.hpp"
-#include "ops/matmul/drawn_testing.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
 #include "tests/complaint.hpp"
 

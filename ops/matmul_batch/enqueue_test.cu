@@ -3,7 +3,7 @@
 // waits and nothing is allocated again.
 #include "multiply_batch.hpp"
 #include "multiply_group.hpp"
-#include "ops/matmul/enqueue_testing.cuh"
+#include "ops/matmul/problem/enqueue_testing.cuh"
 
 namespace tessera::matmul_batch {
 namespace {

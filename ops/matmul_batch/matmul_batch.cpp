@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul_batch.hpp"
-#include "ops/matmul/epilogue/epilogue_pass.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include "group_kernel.hpp"
-#include "ops/matmul/epilogue/epilogue_pass.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
 #include "ops/matmul/problem/call_arguments.hpp"

@@ -2,7 +2,7 @@
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include <cmath>
 #include <limits>
-#include "ops/matmul/epilogue/epilogue_pass.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include "ops/matmul/epilogue/epilogue_pass.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/operation.hpp"

@@ -4,7 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include "ops/matmul/epilogue/epilogue_pass.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/matmul.hpp"
 
 namespace tessera::matmul {

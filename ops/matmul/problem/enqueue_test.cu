@@ -3,7 +3,7 @@
 // a workspace of exactly the size asked for; nothing waits and nothing is allocated again.
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/call_arguments.hpp"
-#include "ops/matmul/enqueue_testing.cuh"
+#include "ops/matmul/problem/enqueue_testing.cuh"
 #include "tessera/cuda/device.hpp"
 
 namespace tessera::matmul {

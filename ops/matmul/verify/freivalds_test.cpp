@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 #include "ops/matmul/problem/matmul_operation.hpp"
-#include "matmul.hpp"
+#include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"

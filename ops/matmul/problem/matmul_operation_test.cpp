@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 #include "ops/matmul/problem/operand_layouts.hpp"
-#include "matmul.hpp"
+#include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/variant.hpp"
 #include "tessera/core/random.hpp"

@@ -10,7 +10,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/problem/typed_operands.hpp"
-#include "matmul.hpp"
+#include "ops/matmul/matmul.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 #include "ops/matmul/problem/call_arguments.hpp"
-#include "ops/matmul/drawn_testing.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/run/inputs.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <map>
-#include "matmul.hpp"
+#include "ops/matmul/matmul.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/variant.hpp"
 #include "tessera/run/choose.hpp"
