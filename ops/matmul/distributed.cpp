@@ -29,7 +29,7 @@ template <class T>
 class PlainSum : public PanelSum {
  public:
   PlainSum(const Arguments& part, int threads) : problem_(Problem<T>::of(part)), threads_(threads) {
-    if (!is_plain(part)) after_ = Conclusion<T>::of(part, nullptr);
+    if (!is_plain(part)) after_ = EpilogueProblem<T>::of(part, nullptr);
   }
 
   void add(const ArrayView& left, const ArrayView& right) override {
@@ -45,7 +45,7 @@ class PlainSum : public PanelSum {
 
  private:
   Problem<T> problem_;
-  std::optional<Conclusion<T>> after_;
+  std::optional<EpilogueProblem<T>> after_;
   int threads_;
   bool begun_ = false;
 };
@@ -107,7 +107,7 @@ class LowSum : public PanelSum {
 };
 
 bool follows_simd(const Arguments& arguments) {
-  return is_plain(arguments) || (concludes(arguments) && !is_scaled(arguments));
+  return is_plain(arguments) || (has_epilogue(arguments) && !is_scaled(arguments));
 }
 
 std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {

@@ -84,7 +84,7 @@ Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
   const auto is_turned = [&](const Factor& factor) {
     const auto there = readable(factor, turns(p.a.element));
-    return there && there->turned;
+    return there && there->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
                       is_turned(left_of(p)) || is_turned(right_of(p)) ? mn_major_tiles : all_tiles);
