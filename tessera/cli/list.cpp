@@ -6,7 +6,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/epilogue_pass.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
@@ -282,8 +282,8 @@ int list(const Command& command) {
   std::vector<std::string> names;
   std::string json;
   bool verbose = false;
-  Words words("list", "tessera list [OPERATION] [-v] [--json FILE]",
-              "The operations; or the ladder of one, and whether each rung runs here.");
+  OptionParser words("list", "tessera list [OPERATION] [-v] [--json FILE]",
+                     "The operations; or the ladder of one, and whether each rung runs here.");
   words.positionals("OPERATION", names, "");
   words.flag("-v,--verbose", verbose, "elements, tunings, ideas in full, operand layouts");
   words.value("--json", json, "the same as JSON; - is standard output", "FILE");
