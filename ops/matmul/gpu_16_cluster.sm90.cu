@@ -134,9 +134,9 @@ Variant variant() {
 
 const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                      return by_copy_engine(order, turns(element));
-                                    }),
-                                    true);
+                                            return by_copy_engine(order, turns(element));
+                                          }),
+                                          true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -17,7 +17,8 @@ __device__ float read(Element element, const void* data, std::int64_t at) {
   return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[at]);
 }
 
-__global__ void __launch_bounds__(threads) conclude(const __grid_constant__ MixedProblem p, const float* sums) {
+__global__ void __launch_bounds__(threads)
+    conclude(const __grid_constant__ MixedProblem p, const float* sums) {
   const std::int64_t at = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (at >= p.m * p.n) return;
   const std::int64_t i = at / p.n, j = at % p.n, to = i * p.c_row + j * p.c_col;

@@ -11,8 +11,8 @@ namespace tessera::matmul_batch {
 namespace ptx = cuda::ptx;
 using matmul::Ring;
 using matmul::Sharing;
-using matmul::WgmmaArgs;
 using matmul::TileShared;
+using matmul::WgmmaArgs;
 
 // Of a group's entry, in device memory.
 struct GroupEntry {

@@ -57,7 +57,7 @@ class Packing {
 // Entries of one size, as the kernel is told of them.
 struct BatchJob {
   MixedBatch batch;  // C's columns lie next to each other
-  int tile;        // requested for, counted from 1; 0: the model's choice
+  int tile;          // requested for, counted from 1; 0: the model's choice
 };
 
 inline MixedBatch with_rows(MixedBatch batch) {
@@ -172,7 +172,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
 }
 
 // By what A and B hold. `batch_<names>.sm90.cu` have them, of a batch and of a group.
-using Entries = std::span<const MixedProblem>;  // C's columns next to each other; none of them without elements
+using Entries =
+    std::span<const MixedProblem>;  // C's columns next to each other; none of them without elements
 void run_bf16(const BatchJob& job, Run& run);
 void run_f16(const BatchJob& job, Run& run);
 void run_tf32(const BatchJob& job, Run& run);

@@ -11,19 +11,22 @@ namespace {
 std::vector<MixedProblem> problems_of(std::span<const Arguments> entries) {
   std::vector<MixedProblem> out;
   for (const Arguments& entry : entries)
-    if (const MixedProblem p = matmul::with_rows(MixedProblem::of(entry)); p.m != 0 && p.n != 0) out.push_back(p);
+    if (const MixedProblem p = matmul::with_rows(MixedProblem::of(entry)); p.m != 0 && p.n != 0)
+      out.push_back(p);
   return out;
 }
 
 std::int64_t most_units_of_all(const std::vector<MixedProblem>& all) {
-  return std::accumulate(all.begin(), all.end(), std::int64_t{0},
-                         [](std::int64_t sum, const MixedProblem& p) { return sum + most_units_of(p.m, p.n); });
+  return std::accumulate(
+      all.begin(), all.end(), std::int64_t{0},
+      [](std::int64_t sum, const MixedProblem& p) { return sum + most_units_of(p.m, p.n); });
 }
 
 Reason refuses(std::span<const Arguments> entries, const Device& device) {
   if (Reason reason = matmul::needs_hopper(device)) return reason;
   const Element element = entries.front().element();
-  if (!matmul::has_mixed_problem(element)) return "tensor cores here have no " + std::string(name_of(element));
+  if (!matmul::has_mixed_problem(element))
+    return "tensor cores here have no " + std::string(name_of(element));
   for (const Arguments& entry : entries)
     if (Reason reason = matmul::wgmma_refuses(entry, {}, device)) return reason;
   if (most_units_of_all(problems_of(entries)) > most_units)

@@ -208,9 +208,8 @@ TEST_F(Many, BatchesOfExtremeScalesAreRightOnTheProcessors) {
 TEST_F(Many, GroupsOfExtremeScalesAreRightOnTheProcessors) {
   take(Where::cpu);
   if (IsSkipped()) return;
-  EXPECT_EQ(wrong_of_extreme_groups([](const std::vector<Arguments>& entries) {
-              matmul_batch::compute_on_cpu(entries, 2);
-            }),
+  EXPECT_EQ(wrong_of_extreme_groups(
+                [](const std::vector<Arguments>& entries) { matmul_batch::compute_on_cpu(entries, 2); }),
             "");
 }
 

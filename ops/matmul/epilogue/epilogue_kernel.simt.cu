@@ -22,7 +22,8 @@ struct EpilogueKernel {
             .block = {across, down}};
   }
 
-  SIMT static void epilogue_rows(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t first, std::int64_t j) {
+  SIMT static void epilogue_rows(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t first,
+                                 std::int64_t j) {
     T sum[rows];
     SIMT_UNROLL
     for (int r = 0; r < rows; ++r) {
@@ -59,7 +60,7 @@ constexpr bool is_traced = false;
 
 [[maybe_unused]] const bool registered =
     (register_epilogue_kernels(kernels_run_on, is_traced,
-                         {run_kernel<float>, run_kernel<double>, run_kernel<std::int32_t>}),
+                               {run_kernel<float>, run_kernel<double>, run_kernel<std::int32_t>}),
      true);
 
 }  // namespace

@@ -89,7 +89,8 @@ SIMT std::int64_t place(const Steps& steps, std::int64_t e, std::int64_t i, std:
 }
 
 // Of a bare sum, what the scales, α and β make of it.
-SIMT float scaled(const EpilogueProblem<float>& p, std::int64_t e, std::int64_t i, std::int64_t j, float sum) {
+SIMT float scaled(const EpilogueProblem<float>& p, std::int64_t e, std::int64_t i, std::int64_t j,
+                  float sum) {
   const float scale_a = p.scale_a != nullptr ? p.scale_a[place(p.of_scale_a, e, i, j)] : 1.0f;
   const float scale_b = p.scale_b != nullptr ? p.scale_b[place(p.of_scale_b, e, i, j)] : 1.0f;
   const float out = scaled_sum(p.alpha, scale_a, scale_b, sum);

@@ -101,8 +101,8 @@ HWY_INLINE void StoreSome(D d, hn::Vec<D> value, T* to, std::int64_t step, std::
 
 // Scales are for each element by itself: where their product leaves f32, f64 takes over.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> LoadSums(D d, const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
-                               std::int64_t count) {
+HWY_INLINE hn::Vec<D> LoadSums(D d, const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i,
+                               std::int64_t j, std::int64_t count) {
   const T* const sums = p.sums + place(p.of_sums, e, i, j);
   if constexpr (std::is_same_v<T, float>)
     if (p.scaled) {
@@ -115,7 +115,8 @@ HWY_INLINE hn::Vec<D> LoadSums(D d, const EpilogueProblem<T>& p, std::int64_t e,
 }
 
 template <Activation kActivation, class T>
-void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j, std::int64_t end) {
+void EpilogueRow(const EpilogueProblem<T>& p, std::int64_t e, std::int64_t i, std::int64_t j,
+                 std::int64_t end) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (; j < end; j += lanes) {

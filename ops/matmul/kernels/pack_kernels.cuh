@@ -202,7 +202,7 @@ struct TransposedPart {
   bool ends_operand;               // a word that begins in the part may end behind the operand
 
   __device__ TransposedPart(const PackArgs& args, std::int64_t layer, std::int64_t first_line,
-                        std::int64_t first_k)
+                            std::int64_t first_k)
       : from(args.from +
              (layer * args.from_layer + first_line * args.line_step + first_k * args.k_step) * bytes),
         k_step(args.k_step * bytes),

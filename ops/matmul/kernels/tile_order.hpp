@@ -78,9 +78,9 @@ class TileWalk : public TileOrder {
   Divisor by_splits_, by_band_, by_group_, by_rest_;  // by_rest_: of the last band
 };
 
-// The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block high.
-// The blocks of a cluster take different tail tiles; a unit of work is `tall` of them for each block, one after
-// the other.
+// The columns of C beyond the last whole tile, covered by narrow tail tiles of 64 columns, each one block
+// high. The blocks of a cluster take different tail tiles; a unit of work is `tall` of them for each block,
+// one after the other.
 struct TailOrder {
   static constexpr int width = 64;
   std::int32_t rows = 0, cols = 0;  // in tail tiles

@@ -375,7 +375,7 @@ double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found
 
 // Of everything before the activation.
 double MixedBound::stray(const After& after, double sum, double magnitude, bool whole,
-                       const Terms* found) const {
+                         const Terms* found) const {
   const double factor = std::fabs(after.factor), terms = std::fabs(after.added) + std::fabs(after.bias);
   // Quarters of whole numbers that stay within the significand round nowhere, in whatever order.
   const auto quarters = [](double x) { return is_whole(4 * x); };
@@ -399,7 +399,7 @@ void MixedBound::append_whole(const After& after, double sum, Expected& expected
 }
 
 void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole,
-                      Expected& expected) const {
+                        Expected& expected) const {
   const After after = this->after(i, j);
   // Sums of whole numbers count modulo 2^32, whatever becomes of them.
   if (p_.a.element == Element::i8)

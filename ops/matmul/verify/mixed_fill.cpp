@@ -88,8 +88,8 @@ void fill_exact(const Arguments& arguments, const MixedProblem& p, const std::st
 }
 
 // Scales so that an i8 result neither vanishes nor always saturates.
-void fill_vector(const MixedProblem& p, const std::string& input, Distribution distribution, std::uint64_t seed,
-                 const ArrayView& to) {
+void fill_vector(const MixedProblem& p, const std::string& input, Distribution distribution,
+                 std::uint64_t seed, const ArrayView& to) {
   Random random(seed);
   const Line line{to, 0, to.strides[0], to.extents[0]};
   const bool exact = distribution == Distribution::exact;
@@ -121,7 +121,7 @@ void strew_specials(const ArrayView& view, std::uint64_t seed) {
 }  // namespace
 
 void mixed_fill(const Arguments& arguments, const std::string& input, Distribution distribution,
-              std::uint64_t seed, const ArrayView& to) {
+                std::uint64_t seed, const ArrayView& to) {
   Arguments target = arguments;
   target.set_array(input, to);
   const auto p = MixedProblem::of(target);

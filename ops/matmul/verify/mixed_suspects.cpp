@@ -64,7 +64,7 @@ template <class A, class B, class C>
 class MixedResiduals {
  public:
   MixedResiduals(const MixedProblem& p, const Arguments& arguments, Data data, std::uint64_t seed,
-               const Matrix<const A>& a, const Matrix<const B>& b)
+                 const Matrix<const A>& a, const Matrix<const B>& b)
       : p_(p),
         after_(p, arguments, data),
         growth_(sum_growth(p, arguments, data)),

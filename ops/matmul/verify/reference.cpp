@@ -14,7 +14,7 @@
 namespace tessera::matmul {
 
 void mixed_reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
-                   Expected& expected) {
+                     Expected& expected) {
   constexpr std::size_t at_a_time = 16;
   const auto p = MixedProblem::of(arguments);
   const MixedBound bound(p, arguments, data);

@@ -50,7 +50,7 @@ struct MmaF64 {
   }
 
   static __device__ __forceinline__ double epilogue(const Problem& p, std::int64_t i, std::int64_t j,
-                                                     double sum) {
+                                                    double sum) {
     return p.scaled(i, j, sum);
   }
   static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, double value) {
@@ -85,7 +85,7 @@ struct MmaHalf {
 
   // C's element is of 16 bits or f32; C0 and bias have it, too.
   static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
-                                                    float sum) {
+                                                   float sum) {
     const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
                 scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
     float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
@@ -343,8 +343,8 @@ __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t
   for (int e = 0; e < together; ++e) {
     const int r = first + e;
     if (r < height)
-      value[e] = Kind::epilogue(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c,
-                                 sum(r, c));
+      value[e] =
+          Kind::epilogue(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, sum(r, c));
   }
 #pragma unroll
   for (int e = 0; e < together; ++e) {

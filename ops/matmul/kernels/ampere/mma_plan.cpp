@@ -82,7 +82,8 @@ MmaPlan plan_mma(const MmaElement& element, std::int64_t m, std::int64_t n, std:
         element.tiles[static_cast<std::size_t>(tile)].slices > 1;  // their sums are not cut twice
     if (sliced && options.splits > 1 && options.tile == 0) continue;
     for (std::int64_t splits = 1; splits <= most_splits; ++splits) {
-      if (options.splits != 0 ? splits != options.splits : splits > 1 && stages / splits < least_stages) continue;
+      if (options.splits != 0 ? splits != options.splits : splits > 1 && stages / splits < least_stages)
+        continue;
       MmaPlan plan = planned(element, tile, m, n, stages, sliced ? 1 : splits, machine.processors);
       if (!has_room(element, plan, room)) {
         if (options.splits == 0) continue;

@@ -29,7 +29,8 @@ struct Product {
   Strided<T> c;
   T alpha, beta;
   bool adds = false;  // to what C holds, as a block along k does to those before it
-  const EpilogueProblem<Numbers<T>>* after = nullptr;  // null: nothing follows. Else of this C, without scales
+  const EpilogueProblem<Numbers<T>>* after =
+      nullptr;  // null: nothing follows. Else of this C, without scales
 };
 
 struct Block {

@@ -53,12 +53,12 @@ double stage_us(const TileShape& shape, std::int64_t blocks, int processors, Cac
 // The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
 // or too many.
 TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n,
-                   std::int64_t clusters, CacheLines lines) {
+                         std::int64_t clusters, CacheLines lines) {
   constexpr std::int64_t most_tail_cols = 2;
   const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
                      tail_cols = parts(n % wide, TailOrder::width);
-  if (shape.tail_us == 0 || n < wide || tail_cols == 0 || tail_cols > most_tail_cols || whole.order.splits > 1 ||
-      whole.cluster_splits > 1)
+  if (shape.tail_us == 0 || n < wide || tail_cols == 0 || tail_cols > most_tail_cols ||
+      whole.order.splits > 1 || whole.cluster_splits > 1)
     return whole;
   const int cluster = shape.cluster_rows * shape.cluster_cols;
   const double tile_us =
@@ -113,7 +113,8 @@ bool has_room(const TileShape& shape, const TilePlan& plan) {
 }  // namespace
 
 TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
-                    int processors, unsigned tiles, const TileOptions& options, double results, CacheLines lines) {
+                    int processors, unsigned tiles, const TileOptions& options, double results,
+                    CacheLines lines) {
   const std::int64_t stages = parts(k, stage);
   TilePlan best;
   bool found = false;
@@ -124,13 +125,14 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
     shape.last_us *= results;
     // More than two blocks in a cluster have not been worth it: fewer clusters find room.
     const std::int64_t unjoined = shape.cuts_sums || options.splits != 0 ? most_splits : 1;
-    const std::int64_t most = !shape.cluster_split_k       ? unjoined
-                              : options.splits == 0 ? 2
-                                                 : most_cluster_splits,
+    const std::int64_t most = !shape.cluster_split_k ? unjoined
+                              : options.splits == 0  ? 2
+                                                     : most_cluster_splits,
                        requested = std::min<std::int64_t>(options.splits, most);
     for (std::int64_t splits = 1; splits <= most; ++splits) {
-      if (requested != 0 ? splits != requested
-                      : splits > 1 && stages / splits < (shape.cluster_split_k ? least_cluster_stages : least_stages))
+      if (requested != 0
+              ? splits != requested
+              : splits > 1 && stages / splits < (shape.cluster_split_k ? least_cluster_stages : least_stages))
         continue;
       TileShape here = shape;
       if (results == 1 && splits == 1 && stages >= least_overlapped_depth<2>) {
@@ -156,8 +158,8 @@ TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int6
   // A options for a tile that these operands do not allow is not heard.
   if (!found)
     return plan_tiles(shapes, m, n, k, stage, processors, tiles,
-                      {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail}, results,
-                      lines);
+                      {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail},
+                      results, lines);
   if (options.group != 0) best.order.group = options.group;
   return best;
 }

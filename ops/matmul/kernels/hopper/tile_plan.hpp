@@ -12,11 +12,11 @@ namespace tessera::matmul {
 
 struct TileShape {
   int rows, cols, cluster_rows, cluster_cols;
-  double stage_us;      // what 128 bytes of k take a block whose multiprocessors are all busy
-  double tile_us;       // a tile's first copies and its results, as far as nobody multiplies beside them
-  double last_us;       // what is hidden so but for a block's last tile
+  double stage_us;     // what 128 bytes of k take a block whose multiprocessors are all busy
+  double tile_us;      // a tile's first copies and its results, as far as nobody multiplies beside them
+  double last_us;      // what is hidden so but for a block's last tile
   double tail_us = 0;  // as stage_us, of a tail tile; 0: the kernel has none
-  bool cluster_split_k = false;   // parts of a sum are made by the blocks of one cluster
+  bool cluster_split_k = false;  // parts of a sum are made by the blocks of one cluster
   double overlapped_us =
       0;  // of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products
   bool cuts_sums = true;  // else in parts only where that is requested for
@@ -52,8 +52,8 @@ inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20,
 struct TilePlan {
   int tile = 0;  // of the shapes
   TileOrder order;
-  TailOrder tail;          // for columns beyond the order's
-  std::int64_t units = 0;     // of work, of a cluster each
+  TailOrder tail;                   // for columns beyond the order's
+  std::int64_t units = 0;           // of work, of a cluster each
   std::int32_t cluster_splits = 1;  // blocks of a cluster, each of which makes a part of a tile's sums
   std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each part
   double microseconds = 0;                  // what the model tells

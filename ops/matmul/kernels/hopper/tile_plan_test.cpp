@@ -73,8 +73,8 @@ TEST(TailOrder, MeetsEveryTileOnce) {
   std::mt19937 random(3);
   for (int i = 0; i < 500; ++i) {
     const TailOrder tail{.rows = static_cast<std::int32_t>(random() % 60 + 1),
-                            .cols = static_cast<std::int32_t>(random() % 2 + 1),
-                            .tall = static_cast<std::int32_t>(random() % 8 + 1)};
+                         .cols = static_cast<std::int32_t>(random() % 2 + 1),
+                         .tall = static_cast<std::int32_t>(random() % 8 + 1)};
     const int cluster = static_cast<int>(random() % 2 + 1);
     std::set<std::pair<int, int>> met;
     for (std::int32_t unit = 0; unit < tail.units(cluster); ++unit) {
@@ -84,8 +84,7 @@ TEST(TailOrder, MeetsEveryTileOnce) {
           const TailOrder::Tile tile = tail.at(unit, k, cluster, rank);
           if (!tile.exists) continue;
           ++in_unit;
-          ASSERT_TRUE(tile.row >= 0 && tile.row < tail.rows && tile.col >= 0 &&
-                      tile.col < tail.cols);
+          ASSERT_TRUE(tile.row >= 0 && tile.row < tail.rows && tile.col >= 0 && tile.col < tail.cols);
           ASSERT_TRUE(met.emplace(tile.row, tile.col).second);
         }
       ASSERT_GT(in_unit, 0);
@@ -104,10 +103,11 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
     const auto tiles = static_cast<unsigned>(random() % ((std::uint64_t{1} << shapes.size()) - 1) + 1);
     const TileOptions options{.tile = static_cast<int>(random() % 6),
-                        .splits = static_cast<int>(random() % 17),
-                        .group = 0,
-                        .tail = static_cast<int>(random() % 3)};
-    const TilePlan plan = plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? options : TileOptions{});
+                              .splits = static_cast<int>(random() % 17),
+                              .group = 0,
+                              .tail = static_cast<int>(random() % 3)};
+    const TilePlan plan =
+        plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? options : TileOptions{});
     ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
     const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
     const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows,
@@ -126,7 +126,8 @@ TEST(TilePlan, CoversAnyShapeAndItsSum) {
     // Each split has something to add, and together they have all.
     ASSERT_EQ(plan.depth, (k + 63) / 64);
     const std::int32_t sums = plan.order.splits * plan.cluster_splits;
-    ASSERT_TRUE(shape.cluster_split_k ? plan.order.splits == 1 && plan.cluster_splits <= most_cluster_splits : plan.cluster_splits == 1);
+    ASSERT_TRUE(shape.cluster_split_k ? plan.order.splits == 1 && plan.cluster_splits <= most_cluster_splits
+                                      : plan.cluster_splits == 1);
     ASSERT_GE(std::int64_t{plan.split_depth} * sums, plan.depth);
     ASSERT_TRUE(sums == 1 || std::int64_t{plan.split_depth} * (sums - 1) < plan.depth);
     if (plan.order.splits > 1) {
@@ -198,9 +199,11 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
             0);  // there is none: the model's
   EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits,
             4);
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).cluster_splits, 4);
-  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).cluster_splits,
-            most_cluster_splits);
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).cluster_splits,
+            4);
+  EXPECT_EQ(
+      plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).cluster_splits,
+      most_cluster_splits);
   EXPECT_EQ(
       plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits,
       1);  // no room

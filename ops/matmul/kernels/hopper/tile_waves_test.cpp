@@ -21,8 +21,7 @@ Waves waves_of(const TileShape& shape, const TilePlan& plan, int processors) {
   return {plan.units, std::llround(waves), plan.units - (std::llround(waves) - 1) * processors};
 }
 TilePlan plan_of(TileShapes shapes, std::int64_t m, std::int64_t n, int processors) {
-  return plan_tiles(shapes, m, n, 4096, 64, processors, (1u << shapes.size()) - 1,
-                    {.splits = 1, .tail = 1});
+  return plan_tiles(shapes, m, n, 4096, 64, processors, (1u << shapes.size()) - 1, {.splits = 1, .tail = 1});
 }
 Waves waves_of(const TileShape& shape, std::int64_t m, std::int64_t n, int processors) {
   return waves_of(shape, plan_of({&shape, 1}, m, n, processors), processors);

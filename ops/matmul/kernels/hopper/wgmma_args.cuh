@@ -35,16 +35,16 @@ struct EpilogueArgs {
 struct WgmmaArgs {
   CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
   TileWalk order;
-  TailOrder tail;          // beyond the order's tiles
+  TailOrder tail;             // beyond the order's tiles
   std::int32_t tiles, units;  // of work: the order's, and all
   std::int64_t m, n;
   std::int32_t depth, split_depth;  // stages, in all and of each split
-  std::int32_t cluster_splits;            // blocks that share the sums of a tile, if the tile is for that
+  std::int32_t cluster_splits;      // blocks that share the sums of a tile, if the tile is for that
   std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
   EpilogueArgs epilogue;
   void* out;
   Element out_element;
-  bool plain;  // nothing but a factor follows the sums, and C's elements have two bytes or more
+  bool plain;      // nothing but a factor follows the sums, and C's elements have two bytes or more
   bool tma_store;  // C is plain, and stored by the copy engine
   bool overlaps_epilogue =
       false;  // results are boxes of 16-bit elements that may be stored beside the next tile's products
@@ -66,7 +66,8 @@ struct TileConfig {
   // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they
   // share the rows of a tile.
   bool ping_pong = false;
-  bool cluster_split_k = false;    // as many blocks as the launch says are a cluster, and share the sums of a tile
+  bool cluster_split_k =
+      false;              // as many blocks as the launch says are a cluster, and share the sums of a tile
   bool promoted = false;  // each stage is summed by itself, then added
   bool mn_major_a = false, mn_major_b = false;
 };
@@ -79,13 +80,15 @@ struct Tile {
                        stages = config.stages;
   static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
                        cluster = cluster_rows * cluster_cols;
-  static constexpr bool ping_pong = config.ping_pong, cluster_split_k = config.cluster_split_k, promoted = config.promoted,
-                        mn_major_a = config.mn_major_a, mn_major_b = config.mn_major_b;
+  static constexpr bool ping_pong = config.ping_pong, cluster_split_k = config.cluster_split_k,
+                        promoted = config.promoted, mn_major_a = config.mn_major_a,
+                        mn_major_b = config.mn_major_b;
   static constexpr int element_bytes = Kind::bytes;
-  static constexpr int sharers = ping_pong ? 1 : consumers;              // consumers of one tile
-  static constexpr int row_blocks = rows / sharers / 64;               // of 64 rows, of one consumer
-  static constexpr int sums = cols / 2;                                // of a thread, in each of them
-  static constexpr bool has_tail = cols > TailOrder::width && !ping_pong;  // whether it can do with fewer columns
+  static constexpr int sharers = ping_pong ? 1 : consumers;  // consumers of one tile
+  static constexpr int row_blocks = rows / sharers / 64;     // of 64 rows, of one consumer
+  static constexpr int sums = cols / 2;                      // of a thread, in each of them
+  static constexpr bool has_tail =
+      cols > TailOrder::width && !ping_pong;  // whether it can do with fewer columns
   static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
   static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
   // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.

@@ -239,8 +239,8 @@ __device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsig
 // stores.
 template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row,
-                                            int col, Layer... layer) {
+                                             const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                             int col, Layer... layer) {
   const bool tma_store = sizeof...(Layer) > 0 || args.tma_store;
   constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
                 all = C::row_blocks * parts;

@@ -86,7 +86,7 @@ struct OverlappedEpilogue {
 // As consume, of whole tiles whose results are plain and wait. `boxes` of them are stored beside a stage.
 template <class C, int boxes>
 __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
-                                std::uint32_t rank) {
+                                   std::uint32_t rank) {
   const Sharing<C> sharing(rank);
   const std::uint32_t peers = sharing.of_a() | sharing.of_b();
   const int first_row = consumer * 64;
@@ -117,8 +117,8 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
       before = ring.stage;
       ring.advance();
     }
-    add_stages<C, C::cols>(shared, ring, 1 + OverlappedEpilogue<C>::parts / boxes, args.depth - 1, first_row, peers,
-                           before, sum);
+    add_stages<C, C::cols>(shared, ring, 1 + OverlappedEpilogue<C>::parts / boxes, args.depth - 1, first_row,
+                           peers, before, sum);
 
     ptx::wait(shared.full(ring.stage), ring.parity);
     multiply_stage<C>(shared, ring.stage, first_row, sum, true);

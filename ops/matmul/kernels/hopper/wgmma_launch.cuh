@@ -56,9 +56,7 @@ inline CUtensorMapDataType map_type(Element element) {
   }
 }
 
-inline bool is_plain(const WgmmaArgs& args) {
-  return args.epilogue.plain() && size_of(args.out_element) > 1;
-}
+inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
 
 // Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool can_tma_store(const WgmmaArgs& args) {
@@ -98,17 +96,19 @@ void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMa
   constexpr int box = 128 / C::element_bytes;
   // Rows that C has not need not be copied, where nobody shares them.
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
-  const int a_rows = C::cluster_cols == 1 && !C::mn_major_a ? static_cast<int>(rows) : C::rows / C::cluster_cols;
+  const int a_rows =
+      C::cluster_cols == 1 && !C::mn_major_a ? static_cast<int>(rows) : C::rows / C::cluster_cols;
   args.a_bytes = a_rows * C::cluster_cols * 128;
   if (args.depth > 0) {  // of an empty sum nothing is read
     args.a = cuda::tensor_map(a.lines, type, C::element_bytes, C::mn_major_a ? box : a_rows);
-    args.b = cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : C::cols / C::cluster_rows);
+    args.b =
+        cuda::tensor_map(b.lines, type, C::element_bytes, C::mn_major_b ? box : C::cols / C::cluster_rows);
   }
   args.plain = is_plain(args);
   args.tma_store = can_tma_store(args);
   if constexpr (can_overlap_epilogue<C>)
     args.overlaps_epilogue = args.tma_store && size_of(args.out_element) == 2 && args.order.splits == 1 &&
-                 args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
+                             args.units == args.tiles && args.depth >= least_overlapped_depth<2>;
   if (args.tma_store)
     args.c = cuda::tensor_map(result_lines(args), map_type(args.out_element),
                               static_cast<int>(size_of(args.out_element)), 16);
@@ -196,14 +196,13 @@ inline constexpr TileConfig promoted_large{
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
 template <class C>
-void launch(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
-            const Run& run) {
+void launch(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type, const Run& run) {
   launch_tiles<C, multiply_tiles<C>>(C::threads, args, a, b, type, Blocks::stay, run);
 }
 
 template <class Kind, TileConfig config>
 void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
-                   const Run& run) {
+                     const Run& run) {
   const auto with = [&]<bool mn_major_a, bool mn_major_b>() {
     constexpr TileConfig turned = [] {
       TileConfig out = config;
@@ -318,7 +317,7 @@ inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, s
 
 // What follows the sums of some rows and columns of C.
 inline WgmmaArgs args_of(const WgmmaArgs& whole, std::int64_t row, std::int64_t col, std::int64_t rows,
-                          std::int64_t cols) {
+                         std::int64_t cols) {
   WgmmaArgs out = whole;
   const auto moved = [](const void* from, std::int64_t elements, Element element) -> const void* {
     return from == nullptr
@@ -359,7 +358,7 @@ void run_parts(const WgmmaJob& job, TileShapes shapes, bool turns, Run& run, con
   for (int i = 0; i < parts.count; ++i) {
     const PlannedPart& p = parts.part[i];
     WgmmaPart part{lines_of(a, job.a.bytes, p.row, p.rows), lines_of(b, job.b.bytes, p.col, p.cols),
-                    args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
+                   args_of(job.args, p.row, p.col, p.rows, p.cols), p.plan};
     const bool splits = p.plan.order.splits > 1;
     part.args.beside = i > 0 && !(has_split && splits);
     has_split = has_split || splits;

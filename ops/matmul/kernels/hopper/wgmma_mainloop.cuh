@@ -48,16 +48,16 @@ __device__ __forceinline__ void copy_stage(const WgmmaArgs& args, const TileShar
                                            int row, int col, int k, const Sharing<C>& sharing) {
   ptx::Barrier& full = shared.full(stage);
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + C::b_bytes));
-  copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(shared.a(stage), args.a, row, k,
-                                                       static_cast<int>(sharing.col), sharing.of_a(), full);
-  copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(shared.b(stage), args.b, col, k,
-                                                       static_cast<int>(sharing.row), sharing.of_b(), full);
+  copy_operand<C, C::mn_major_a, C::rows, C::cluster_cols>(
+      shared.a(stage), args.a, row, k, static_cast<int>(sharing.col), sharing.of_a(), full);
+  copy_operand<C, C::mn_major_b, C::cols, C::cluster_rows>(
+      shared.b(stage), args.b, col, k, static_cast<int>(sharing.row), sharing.of_b(), full);
 }
 
 // The same for a tail tile, which no other block shares. A box of B may hold more columns than the tile.
 template <class C>
-__device__ __forceinline__ void copy_tail_stage(const WgmmaArgs& args, const TileShared<C>& shared,
-                                                 int stage, int row, int col, int k) {
+__device__ __forceinline__ void copy_tail_stage(const WgmmaArgs& args, const TileShared<C>& shared, int stage,
+                                                int row, int col, int k) {
   constexpr int a_lines = C::rows / C::cluster_cols,
                 b_lines = C::mn_major_b ? TailOrder::width : C::cols / C::cluster_rows;
   static_assert(b_lines >= TailOrder::width);
@@ -65,8 +65,8 @@ __device__ __forceinline__ void copy_tail_stage(const WgmmaArgs& args, const Til
   ptx::arrive_expecting(full, static_cast<std::uint32_t>(args.a_bytes + b_lines * 128));
 #pragma unroll
   for (int i = 0; i < C::cluster_cols; ++i)
-    copy_operand<C, C::mn_major_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines, k,
-                                           0, 0, full);
+    copy_operand<C, C::mn_major_a, a_lines, 1>(shared.a(stage) + i * a_lines * 128, args.a, row + i * a_lines,
+                                               k, 0, 0, full);
   copy_operand<C, C::mn_major_b, b_lines, 1>(shared.b(stage), args.b, col, k, 0, 0, full);
 }
 
@@ -82,7 +82,7 @@ __device__ __forceinline__ int stages_of(const WgmmaArgs& args, int split) {
 // The tail tiles of a unit of work that are this block's, one after the other.
 template <class C, class Do>
 __device__ __forceinline__ void each_tail_tile(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
-                                           const Do& act) {
+                                               const Do& act) {
   const int first_col = args.order.cols * C::cluster_cols * C::cols;
 #pragma unroll 1
   for (std::int32_t i = 0; i < args.tail.tall; ++i) {
@@ -133,7 +133,7 @@ __device__ __forceinline__ void multiply_rows(const TileShared<C>& shared, int s
   constexpr int per_128 = 128 / C::element_bytes, k_of_step = per_128 / steps_of_stage;
   const unsigned char *const a = shared.a(stage), *const b = shared.b(stage);
   const std::uint64_t right = C::mn_major_b ? ptx::operand(b + step * k_of_step * 128, 1024, per_128 * 128)
-                                        : ptx::operand(b + step * 32, 1024, 0);
+                                            : ptx::operand(b + step * 32, 1024, 0);
   const std::uint64_t left = C::mn_major_a
                                  ? ptx::operand(a + row * 128 + step * k_of_step * 128, 1024, per_128 * 128)
                                  : ptx::operand(a + row * 128 + step * 32, 1024, 0);

@@ -102,9 +102,9 @@ class SplitKReduction {
 // where all parts are at work at once, every so manieth slice; else all slices, if this is the last to come.
 template <class C>
 __device__ __forceinline__ void reduce_splits(const WgmmaArgs& args, const TileShared<C>& shared,
-                                            TileOrder::Tile tile, std::uint32_t rank, int consumer,
-                                            const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
-                                            int col) {
+                                              TileOrder::Tile tile, std::uint32_t rank, int consumer,
+                                              const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
+                                              int col) {
   const SplitKReduction<C> reduction(args, tile, rank, consumer);
   reduction.store_partial(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
@@ -130,9 +130,9 @@ __device__ __forceinline__ void reduce_splits(const WgmmaArgs& args, const TileS
 // then each adds and stores 64 × 64 pieces, in the order of the parts. `row`, `col`: of the tile.
 template <class C>
 __device__ __forceinline__ void reduce_cluster_splits(const WgmmaArgs& args, const TileShared<C>& shared,
-                                           std::uint32_t rank, int consumer,
-                                           const typename C::Sum (&sum)[C::row_blocks][C::sums], int row,
-                                           int col) {
+                                                      std::uint32_t rank, int consumer,
+                                                      const typename C::Sum (&sum)[C::row_blocks][C::sums],
+                                                      int row, int col) {
   using Sum = typename C::Sum;
   constexpr int sums = 32, loads = sums / 4, piece_bytes = sums * 128 * 4,
                 pieces = C::consumers * C::cols / 64;

@@ -66,8 +66,8 @@ struct WarpLaunch {
   Access a, b;
 };
 
-inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpMachine& machine, const WarpOptions& options,
-                              void* workspace) {
+inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpMachine& machine,
+                              const WarpOptions& options, void* workspace) {
   const Problem<float> p = by_columns(problem) ? turned(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
   unsigned tiles = 0;

@@ -82,7 +82,8 @@ TEST(WarpPlan, CoversAnyShapeAndItsSum) {
     const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
     const WarpMachine machine{static_cast<int>(random() % 200 + 1),
                               random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
-    const WarpOptions options{.tile = static_cast<int>(random() % 7), .splits = static_cast<int>(random() % 33)};
+    const WarpOptions options{.tile = static_cast<int>(random() % 7),
+                              .splits = static_cast<int>(random() % 33)};
     const auto tiles = static_cast<unsigned>(random() % all_tiles + 1);
     const WarpPlan plan = plan_warp_tiles(m, n, k, machine, tiles | 2, i % 2 == 0 ? options : WarpOptions{});
     ASSERT_NE((tiles | 2) >> plan.tile & 1, 0u);
