@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures like a camera's, every row against the reference: the band of changed costs crosses many rows
 // there.
-#include "reference.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <numeric>
