@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several ranks on this host, as many as its processors or more, and ScaLAPACK beside them. What is missing is
 # said, and the test then counts as skipped.
-tessera_test(hosts tessera/dist/distributed_test.cpp tessera/dist/grid_test.cpp tessera/dist/mpi_launcher_test.cpp
-             tessera/run/distributed_test.cpp tessera/run/resident_ranks_test.cpp)
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
 set(checker "")

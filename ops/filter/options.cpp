@@ -9,7 +9,7 @@
 #include <numeric>
 #include "weights.hpp"
 #include "ops/imaging/operation.hpp"
-#include "tessera/core/effect.hpp"
+#include "tessera/core/arguments.hpp"
 
 namespace tessera::filter {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -76,7 +76,7 @@ Border border_named(const std::string& word) {
     if (name == known.name) return known.border;
   throw Error(
       "--border cannot be '" + word + "'" +
-      meant_or_all(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
+      suggestion(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
 }
 
 void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView& to) {

@@ -6,8 +6,8 @@
 #include "tessera/core/device.hpp"
 #include <algorithm>
 #include <memory>
-#include "tessera/core/effect.hpp"
-#include "tessera/core/numbers.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/expression.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::refocus {

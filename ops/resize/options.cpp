@@ -4,9 +4,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include "tessera/core/effect.hpp"
-#include "tessera/core/meant.hpp"
-#include "tessera/core/numbers.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/suggest.hpp"
+#include "tessera/core/expression.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::resize {
@@ -106,7 +106,7 @@ Method method_named(const std::string& word, Convention convention) {
     if (name == known.name) return known.value;
     names.emplace_back(known.name);
   }
-  throw Error("--method cannot be '" + word + "'" + meant_or_all(name, names));
+  throw Error("--method cannot be '" + word + "'" + suggestion(name, names));
 }
 
 Options options_of(const Arguments& arguments) {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include "axis.hpp"
 #include "ops/imaging/operation.hpp"
-#include "tessera/core/effect.hpp"
+#include "tessera/core/arguments.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -186,22 +186,6 @@ void check(const Arguments& arguments) {
   demand_effect(arguments, "scale", serves, "sides that are not given");
 }
 
-// Linear light: what codes of sRGB mean, of 0 … 1, as IEC 61966-2-1 has it.
-double light_of(double code) {
-  return code <= 0.04045 ? code / 12.92 : std::pow((code + 0.055) / 1.055, 2.4);
-}
-
-// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that becomes it.
-void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table) {
-  const auto put = [&](double code) {
-    table.push_back(std::bit_cast<std::int32_t>(static_cast<float>(light_of(code / most))));
-  };
-  decode = static_cast<std::int32_t>(table.size());
-  for (int code = 0; code <= most; ++code) put(code);
-  encode = static_cast<std::int32_t>(table.size());
-  for (int code = 1; code <= most; ++code) put(code - 0.5);
-}
-
 PlanTable make(const Arguments& arguments) {
   check(arguments);
   const auto size = [&](const char* name) { return static_cast<int>(arguments.dim(name)); };
@@ -247,6 +231,20 @@ struct Copied {
 };
 
 }  // namespace
+
+double light_of(double code) {
+  return code <= 0.04045 ? code / 12.92 : std::pow((code + 0.055) / 1.055, 2.4);
+}
+
+void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table) {
+  const auto put = [&](double code) {
+    table.push_back(std::bit_cast<std::int32_t>(static_cast<float>(light_of(code / most))));
+  };
+  decode = static_cast<std::int32_t>(table.size());
+  for (int code = 0; code <= most; ++code) put(code);
+  encode = static_cast<std::int32_t>(table.size());
+  for (int code = 1; code <= most; ++code) put(code - 0.5);
+}
 
 // A call asks several times, and the tables of a large picture take longer than a small one's samples. What a
 // thread was given stays alive while it works with it.

@@ -116,6 +116,11 @@ Tiling tiling_of(const Plan& plan, int channels, int width, int height, std::vec
 const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
                                 std::int64_t entries);
 
+// Linear light: what codes of sRGB mean, of 0 … 1, as IEC 61966-2-1 has it.
+double light_of(double code);
+// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that becomes it.
+void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table);
+
 // The fastest rung of the CPU ladder, for it and for the check of large results. Pictures of any strides; a
 // result whose pixels lie side by side.
 void resize_simd(const Arguments& arguments, int threads);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <numeric>
 #include "axis.hpp"
-#include "light.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"

@@ -10,7 +10,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/remarks.hpp"
@@ -124,7 +123,7 @@ int bench(const Command& command) {
   const bool named = !command.words.empty() && !command.words[0].starts_with('-');
   const Operation* operation = named ? &operation_named(command.words[0]) : nullptr;
   BenchOptions options;
-  Words words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
+  OptionParser words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
   ResidentOptions resident;
   declare(words, options, operation);
   declare(words, resident);

@@ -7,7 +7,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
@@ -206,7 +205,7 @@ class ResidentBench {
 
 }  // namespace
 
-void declare(Words& words, ResidentOptions& options) {
+void declare(OptionParser& words, ResidentOptions& options) {
   words.value("--resident", options.along,
               "operands and result lie in the devices' memories already, each device with as many rows, or "
               "columns; one "

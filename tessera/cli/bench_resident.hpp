@@ -11,7 +11,7 @@ struct ResidentOptions {
   std::string along, shares;  // as typed; `along` empty: not asked for
 };
 
-void declare(Words& words, ResidentOptions& options);
+void declare(OptionParser& words, ResidentOptions& options);
 int bench_resident(const Operation& operation, const BenchOptions& bench, const ResidentOptions& options,
                    const Command& command);
 

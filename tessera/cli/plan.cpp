@@ -193,7 +193,7 @@ int plan(const Command& command) {
   const Operation* operation = operation_first(command.words);
   PlanOptions options;
   constexpr const char* usage = "tessera plan OPERATION SIZES… [--gpus N] [FLAGS]";
-  Words words("plan", usage, about_plan);
+  OptionParser words("plan", usage, about_plan);
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--gpus", options.gpus, "one more number of GPUs", "N");
   words.value("--per-host", options.per_host, "GPUs of a host [8]", "N");

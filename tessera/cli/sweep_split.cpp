@@ -7,7 +7,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/split_words.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of its own: what only reads words needs no registry.
+#include "tessera/core/suggest.hpp"
 #include <algorithm>
-#include "tessera/core/meant.hpp"
-#include "tessera/core/operation.hpp"
 
 namespace tessera {
 namespace {
@@ -42,7 +40,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-std::string meant_or_all(std::string_view word, const std::vector<std::string>& names) {
+std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
   if (const std::string meant = nearest(word, names); !meant.empty())
     return "; did you mean '" + meant + "'?";
   std::string out;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words after a verb: flags, each with its environment variable, and positionals. Hides the
-// library that reads them, and says which flag was meant when one is misspelt.
+// Reads what follows a verb: flags, each with its environment variable, and positionals. Hides the library
+// that does it, and says which flag was meant when one is misspelt.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
+#include "tessera/core/signature.hpp"
 
 namespace tessera::cli {
 
-class Words {
+class OptionParser {
  public:
-  Words(std::string verb, std::string usage, std::string about);
-  ~Words();
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
+  OptionParser(std::string verb, std::string usage, std::string about);
+  ~OptionParser();
+  OptionParser(const OptionParser&) = delete;
+  OptionParser& operator=(const OptionParser&) = delete;
 
   // `names` as in "-o,--output"; `type` is what --help shows for the value.
   void flag(const std::string& names, bool& into, const std::string& help);
@@ -41,6 +42,10 @@ class Words {
   struct Hidden;
   std::unique_ptr<Hidden> hidden_;
 };
+
+// A parameter's flag. Of a choice of no and yes, the flag alone says yes.
+void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
+                  const std::string& type);
 
 // "op-a" → "TESSERA_OP_A"
 std::string environment_variable(const std::string& flag);

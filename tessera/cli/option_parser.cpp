@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -7,7 +7,7 @@
 #include <cctype>
 #include <map>
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -68,20 +68,20 @@ class Layout : public CLI::Formatter {
 
 }  // namespace
 
-struct Words::Hidden {
+struct OptionParser::Hidden {
   CLI::App app;
   bool help_wanted = false, expressions = false;
   std::vector<std::string> flags{"--help"};
   std::map<std::string, std::string> otherwise;  // for flags whose value may be left out
 
-  CLI::Option* told(CLI::Option* option, const std::string& names) {
+  CLI::Option* known(CLI::Option* option, const std::string& names) {
     const std::string name = long_name(names);
     flags.push_back("--" + name);
     return option->envname(environment_variable(name))->transform(unmarked);
   }
 };
 
-Words::Words(std::string verb, std::string usage, std::string about)
+OptionParser::OptionParser(std::string verb, std::string usage, std::string about)
     : hidden_(new Hidden{.app = CLI::App(std::move(about), std::move(verb)), .otherwise = {}}) {
   hidden_->app.formatter(std::make_shared<Layout>(std::move(usage)));
   hidden_->app.allow_extras();
@@ -89,42 +89,43 @@ Words::Words(std::string verb, std::string usage, std::string about)
   hidden_->app.add_flag("-h,--help", hidden_->help_wanted, "this text");
 }
 
-Words::~Words() = default;
+OptionParser::~OptionParser() = default;
 
-void Words::flag(const std::string& names, bool& into, const std::string& help) {
-  hidden_->told(hidden_->app.add_flag(names, into, help), names);
+void OptionParser::flag(const std::string& names, bool& into, const std::string& help) {
+  hidden_->known(hidden_->app.add_flag(names, into, help), names);
 }
 
-void Words::value(const std::string& names, std::string& into, const std::string& help,
-                  const std::string& type) {
-  hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type);
+void OptionParser::value(const std::string& names, std::string& into, const std::string& help,
+                         const std::string& type) {
+  hidden_->known(hidden_->app.add_option(names, into, help), names)->type_name(type);
 }
 
-void Words::value_or(const std::string& name, std::string& into, const std::string& otherwise,
-                     const std::string& help, const std::string& type) {
+void OptionParser::value_or(const std::string& name, std::string& into, const std::string& otherwise,
+                            const std::string& help, const std::string& type) {
   value(name, into, help, type);
   hidden_->otherwise[name] = otherwise;
 }
 
-void Words::values(const std::string& names, std::vector<std::string>& into, const std::string& help,
-                   const std::string& type) {
-  hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->allow_extra_args(false);
+void OptionParser::values(const std::string& names, std::vector<std::string>& into, const std::string& help,
+                          const std::string& type) {
+  hidden_->known(hidden_->app.add_option(names, into, help), names)->type_name(type)->allow_extra_args(false);
 }
 
-void Words::pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
-                 const std::string& type) {
-  hidden_->told(hidden_->app.add_option(names, into, help), names)->type_name(type)->expected(2);
+void OptionParser::pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
+                        const std::string& type) {
+  hidden_->known(hidden_->app.add_option(names, into, help), names)->type_name(type)->expected(2);
 }
 
-void Words::positionals(const std::string& name, std::vector<std::string>& into, const std::string& help) {
+void OptionParser::positionals(const std::string& name, std::vector<std::string>& into,
+                               const std::string& help) {
   hidden_->app.add_option(name, into, help)->transform(unmarked);
 }
 
-void Words::expressions() { hidden_->expressions = true; }
+void OptionParser::expressions() { hidden_->expressions = true; }
 
-void Words::closing(const std::string& text) { hidden_->app.footer(text); }
+void OptionParser::closing(const std::string& text) { hidden_->app.footer(text); }
 
-bool Words::read(const std::vector<std::string>& words) {
+bool OptionParser::read(const std::vector<std::string>& words) {
   std::vector<std::string> reversed;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto left_out = hidden_->otherwise.find(words[i]);
@@ -144,7 +145,15 @@ bool Words::read(const std::vector<std::string>& words) {
   return true;
 }
 
-std::string Words::help() const { return hidden_->app.help(); }
+std::string OptionParser::help() const { return hidden_->app.help(); }
+
+void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
+                  const std::string& type) {
+  const std::string name = "--" + p.flag();
+  if (p.options == std::vector<std::string>{"no", "yes"})
+    words.value_or(name, into, "yes", help, "[=no|yes]");
+  else words.value(name, into, help, type);
+}
 
 std::string environment_variable(const std::string& flag) {
   std::string out = "TESSERA_";
@@ -156,7 +165,7 @@ std::string environment_variable(const std::string& flag) {
 }
 
 void unknown(const std::string& what, const std::string& word, const std::vector<std::string>& candidates) {
-  throw tessera::Error(what + " '" + word + "' is not known" + meant_or_all(word, candidates));
+  throw tessera::Error(what + " '" + word + "' is not known" + suggestion(word, candidates));
 }
 
 std::vector<std::string> split(const std::string& text, char at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/core/completion.hpp"
+#include "tessera/core/epilogue_pass.hpp"
 #include <map>
 #include <utility>
 
@@ -8,25 +8,24 @@ namespace {
 
 constexpr std::size_t alignment = 256;
 
-std::map<std::string, Completion, std::less<>>& completions() {
-  static std::map<std::string, Completion, std::less<>> all;
+std::map<std::string, EpiloguePass, std::less<>>& passes() {
+  static std::map<std::string, EpiloguePass, std::less<>> all;
   return all;
 }
 
 std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 // Looked up when it is needed: variants register before it or after it.
-const Completion* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
+const EpiloguePass* serving(const std::string& operation, const Choice& choice, const Arguments& arguments) {
   if (!choice.cannot_hold(arguments)) return nullptr;
-  const Completion* const found = completion_of(operation);
+  const EpiloguePass* const found = epilogue_pass_of(operation);
   return found != nullptr && found->serves(arguments) ? found : nullptr;
 }
 
 // The spare memory is the workspace's end: a variant knows what its front holds.
 template <class Compute>
-void run_completed(const Completion& completion, const Compute& compute, const Arguments& arguments,
-                   Run& run) {
-  const std::size_t spare_bytes = completion.spare_bytes(arguments);
+void run_with_pass(const EpiloguePass& pass, const Compute& compute, const Arguments& arguments, Run& run) {
+  const std::size_t spare_bytes = pass.spare_bytes(arguments);
   Run own = run;
   void* spare = nullptr;
   if (spare_bytes != 0) {
@@ -35,25 +34,25 @@ void run_completed(const Completion& completion, const Compute& compute, const A
     own.workspace_bytes = (run.workspace_bytes - rounded_up(spare_bytes)) / alignment * alignment;
     spare = static_cast<char*>(run.workspace) + own.workspace_bytes;
   }
-  compute(completion.before(arguments, spare), own);
-  completion.after(arguments, spare, own);
+  compute(pass.before(arguments, spare), own);
+  pass.after(arguments, spare, own);
   run.own_seconds = own.own_seconds;
   run.values = std::move(own.values);
 }
 
 }  // namespace
 
-void register_completion(Completion completion) {
-  std::string operation = completion.operation;
-  completions().insert_or_assign(std::move(operation), std::move(completion));
+void register_epilogue_pass(EpiloguePass pass) {
+  std::string operation = pass.operation;
+  passes().insert_or_assign(std::move(operation), std::move(pass));
 }
 
-const Completion* completion_of(std::string_view operation) {
-  const auto found = completions().find(operation);
-  return found == completions().end() ? nullptr : &found->second;
+const EpiloguePass* epilogue_pass_of(std::string_view operation) {
+  const auto found = passes().find(operation);
+  return found == passes().end() ? nullptr : &found->second;
 }
 
-void complete(Variant& variant) {
+void attach_epilogue_pass(Variant& variant) {
   if (variant.baseline) return;
   for (Choice& choice : variant.choices) {
     if (!choice.cannot_hold) continue;
@@ -67,16 +66,16 @@ void complete(Variant& variant) {
         const auto compute = [&](const Arguments& given, Run& there) {
           alone.run.at(element)(given, tuning, there);
         };
-        const Completion* const completion = serving(operation, alone, arguments);
-        if (completion == nullptr) compute(arguments, at);
-        else run_completed(*completion, compute, arguments, at);
+        const EpiloguePass* const pass = serving(operation, alone, arguments);
+        if (pass == nullptr) compute(arguments, at);
+        else run_with_pass(*pass, compute, arguments, at);
       };
     choice.workspace_bytes = [alone, operation](const Arguments& arguments, const Tuning& tuning) {
       const std::size_t own = alone.workspace_bytes ? alone.workspace_bytes(arguments, tuning) : 0;
-      const Completion* const completion = serving(operation, alone, arguments);
-      return completion == nullptr || completion->spare_bytes(arguments) == 0
+      const EpiloguePass* const pass = serving(operation, alone, arguments);
+      return pass == nullptr || pass->spare_bytes(arguments) == 0
                  ? own
-                 : rounded_up(own) + rounded_up(completion->spare_bytes(arguments));
+                 : rounded_up(own) + rounded_up(pass->spare_bytes(arguments));
     };
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cli/paired_files.hpp"
+#include "tessera/cli/file_names.hpp"
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <filesystem>
