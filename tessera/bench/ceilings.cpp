@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <mutex>
 #include <set>
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/cache.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/peak.hpp"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
 namespace {

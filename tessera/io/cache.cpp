@@ -1,18 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/io/kept.hpp"
-#include <elf.h>
-#include <link.h>
+#include "tessera/io/cache.hpp"
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <elf.h>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <link.h>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/io/atomic_file.hpp"
 
 namespace tessera {
+
+std::optional<std::string> cache_folder() {
+  const auto absolute = [](const char* path) { return path != nullptr && path[0] == '/'; };
+  if (const char* chosen = std::getenv("XDG_CACHE_HOME"); absolute(chosen))
+    return std::string(chosen) + "/tessera";
+  if (const char* home = std::getenv("HOME"); absolute(home)) return std::string(home) + "/.cache/tessera";
+  return std::nullopt;
+}
+
+std::optional<std::string> read_cached(const std::string& name) {
+  const auto folder = cache_folder();
+  if (!folder) return std::nullopt;
+  std::ifstream file(*folder + "/" + name, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string write_cached(const std::string& name, const std::string& text, bool lasting) {
+  const auto folder = cache_folder();
+  if (!folder) return "neither XDG_CACHE_HOME nor HOME names a folder";
+  const std::filesystem::path path = std::filesystem::path(*folder) / name;
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);
+  if (failed) return path.parent_path().string() + ": " + failed.message();
+  try {
+    AtomicFile file(path.string());
+    file.write(std::as_bytes(std::span(text)));
+    file.commit(lasting);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 namespace {
 
 // FNV-1a: no byte can change alone, because each step has an inverse.
@@ -25,30 +64,30 @@ std::string checksum(std::string_view text) {
 }
 
 // The file holds the whole key, so that two keys of one name cost no more than time.
-std::string file_name(const KeptFolder& folder, const std::string& key) {
+std::string file_name(const CacheFolder& folder, const std::string& key) {
   return folder.name + "/" + checksum(key);
 }
 
 // key, its length before it, then what is kept, then the checksum of all that: nobody is handed what is cut
 // off or has changed on the disk.
-std::string file_of(const std::string& key, const std::string& what) {
-  const std::string out = std::to_string(key.size()) + "\n" + key + what;
+std::string file_of(const std::string& key, const std::string& result) {
+  const std::string out = std::to_string(key.size()) + "\n" + key + result;
   return out + checksum(out);
 }
 
 // Another process may have been here first: then there is nothing to do.
-void drop_oldest(const KeptFolder& kept) {
+void drop_oldest(const CacheFolder& of) {
   namespace fs = std::filesystem;
   const auto folder = cache_folder();
   if (!folder) return;
   std::error_code failed;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (fs::directory_iterator at(*folder + "/" + kept.name, failed), end; !failed && at != end;
+  for (fs::directory_iterator at(*folder + "/" + of.name, failed), end; !failed && at != end;
        at.increment(failed))
     files.emplace_back(at->last_write_time(failed), at->path());
-  if (files.size() <= kept.most) return;
+  if (files.size() <= of.most) return;
   std::sort(files.begin(), files.end());
-  for (std::size_t i = 0; i < files.size() - kept.most / 2; ++i) fs::remove(files[i].second, failed);
+  for (std::size_t i = 0; i < files.size() - of.most / 2; ++i) fs::remove(files[i].second, failed);
 }
 
 // Whether a loaded object holds the address.
@@ -94,7 +133,7 @@ int read_id(dl_phdr_info* object, std::size_t, void* to) {
 
 }  // namespace
 
-std::optional<std::string> find_kept(const KeptFolder& folder, const std::string& key) {
+std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key) {
   const auto file = read_cached(file_name(folder, key));
   const std::string start = std::to_string(key.size()) + "\n" + key;
   constexpr std::size_t sum = 16;
@@ -104,9 +143,9 @@ std::optional<std::string> find_kept(const KeptFolder& folder, const std::string
   return std::string(all.substr(start.size()));
 }
 
-void keep(const KeptFolder& folder, const std::string& key, const std::string& what) {
+void store_cached(const CacheFolder& folder, const std::string& key, const std::string& result) {
   // The checksum tells what a machine that lost power kept a part of.
-  if (write_cached(file_name(folder, key), file_of(key, what), false).empty()) drop_oldest(folder);
+  if (write_cached(file_name(folder, key), file_of(key, result), false).empty()) drop_oldest(folder);
 }
 
 std::string build_id() {
