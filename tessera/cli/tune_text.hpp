@@ -3,7 +3,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include "tessera/tune/counter.hpp"
+#include "tessera/tune/predict.hpp"
 #include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cli/tune_words.hpp"
+#include "tessera/cli/tune_text.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/bench/compare.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/ladder_table.hpp"
-#include "tessera/report/row_words.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {
+
 namespace {
 
 using Json = nlohmann::ordered_json;

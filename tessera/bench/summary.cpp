@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/bench/remarks.hpp"
+#include "tessera/bench/summary.hpp"
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -153,9 +153,10 @@ void warn_of_few(const std::vector<Row>& rows, std::vector<std::string>& out) {
   const auto few = [](const Row& r) { return !r.seconds.empty() && r.seconds.size() < few_samples; };
   const auto count = std::ranges::count_if(rows, few);
   if (count == 0) return;
-  out.push_back(fmt::format("{} has {} samples only{}: give it more with --time or --reps",
+  out.push_back(fmt::format("{} has only {} sample{}{}: give it more with --time or --reps",
                             who(*std::ranges::find_if(rows, few)),
                             std::ranges::find_if(rows, few)->seconds.size(),
+                            std::ranges::find_if(rows, few)->seconds.size() == 1 ? "" : "s",
                             count == 1   ? ""
                             : count == 2 ? ", and another has as few"
                                          : fmt::format(", and {} others have as few", count - 1)));
@@ -169,7 +170,7 @@ Ratio ratio_of(const Summary& of, const Summary& to) {
   return {value, value * std::hypot(of.spread(), to.spread())};
 }
 
-std::vector<std::string> closing(const std::vector<Row>& rows) {
+std::vector<std::string> summary_of(const std::vector<Row>& rows) {
   std::vector<std::string> out;
   Rows left;
   for (const Row& row : rows)

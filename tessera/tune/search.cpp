@@ -1,11 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Climbs from neighbour to neighbour, and starts anew where no neighbour is better.
-#include <algorithm>
-#include <limits>
 #include "tessera/tune/search.hpp"
-#include "tessera/tune/shuffled.hpp"
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+#include "tessera/core/suggest.hpp"
 
 namespace tessera::tune {
+
+std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed);  // of 0 … count - 1
+
+// A random order: what a budget allows of it is a fair sample.
+namespace {
+
+class Random : public Search {
+ public:
+  Random(std::size_t count, std::uint64_t seed) : order_(shuffled(count, seed)) {}
+  std::vector<std::size_t> next(std::size_t most) override {
+    std::vector<std::size_t> out;
+    for (; at_ < order_.size() && out.size() < most; ++at_) out.push_back(order_[at_]);
+    return out;
+  }
+  void tell(std::size_t, std::optional<double>) override {}
+
+ private:
+  std::vector<std::size_t> order_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
+  std::vector<std::size_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = i;
+  // Not std::shuffle: its order is each library's own, and a seed must mean the same everywhere.
+  std::mt19937_64 numbers(seed);
+  for (std::size_t left = count; left > 1; --left) std::swap(out[left - 1], out[numbers() % left]);
+  return out;
+}
+
+std::unique_ptr<Search> random_search(std::size_t count, std::uint64_t seed) {
+  return std::make_unique<Random>(count, seed);
+}
+
+// Climbs from neighbour to neighbour, and starts anew where no neighbour is better.
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();  // of what failed
@@ -107,6 +147,35 @@ class Local : public Search {
 
 std::unique_ptr<Search> local_search(const std::vector<Config>& configs, std::uint64_t seed) {
   return std::make_unique<Local>(configs, seed);
+}
+
+// Everything, in order.
+namespace {
+
+class Exhaustive : public Search {
+ public:
+  explicit Exhaustive(std::size_t count) : count_(count) {}
+  std::vector<std::size_t> next(std::size_t most) override {
+    std::vector<std::size_t> out;
+    for (; at_ < count_ && out.size() < most; ++at_) out.push_back(at_);
+    return out;
+  }
+  void tell(std::size_t, std::optional<double>) override {}
+
+ private:
+  std::size_t count_, at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Search> exhaustive_search(std::size_t count) { return std::make_unique<Exhaustive>(count); }
+
+std::unique_ptr<Search> search_named(const std::string& name, const std::vector<Config>& configs,
+                                     std::uint64_t seed) {
+  if (name == "exhaustive") return exhaustive_search(configs.size());
+  if (name == "random") return random_search(configs.size(), seed);
+  if (name == "local") return local_search(configs, seed);
+  throw Error("no search is called '" + name + "'" + suggestion(name, {"exhaustive", "random", "local"}));
 }
 
 }  // namespace tessera::tune

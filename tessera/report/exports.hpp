@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a continuous integration shows: each measured choice, or compared pair, as a test case.
+// Measured rows for other programs: lines of comma-separated values, and JUnit test cases.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,6 +7,11 @@
 #include "tessera/bench/result.hpp"
 
 namespace tessera::report {
+
+// Quoted as RFC 4180 says; what is missing is n/a, never 0.
+std::string csv(const bench::Session& session);
+
+// What a continuous integration shows: each measured choice, or compared pair, as a test case.
 
 struct TestCase {
   enum class Outcome { passed, failed, skipped };

@@ -16,7 +16,7 @@ Ratio ratio_of(const Summary& of, const Summary& to);
 
 // "shared_tiles ran 1.88 ± 0.07 times faster than per_element, …": for each device and mode its fastest
 // own rung against the rung before it and the fastest baseline. Empty where there is no such pair.
-std::vector<std::string> closing(const std::vector<Row>& rows);
+std::vector<std::string> summary_of(const std::vector<Row>& rows);
 
 // All rows are of one problem.
 std::vector<std::string> warnings(const std::vector<Row>& rows);

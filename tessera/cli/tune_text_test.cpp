@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said of a search that was stopped, or that its samples do not settle.
-#include "tessera/cli/tune_words.hpp"
+#include "tessera/cli/tune_text.hpp"
 #include <gtest/gtest.h>
 #include "tests/made_up.hpp"
 

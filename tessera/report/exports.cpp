@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/csv.hpp"
+#include "tessera/report/exports.hpp"
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -88,6 +89,111 @@ std::string line(const bench::Session& session, const bench::Row& row) {
 std::string csv(const bench::Session& session) {
   std::string out = titles;
   for (const bench::Row& row : session.rows) out += line(session, row);
+  return out;
+}
+
+namespace {
+
+using Outcome = TestCase::Outcome;
+
+// XML 1.0 has no place for most control characters, whatever stands for them.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  return out;
+}
+
+std::string element(const TestCase& test) {
+  const std::string open = fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.9f}\"",
+                                       escaped(test.group), escaped(test.name), test.seconds);
+  if (test.outcome == Outcome::passed) return open + "/>\n";
+  return open + fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n",
+                            test.outcome == Outcome::failed ? "failure" : "skipped", escaped(test.text));
+}
+
+TestCase test_case(const bench::Row& row, const std::string& operation) {
+  TestCase out;
+  out.group = operation + "." + bench::label_of(row.device) + "." + row.variant->name;
+  for (const auto& [name, size] : row.dims) out.name += fmt::format("{}={} ", name, size);
+  out.name += row.element_name();
+  if (!row.tuning.empty()) out.name += " " + to_string(row.tuning);
+  if (row.mode != bench::Mode::burst) out.name += " " + std::string(name_of(row.mode));
+  if (!row.seconds.empty()) out.seconds = row.median();
+  if (row.verified == bench::Verified::wrong) {
+    out.outcome = Outcome::failed;
+    out.text = row.finding.empty() ? "wrong result" : row.finding;
+  } else if (row.seconds.empty()) {
+    out.outcome = row.throttled > 0 ? Outcome::failed : Outcome::skipped;
+    out.text = row.reason.value_or("not measured");
+  }
+  return out;
+}
+
+TestCase test_case(const bench::Pair& pair) {
+  const bench::Record& record = pair.now != nullptr ? *pair.now : *pair.before;
+  TestCase out;
+  out.group = record.device_name + "." + record.variant;
+  out.name = record.problem + " " + record.element + (record.tuning.empty() ? "" : " " + record.tuning) +
+             (record.mode == "burst" ? "" : " " + record.mode);
+  if (pair.now != nullptr && !pair.now->seconds.empty())
+    out.seconds = bench::summarize(pair.now->seconds).median;
+  out.text = pair.why;
+  switch (pair.change) {
+    case bench::Change::slower:
+      out.text = fmt::format("slower: {:.3f} times as fast as before", *pair.times_faster);
+      [[fallthrough]];
+    case bench::Change::wrong:
+      out.outcome = Outcome::failed;
+      break;
+    case bench::Change::gone:
+    case bench::Change::added:
+      out.outcome = Outcome::skipped;
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string junit(const std::string& suite, const std::vector<TestCase>& cases) {
+  const auto count = [&](Outcome outcome) { return std::ranges::count(cases, outcome, &TestCase::outcome); };
+  std::string out = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" "
+      "skipped=\"{}\">\n",
+      escaped(suite), cases.size(), count(Outcome::failed), count(Outcome::skipped));
+  for (const TestCase& test : cases) out += element(test);
+  return out + "</testsuite>\n";
+}
+
+std::vector<TestCase> test_cases(const bench::Session& session) {
+  std::vector<TestCase> out;
+  for (const bench::Row& row : session.rows) out.push_back(test_case(row, session.operation));
+  return out;
+}
+
+std::vector<TestCase> test_cases(const std::vector<bench::Pair>& pairs) {
+  std::vector<TestCase> out;
+  for (const bench::Pair& pair : pairs) out.push_back(test_case(pair));
   return out;
 }
 
