@@ -18,7 +18,7 @@
 #include "tessera/bench/statistics.hpp"
 #include "tessera/core/array.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
 
