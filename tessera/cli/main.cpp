@@ -8,7 +8,7 @@
 #include <system_error>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/ranks.hpp"
-#include "tessera/cli/terminal.hpp"
+#include "tessera/cli/output.hpp"
 
 namespace {
 

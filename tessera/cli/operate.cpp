@@ -17,9 +17,8 @@
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/cli/together.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture_grid.hpp"
@@ -364,9 +363,9 @@ int run_each(const Call& call, const Places& places, const std::string& name,
 
 int operate(const Operation& operation, const Command& command) {
   Options options;
-  Words words(operation.name,
-              "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
-              about(operation));
+  OptionParser words(operation.name,
+                     "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
+                     about(operation));
   declare(words, operation, options);
   Ranks& ranks = Ranks::here();
   if (!words.read(command.words)) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "tessera/cli/terminal.hpp"
+#include "tessera/cli/output.hpp"
 #include "tessera/run/deal.hpp"
 
 namespace tessera::cli {

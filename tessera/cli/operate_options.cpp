@@ -5,7 +5,6 @@
 #include <set>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
-#include "tessera/cli/paired_files.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
@@ -69,7 +68,7 @@ std::string about(const Operation& operation) {
   return out;
 }
 
-void declare(Words& words, const Operation& operation, OperateOptions& options) {
+void declare(OptionParser& words, const Operation& operation, OperateOptions& options) {
   words.positionals("ARRAYS", options.positionals, "");
   if (!operation.signature.positional_texts().empty()) words.expressions();
   words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",

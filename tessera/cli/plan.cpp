@@ -10,7 +10,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
-#include "tessera/cli/search_options.hpp"
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/dist/outlook.hpp"
 #include "tessera/bench/machine.hpp"
@@ -193,7 +193,7 @@ int plan(const Command& command) {
   const Operation* operation = operation_first(command.words);
   PlanOptions options;
   constexpr const char* usage = "tessera plan OPERATION SIZES… [--gpus N] [FLAGS]";
-  Words words("plan", usage, about_plan);
+  OptionParser words("plan", usage, about_plan);
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--gpus", options.gpus, "one more number of GPUs", "N");
   words.value("--per-host", options.per_host, "GPUs of a host [8]", "N");

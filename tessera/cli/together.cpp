@@ -9,7 +9,6 @@
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
@@ -86,7 +85,7 @@ void print(std::FILE* to, const Overlap& overlap) {
 
 }  // namespace
 
-void declare(Words& words, TogetherOptions& options, bool in_parts, const std::string& protect) {
+void declare(OptionParser& words, TogetherOptions& options, bool in_parts, const std::string& protect) {
   const std::string part = in_parts ? "part" : "picture";
   words.value("--timeline", options.timeline, "who copied and computed when, as a trace for a browser",
               "FILE");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/run/spread.hpp"
 
 namespace tessera::cli {
@@ -22,7 +22,8 @@ struct TogetherOptions {
 };
 
 // `in_parts`: devices can share one result; else only many files, a file each. `protect`: the flag's name.
-void declare(Words& words, TogetherOptions& options, bool in_parts, const std::string& protect = "--protect");
+void declare(OptionParser& words, TogetherOptions& options, bool in_parts,
+             const std::string& protect = "--protect");
 
 // The devices of a list, or "all": GPUs and the processors, without the executor, which is for looking at
 // kernels.

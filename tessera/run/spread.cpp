@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/poison.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/run/attempts.hpp"
@@ -112,7 +112,7 @@ Split parse_split(const std::string& word) {
     const auto [end, failed] = std::from_chars(word.data() + first, word.data() + last, share);
     if (failed != std::errc() || end != word.data() + last || !(share >= 0))
       throw Error("--split cannot be '" + word + "'" +
-                  meant_or_all(word, {"plan", "dynamic", "auto", "shares as in 2:1"}));
+                  suggestion(word, {"plan", "dynamic", "auto", "shares as in 2:1"}));
     out.shares.push_back(share);
     first = last + 1;
   }

@@ -9,8 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
-#include "tessera/core/driver.hpp"
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera {
 namespace {

@@ -2,19 +2,14 @@
 #include "tessera/tune/space.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include "tessera/core/condition.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/expression.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/run/known_tunings.hpp"
 
 namespace tessera::tune {
 namespace {
 
 constexpr std::size_t most_configs = 1'000'000;
-
-bool has(const Choice& choice, const std::string& name) {
-  return choice.tuning.find(name) ||
-         std::ranges::find(choice.ranges, name, &Range::name) != choice.ranges.end();
-}
 
 std::vector<int> powers_of_two(const Range& range) {
   std::vector<int> out{range.value};
@@ -80,7 +75,7 @@ void demand_known(const std::vector<const Variant*>& variants, const std::string
       if (std::ranges::find(known, parameter) == known.end()) known.push_back(parameter);
   if (std::ranges::find(known, name) != known.end()) return;
   throw Error("no variant asked for has a parameter '" + name + "'" +
-              (known.empty() ? "; they have none" : meant_or_all(name, known)));
+              (known.empty() ? "; they have none" : suggestion(name, known)));
 }
 
 Dims values_known(const Config& config, const Dims& sizes) {
@@ -129,23 +124,29 @@ std::vector<std::string> parameters_of(const Variant& variant) {
   return out;
 }
 
-bool has_parameter(const Variant& variant, const std::string& name) {
-  return std::ranges::any_of(variant.choices, [&name](const Choice& choice) { return has(choice, name); });
+bool has_parameter(const Choice& choice, const std::string& name) {
+  return choice.tuning.find(name) ||
+         std::ranges::find(choice.ranges, name, &Range::name) != choice.ranges.end();
 }
 
-Space space_of(const std::vector<const Variant*>& variants, const Asked& asked) {
-  for (const auto& [name, value] : asked.fixed) demand_known(variants, name);
-  if (!asked.over.empty())
-    for (const auto& [name, value] : asked.over[0]) demand_known(variants, name);
+bool has_parameter(const Variant& variant, const std::string& name) {
+  return std::ranges::any_of(variant.choices,
+                             [&name](const Choice& choice) { return has_parameter(choice, name); });
+}
+
+Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options) {
+  for (const auto& [name, value] : options.fixed) demand_known(variants, name);
+  if (!options.over.empty())
+    for (const auto& [name, value] : options.over[0]) demand_known(variants, name);
   Space out;
   for (const Variant* variant : variants) {
     std::vector<Config> own;
-    for (const Dims& values : asked.over.empty() ? std::vector<Dims>{{}} : asked.over)
-      add_fitting(own, *variant, wanted_of(*variant, values, asked.fixed), asked.open_ranges);
+    for (const Dims& values : options.over.empty() ? std::vector<Dims>{{}} : options.over)
+      add_fitting(own, *variant, wanted_of(*variant, values, options.fixed), options.open_ranges);
     out.configs.insert(out.configs.end(), own.begin(), own.end());
   }
   out.all = out.configs.size();
-  for (const std::string& condition : asked.where) apply(condition, asked.sizes, out);
+  for (const std::string& condition : options.where) apply(condition, options.sizes, out);
   return out;
 }
 
