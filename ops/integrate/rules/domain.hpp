@@ -12,8 +12,8 @@
 #include <mutex>
 #include <span>
 #include <vector>
-#include "answer.hpp"
-#include "integrand.hpp"
+#include "ops/integrate/quadrature/answer.hpp"
+#include "ops/integrate/quadrature/integrand.hpp"
 
 namespace tessera::quadrature {
 
@@ -36,7 +36,6 @@ struct HiddenRegion {
 
 struct Box {
   std::vector<Range> axes;
-  std::vector<Features> features = {};    // of each axis; none: nothing is known
   std::vector<HiddenRegion> hidden = {};  // those that scattered points miss
   int dimensions() const { return static_cast<int>(axes.size()); }
 };

@@ -12,20 +12,6 @@ struct KronrodNodes {
   std::array<double, half / 2> gauss;  // Gauss's weights of x[1], x[3] …
 };
 
-inline constexpr std::size_t edge_nodes = 5;
-
-// The weights that carry the values at the outermost nodes on to the end of the cell.
-template <std::size_t half>
-constexpr std::array<double, edge_nodes> edge_weights(const KronrodNodes<half>& nodes) {
-  std::array<double, edge_nodes> out{};
-  for (std::size_t i = 0; i < edge_nodes; ++i) {
-    out[i] = 1;
-    for (std::size_t j = 0; j < edge_nodes; ++j)
-      if (j != i) out[i] *= (1 - nodes.x[j]) / (nodes.x[i] - nodes.x[j]);
-  }
-  return out;
-}
-
 inline constexpr KronrodNodes<8> kronrod15{
     {0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
      0.864864423359769072789712788640926, 0.741531185599394439863864773280788,

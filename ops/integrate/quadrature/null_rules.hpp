@@ -5,7 +5,7 @@
 #pragma once
 #include <array>
 #include <cmath>
-#include "ops/integrate/rules/kronrod_nodes.hpp"
+#include "ops/integrate/quadrature/kronrod_nodes.hpp"
 
 namespace tessera::quadrature {
 

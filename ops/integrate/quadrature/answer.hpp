@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every rule gives back: the value, how far it may be off and from what cause, and why the rule
-// stopped. A rule that cannot vouch for its value says so here; none throws for a difficult integrand.
+// What every rule returns: the value, an error estimate and its parts, and why the rule stopped. No rule
+// throws for a difficult integrand.
 // Installed: for programs.
 #pragma once
 #include <cmath>
@@ -27,7 +27,7 @@ enum class Reason {
   unresolved,   // the rule's own limit was reached: another rule or break points may serve
   doubtful,     // two rules disagree, or nothing but zeros was seen
   as_asked,     // so many strips were asked for, and no tolerance
-  may_diverge,  // what was seen looks like divergence, but a finite value would, too
+  may_diverge,  // the integrand grows so fast that the integral may have no finite value
   too_large,    // the integral is beyond the largest number of its type
 };
 
@@ -35,7 +35,7 @@ struct Tolerance {
   double relative = 1e-10;
   double absolute = 0;
 
-  // Of a value that is no number, or beyond all, nothing is near.
+  // The error that is allowed of this value; 0 where the value is not finite.
   double of(double value) const {
     return std::isfinite(value) ? std::fmax(absolute, relative * std::fabs(value)) : 0;
   }
@@ -48,22 +48,22 @@ struct Limits {
 };
 
 struct Answer {
-  double value = nothing;
-  double truncation = infinity;  // what finitely many points leave out
-  double rounding = 0;           // what finitely many digits spoil
+  double value = nothing;        // NaN: there is none
+  double truncation = infinity;  // error of using finitely many points
+  double rounding = 0;           // error of computing with finitely many digits
   double magnitude = 0;          // the integral of |f|
   std::int64_t evaluations = 0;
   Reason reason = Reason::unresolved;
   double where = nothing;          // the abscissa that the reason is about, if any
-  std::vector<double> place;       // of several variables: the point that it is about, if any
+  std::vector<double> place;       // the same in several variables
   std::vector<std::string> names;  // of the variables; none: x, y, z, or x1, x2, …
   const char* rule = "";           // the one that gave the value
   double exponent = nothing;       // p of an error that falls as h^p, where a rule found one
-  std::string why;                 // in words: the choice of the rule, and what was seen
+  std::string why;                 // in words: which rules ran, and what they saw
 
   double error() const { return truncation + rounding; }
   bool converged() const { return reason == Reason::converged; }
-  // No value at all in a part of the box: whatever rule follows would have to invent them.
+  // The integrand has no value in a part of the range.
   bool undefined() const {
     return (reason == Reason::non_finite || reason == Reason::too_large) && std::isnan(value);
   }
@@ -72,7 +72,7 @@ struct Answer {
   double condition() const { return value == 0 ? infinity : std::fmax(1, magnitude / std::fabs(value)); }
 };
 
-std::string words(const Answer& answer);  // the reason, as a sentence says it
+std::string reason_text(const Answer& answer);
 
 // Of an infinite value nothing is claimed but that it is too large.
 void judge_size(Answer& answer);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
+#include "ops/integrate/quadrature/breakpoints.hpp"
 #include "tessera/formula/distance.hpp"
 #include "tessera/formula/evaluate.hpp"
-#include "tessera/formula/open_steps.hpp"
 #include "tessera/formula/running_error.hpp"
 
 namespace tessera::quadrature {
@@ -191,10 +191,6 @@ void follow(const Programs& programs, std::span<const double> x, std::span<const
 constexpr auto error_at = [](const auto& program, std::span<const double> inputs) {
   return formula::running_error(program, inputs).error;
 };
-constexpr auto moved_at = [](const auto& program, std::span<const double> inputs) {
-  return formula::moved_by_open_steps(program, inputs);
-};
-
 }  // namespace
 
 Integrand integrand_of(const formula::Tree& tree, const std::string& variable, const Range& range) {
@@ -219,17 +215,9 @@ Integrand integrand_of(const formula::Tree& tree, const std::string& variable, c
   }
   out.errors = [programs](std::span<const double> x, std::span<const double> distance,
                           std::span<double> error) { follow(*programs, x, distance, error, error_at); };
-  if (formula::has_jumps(programs->plain))
-    out.open = [programs](std::span<const double> x, std::span<const double> distance,
-                          std::span<double> moved) { follow(*programs, x, distance, moved, moved_at); };
-  if (programs->single)
-    out.in_double = [programs](std::span<const double> x, std::span<double> y) {
-      const formula::Input<double> input{x.data()};
-      formula::evaluate_many<double>(programs->plain, {&input, 1}, x.size(), y.data());
-    };
   out.knows[0] = programs->lower_exact;
   out.knows[1] = programs->upper_exact;
-  out.features = [tree, variable](const Range& within) { return features_of(tree, variable, within); };
+  out.breaks = [tree, variable](const Range& of) { return breakpoints(tree, variable, of); };
   out.within = [tree, variable](const Range& part) { return integrand_of(tree, variable, part); };
   return out;
 }
@@ -269,12 +257,6 @@ ManyValues followed_in(const formula::Tree& tree, const std::vector<std::string>
   };
 }
 
-template <class T>
-ManyValues open_in(const formula::Tree& tree, const std::vector<std::string>& variables) {
-  if (!formula::has_jumps(formula::compile<T>(tree, variables))) return {};
-  return followed_in<T>(tree, variables, moved_at);
-}
-
 }  // namespace
 
 ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
@@ -283,14 +265,6 @@ ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::stri
 
 ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
   return followed_in<float>(tree, variables, error_at);
-}
-
-ManyValues many_open_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
-  return open_in<double>(tree, variables);
-}
-
-ManyValues many_single_open_of(const formula::Tree& tree, const std::vector<std::string>& variables) {
-  return open_in<float>(tree, variables);
 }
 
 }  // namespace tessera::quadrature

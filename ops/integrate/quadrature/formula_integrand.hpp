@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A formula as an integrand: many points at a time, near the ends from the distance where the formula
-// allows it, and with what its text tells about breaks and peaks.
+// allows it, and with its breakpoints.
 #pragma once
 #include <string>
 #include "ops/integrate/rules/domain.hpp"
-#include "ops/integrate/rules/integrand.hpp"
+#include "ops/integrate/quadrature/integrand.hpp"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::quadrature {
@@ -20,16 +20,5 @@ ManyValues many_errors_of(const formula::Tree& tree, const std::vector<std::stri
 // The same in f32, and how far each value may be off by that.
 ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<std::string>& variables);
 ManyValues many_single_errors_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-
-// How much each value would move if what rounding leaves open came out the other way; none: nothing jumps.
-ManyValues many_open_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-ManyValues many_single_open_of(const formula::Tree& tree, const std::vector<std::string>& variables);
-
-// Where parts of the formula change sign, or jump, inside the range.
-Features features_of(const formula::Tree& tree, const std::string& variable, const Range& range);
-
-// Of each variable: where parts that hold no other one do so.
-std::vector<Features> features_of(const formula::Tree& tree, const std::vector<std::string>& variables,
-                                  const Box& box);
 
 }  // namespace tessera::quadrature

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/rules/answer.hpp"
+#include "ops/integrate/quadrature/answer.hpp"
 #include <fmt/format.h>
 
 namespace tessera::quadrature {
@@ -26,7 +26,7 @@ std::string at(const Answer& answer, const char* text, const char* place) {
 
 }  // namespace
 
-std::string words(const Answer& answer) {
+std::string reason_text(const Answer& answer) {
   switch (answer.reason) {
     case Reason::converged:
       return "converged";
@@ -49,7 +49,7 @@ std::string words(const Answer& answer) {
     case Reason::unresolved:
       return "the rule's own limit was reached";
     case Reason::doubtful:
-      return "doubtful: what was seen does not support a claim";
+      return "doubtful: the rules do not agree";
     case Reason::too_large:
       return "too large: the integral, or a sum on the way there, is beyond the largest number of its type";
     case Reason::as_asked:
@@ -61,7 +61,6 @@ std::string words(const Answer& answer) {
 void judge_size(Answer& answer) {
   if (!std::isinf(answer.value)) return;
   answer.truncation = infinity;
-  // A height that is no finite number is told by its place.
   if (!answer.without_limit() && answer.reason != Reason::non_finite) answer.reason = Reason::too_large;
 }
 
