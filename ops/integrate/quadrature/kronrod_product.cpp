@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/quadrature/kronrod_product.hpp"
 #include <algorithm>
-#include "ops/integrate/rules/kronrod_nodes.hpp"
-#include "ops/integrate/rules/null_rules.hpp"
+#include "ops/integrate/quadrature/kronrod_nodes.hpp"
+#include "ops/integrate/quadrature/null_rules.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::quadrature {

@@ -242,7 +242,8 @@ Reason fading(std::span<const double> terms) {
     if ((terms[i] < 0) == (terms[i - 1] < 0) && terms[i] != 0) return Reason::unresolved;
   const auto size = [&](std::size_t i) { return std::fabs(terms[i]); };
   if (size(last) < 1e-12 * size(0)) return Reason::converged;
-  const double early = std::log(size(last / 4) / size(last / 2)), late = std::log(size(last / 2) / size(last));
+  const double early = std::log(size(last / 4) / size(last / 2)),
+               late = std::log(size(last / 2) / size(last));
   if (late < 1e-6) return Reason::diverges;
   // A slope that weakens like this leads to terms that stay: (1+1/x)·sin(x).
   return late < 0.1 && late < 0.75 * early ? Reason::may_diverge : Reason::converged;

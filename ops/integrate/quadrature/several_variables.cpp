@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <deque>
-#include "auto.hpp"
+#include "ops/integrate/quadrature/auto.hpp"
 #include "ops/integrate/quadrature/genz_malik.hpp"
 #include "ops/integrate/quadrature/kronrod_product.hpp"
 #include "ops/integrate/quadrature/quasi_random.hpp"
