@@ -282,7 +282,7 @@ Answer Adaption::run() {
   out.value = value();
   out.truncation = whole ? error() + known_.truncation : infinity;
   out.magnitude = magnitude_ + known_.magnitude;
-  out.rounding = known_.rounding + 4 * unit * magnitude_ + (unit_ > unit ? unit_ * magnitude_ : 0) + 8 * unit_ * std::sqrt(std::fmax(0, squares_));
+  out.rounding = known_.rounding + 4 * unit * magnitude_ + (unit_ > unit ? unit_ * magnitude_ : 0) + 4 * unit_ * std::sqrt(std::fmax(0, squares_));
   out.evaluations = sampler_.evaluations();
   out.reason = reason_;
   out.where = where_;
