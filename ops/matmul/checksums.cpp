@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checksums.hpp"
+#include "ops/matmul/checksums.hpp"
 #include <algorithm>
 #include <bit>
 #include <optional>
 #include <utility>
-#include "checksums_kept.hpp"
-#include "elements.hpp"
+#include "ops/matmul/checksums_kept.hpp"
+#include "ops/matmul/problem/elements.hpp"
 #include "tessera/core/random.hpp"
-#include "widened.hpp"
+#include "ops/matmul/problem/typed_operands.hpp"
 
 namespace tessera::matmul {
 namespace {

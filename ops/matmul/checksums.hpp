@@ -13,8 +13,8 @@
 #include <limits>
 #include <memory>
 #include <span>
-#include "checksums_norms.hpp"
-#include "low_precision.hpp"
+#include "ops/matmul/checksums_norms.hpp"
+#include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/checksums.hpp"
 #include "tessera/core/thread.hpp"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 #include <vector>
-#include "checksums_finish.cuh"
-#include "checksums_folds.cuh"
-#include "checksums_kernels.cuh"
+#include "ops/matmul/checksums_finish.cuh"
+#include "ops/matmul/checksums_folds.cuh"
+#include "ops/matmul/checksums_kernels.cuh"
 #include "tessera/cuda/buffer.hpp"
 #include "tessera/cuda/device.hpp"
 

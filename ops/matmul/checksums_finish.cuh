@@ -2,7 +2,7 @@
 // The second launch of checksums: what blocks have left of each row is added up, always in the same order.
 // Rows whose squares are no doubles, rows of nothing among them, have their norms made here, from the matrix.
 #pragma once
-#include "checksums_kernels.cuh"
+#include "ops/matmul/checksums_kernels.cuh"
 
 namespace tessera::matmul::checksum {
 

@@ -6,7 +6,7 @@
 // A block takes 64 rows and a segment of their elements, which pass through shared memory as doubles, so that
 // they are widened once. Each warp takes some of a chunk's elements, each thread four rows and four sets.
 #pragma once
-#include "checksums_kernels.cuh"
+#include "ops/matmul/checksums_kernels.cuh"
 
 namespace tessera::matmul::checksum {
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <type_traits>
 #include <vector>
-#include "checksums.hpp"
-#include "checksums_vectors.hpp"
+#include "ops/matmul/checksums.hpp"
+#include "ops/matmul/checksums_vectors.hpp"
 #include "tessera/core/parallel.hpp"
-#include "widened.hpp"
+#include "ops/matmul/problem/typed_operands.hpp"
 
 namespace tessera::matmul {
 namespace {

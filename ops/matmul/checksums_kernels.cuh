@@ -5,7 +5,7 @@
 #pragma once
 #include <bit>
 #include <type_traits>
-#include "checksums.hpp"
+#include "ops/matmul/checksums.hpp"
 #include "tessera/cuda/ptx/half.cuh"
 
 namespace tessera::matmul::checksum {

@@ -2,7 +2,7 @@
 // A product with its checksums, for their tests, on the processors and on a GPU where there is one.
 #pragma once
 #include <gtest/gtest.h>
-#include "checksums.hpp"
+#include "ops/matmul/checksums.hpp"
 #include "matmul.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/place.hpp"

@@ -2,9 +2,9 @@
 // Checksums fit honest products whatever the scale of all, of a row, of a column, or of what is added; and
 // see errors beside them.
 #include <cmath>
-#include "checksums_on_device.hpp"
+#include "ops/matmul/checksums_on_device.hpp"
 #include "tessera/core/random.hpp"
-#include "widened.hpp"
+#include "ops/matmul/problem/typed_operands.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
-#include "checksums_on_device.hpp"
+#include "ops/matmul/checksums_on_device.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul {

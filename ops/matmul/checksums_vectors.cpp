@@ -3,7 +3,7 @@
 #define HWY_TARGET_INCLUDE "ops/matmul/checksums_vectors.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "checksums_vectors.hpp"
+#include "ops/matmul/checksums_vectors.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "resident.hpp"
+#include "ops/matmul/resident.hpp"
 #include <algorithm>
 #include <set>
-#include "call.hpp"
+#include "ops/matmul/problem/call_arguments.hpp"
 
 namespace tessera::matmul::detail {
 namespace {

@@ -3,7 +3,7 @@
 // blocks of rows or of columns, as large as they like. Installed: for programs.
 #pragma once
 #include <vector>
-#include "multiply.hpp"
+#include "ops/matmul/problem/multiply.hpp"
 #include "tessera/run/resident_ranks.hpp"
 
 namespace tessera::matmul {

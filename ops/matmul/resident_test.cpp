@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call for programs whose matrices are spread over devices: what it makes of blocks and options.
-#include "resident.hpp"
+#include "ops/matmul/resident.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
-#include "drawn_testing.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "tests/made_up_lanes.hpp"
 
 namespace tessera::matmul {

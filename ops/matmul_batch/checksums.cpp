@@ -2,7 +2,7 @@
 // Checksums of a batch: each entry has those of a product of its own (ops/matmul/checksums.hpp). Rows of a
 // part are entries; which of an entry's elements is wrong is not told.
 #include "tessera/core/checksums.hpp"
-#include "entries.hpp"
+#include "matmul_batch.hpp"
 #include "tessera/core/random.hpp"
 
 namespace tessera::matmul_batch {
