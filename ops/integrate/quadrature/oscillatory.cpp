@@ -107,7 +107,7 @@ class Walk {
 
 // The zeros beyond `from`, but for the first few.
 Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction) {
-  constexpr std::size_t wanted = 60, skipped = 3, fewest = 40;
+  constexpr std::size_t wanted = 60, skipped = 2, fewest = 40;
   Tail out;
   out.direction = direction;
   std::vector<double> zeros;
@@ -167,12 +167,13 @@ Answer stretch(Sampler& sampler, const Integrand& f, const Tail& tail, double fr
 
 Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std::span<const double> cuts,
                       Pair pair) {
-  constexpr std::size_t telling = 8;  // terms whose errors matter: the limit depends little on later ones
+  constexpr std::size_t telling = 4;  // terms whose errors matter: the limit depends little on later ones
   const Integrand f = far_out(part);
   const double rounding = part.range().rounding;
+  constexpr std::size_t fewest = 10;  // terms before the limit is taken seriously
   Series out;
   Epsilon limit;
-  double partial = 0;
+  double partial = 0, error = infinity;
   out.answer.truncation = 0;
   limit.add(partial);
   if (cuts.front() > 0) {
@@ -180,6 +181,7 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
     limit = {};
     limit.add(partial = out.answer.value);
   }
+  out.answer.value = nothing;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
     const Answer term = stretch(sampler, f, tail, cuts[i], cuts[i + 1], pair, rounding);
     if (sampler.exhausted() || !std::isfinite(term.value)) {
@@ -202,9 +204,12 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
     out.answer.magnitude += term.magnitude;
     out.terms.push_back(term.value);
     limit.add(partial += term.value);
+    // Later terms add rounding, and nothing else where the limit has been reached.
+    if (i < fewest || !(limit.error() < error || std::isnan(out.answer.value))) continue;
+    out.answer.value = limit.limit();
+    error = limit.error();
   }
-  out.answer.value = limit.limit();
-  out.answer.truncation += limit.error();
+  out.answer.truncation += error;
   out.answer.reason = Reason::converged;
   return out;
 }
@@ -224,9 +229,9 @@ double drift_behind(std::span<const double> terms) {
   };
   const std::size_t last = terms.size() - 1 - order, middle = last / 2;
   const double early = mean(0), late = mean(middle), latest = mean(last);
-  const double count = static_cast<double>(terms.size());
-  constexpr double telling = 1e-9;
-  if (!(latest > telling * std::fabs(terms.back()))) return latest * count;
+  constexpr double telling = 1e-9, of_rounding = 32 * unit;
+  if (latest <= of_rounding * std::fabs(terms.front())) return 0;
+  if (!(latest > telling * std::fabs(terms.back()))) return latest * static_cast<double>(terms.size());
   // As a power of the number of terms: how it falls tells how much is left.
   const double first = static_cast<double>(order) / 2, place = static_cast<double>(middle) + first,
                end = static_cast<double>(last) + first;
@@ -241,6 +246,10 @@ Reason fading(std::span<const double> terms) {
   for (std::size_t i = 1; i <= last; ++i)
     if ((terms[i] < 0) == (terms[i - 1] < 0) && terms[i] != 0) return Reason::unresolved;
   const auto size = [&](std::size_t i) { return std::fabs(terms[i]); };
+  // One that stands out is no part of the swings.
+  constexpr std::size_t settled = 4;
+  for (std::size_t i = settled; i <= last; ++i)
+    if (size(i) > 2 * size(i - 1) && size(i) > 1e-12 * size(0)) return Reason::unresolved;
   if (size(last) < 1e-12 * size(0)) return Reason::converged;
   const double early = std::log(size(last / 4) / size(last / 2)),
                late = std::log(size(last / 2) / size(last));

@@ -50,7 +50,7 @@ struct TanhSinh::First {
   std::size_t from[2], size[2], middle, all;
 };
 
-double abscissa_error(double steps, double squares) { return std::fmin(2 * steps, 8 * std::sqrt(squares)); }
+double abscissa_error(double steps, double squares) { return std::fmin(2 * steps, 6 * std::sqrt(squares)); }
 
 TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part_(&part), variable_(part) {
   first_level();
@@ -316,7 +316,8 @@ void explain(Answer& answer, std::span<TanhSinh> parts, const Tolerance& toleran
     answer.reason = Reason::converged;
     return;
   }
-  answer.reason = answer.error() <= 64 * unit * answer.magnitude || answer.rounding > allowed / 2
+  answer.reason = answer.error() <= 64 * unit * answer.magnitude ||
+                          (answer.rounding > allowed / 2 && answer.truncation <= 8 * answer.rounding)
                       ? Reason::roundoff
                       : Reason::unresolved;
   double most = allowed / 8;
