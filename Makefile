@@ -1,34 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-# The front door. `make` builds the program, build/tessera; `make help` names the rest.
+# `make` builds build/tessera and its library; `make help` names the rest.
 .DEFAULT_GOAL := build
-.PHONY: help build demo test baselines bench tables format clean
+.PHONY: help configure build demo test baselines bench tables deb format clean
+# 1: compile the CUDA kernels. 0: leave them out. Unset: compile them where there is a GPU.
+CUDA ?=
+cuda = $(if $(CUDA),-DTESSERA_CUDA=$(if $(filter 0 OFF no,$(CUDA)),OFF,ON),-DTESSERA_CUDA=AUTO)
+export NINJA_STATUS = [%p, %f of %t, %e s] 
 
 help:
-	@echo "make             the program, build/tessera"
-	@echo "make demo        multiply two matrices, check the product, print the ladder's table"
-	@echo "make test        build and run every test"
-	@echo "make baselines  install the libraries that the ladders are measured against"
+	@echo "make             the program build/tessera and its library; CUDA=1 compiles the GPU kernels where no GPU is"
+	@echo "make demo        build the program, multiply two matrices, show the ladder"
+	@echo "make test        build everything and run every test"
+	@echo "make baselines   install and build what the ladders are compared with (OpenBLAS, GSL, OpenCV, CUB, NPP, ...)"
 	@echo "make bench       measure the ladders on this machine"
-	@echo "make tables      write README's tables from results/, and those of docs/learn"
+	@echo "make tables      write the tables of README and docs from results/"
+	@echo "make deb         a Debian package of program, library and headers"
 	@echo "make format      format the sources"
 	@echo "make clean       remove build/"
 
-build:
+configure:
 	@tools/setup program
-	@cmake --preset default -DTESSERA_TESTS=OFF
+	@cmake --preset default -DTESSERA_TESTS=OFF $(cuda) > /dev/null
+
+build: configure
 	@cmake --build build
 
-demo: build
+demo: configure
+	@echo "Building the program (share done, files, seconds):"
+	@cmake --build build --target tessera_program
 	@tools/demo
 
 test:
 	@tools/setup program tests
-	@cmake --preset ci
+	@cmake --preset ci $(cuda)
 	@cmake --build build
 	@ctest --test-dir build --output-on-failure --parallel $$(nproc)
 
 baselines:
-	@tools/setup baselines
+	@tools/setup program baselines
+	@cmake --preset default -DTESSERA_BASELINES=ON $(cuda) > /dev/null
+	@cmake --build build --target baselines
 
 bench: build
 	@tools/bench
@@ -36,6 +47,10 @@ bench: build
 tables: build
 	@tools/readme_tables
 	@tools/learn_tables
+
+deb: build
+	@tools/setup package
+	@cd build && cpack -G DEB
 
 format:
 	@tools/setup format

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds CUDA by itself, also where nvcc is not on the PATH, and leaves it out by itself.
+# CUDA's kernels are compiled where there is a GPU, or where they are asked for: nobody else waits for them.
 set(TESSERA_HAS_CUDA FALSE)
 set(why "TESSERA_CUDA is OFF")
-if(TESSERA_CUDA)
+set(wanted ${TESSERA_CUDA})
+if(TESSERA_CUDA STREQUAL "AUTO")
+  execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed EQUAL 0 OR NOT gpus MATCHES "GPU")
+    set(wanted OFF)
+    set(why "this machine has no GPU (make CUDA=1, or -DTESSERA_CUDA=ON, compiles the kernels all the same)")
+  endif()
+endif()
+if(wanted)
   if(DEFINED ENV{CUDACXX})
     set(TESSERA_NVCC $ENV{CUDACXX} CACHE FILEPATH "nvcc")
   endif()

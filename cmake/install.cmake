@@ -1,36 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a stranger's find_package(tessera) finds: library, headers, program.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tessera_objects tessera_hooks tessera EXPORT tessera-targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tessera_library tessera EXPORT tessera-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tessera_traced)
+  install(TARGETS tessera_traced LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET tessera_mpi)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(TARGETS tessera_program tessera_worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" REGEX "/elementary/[a-z_]+-inl[.]h$" PATTERN "cli" EXCLUDE)
-# Typed calls: tessera/ops/NAME.hpp includes what ops/NAME offers to programs and to writers of kernels,
-# which are those of its headers that say "Installed:".
+# Public headers: what tessera.hpp, the headers for kernels, and the headers of ops/ that say "Installed:" include, and no others.
+# tessera/ops/NAME.hpp includes what ops/NAME offers.
+function(tessera_public_headers out)
+  set(found "")
+  set(open ${ARGN})
+  while(open)
+    list(POP_FRONT open header)
+    if(header IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${header})
+    get_filename_component(folder ${header} DIRECTORY)
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^#include \"")
+    foreach(line ${lines})
+      string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" name "${line}")
+      foreach(place ${folder}/${name} ${name})
+        cmake_path(NORMAL_PATH place)
+        if(EXISTS ${PROJECT_SOURCE_DIR}/${place})
+          list(APPEND open ${place})
+          break()
+        endif()
+      endforeach()
+    endforeach()
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+set(public tessera/tessera.hpp tessera/kernel.hpp tessera/rung.hpp tessera/ring.hpp tessera/byte_matrices.hpp)
 file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*)
 foreach(folder ${folders})
-  file(GLOB typed RELATIVE ${PROJECT_SOURCE_DIR}/ops ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp
-       ${PROJECT_SOURCE_DIR}/ops/${folder}/*/*.hpp)
+  file(GLOB_RECURSE typed RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/${folder}/*.hpp)
   set(lines "#pragma once\n")
   foreach(header ${typed})
-    file(STRINGS ${PROJECT_SOURCE_DIR}/ops/${header} says REGEX "^// Installed:")
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} says REGEX "^// Installed:")
     if(says)
-      string(APPEND lines "#include \"${header}\"\n")
-      get_filename_component(place ${header} DIRECTORY)
-      install(FILES ${PROJECT_SOURCE_DIR}/ops/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops/${place})
+      string(REGEX REPLACE "^ops/" "" name ${header})
+      string(APPEND lines "#include \"${name}\"\n")
+      list(APPEND public ${header})
     endif()
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/ops/${folder}.hpp CONTENT "${lines}" @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/ops/${folder}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/ops)
 endforeach()
+tessera_public_headers(public ${public})
+foreach(header ${public})
+  get_filename_component(folder ${header} DIRECTORY)
+  string(REGEX REPLACE "^ops" "tessera/ops" folder ${folder})
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
 
 target_compile_features(tessera INTERFACE cxx_std_20)
+# CMake 3.25 knows no C++20 for nvcc.
+target_compile_options(tessera INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
 target_include_directories(tessera INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 install(EXPORT tessera-targets NAMESPACE tessera:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
@@ -41,3 +74,15 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
               cmake/own_kernels.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+
+# `make deb`: program, library and headers in one package.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tessera)
+set(CPACK_PACKAGE_CONTACT "The Tessera authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Matrix products, integrals and image operations, each a ladder of kernels")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, cmake")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

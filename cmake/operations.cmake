@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every folder of ops/ is an operation; every file in it whose suffix this build can serve is
-# compiled. This is the build's only glob, and the reason why a new variant is one new file.
+# compiled: a new variant is one new file.
 #
 #   .cpp            C++                              always
 #   .simt.cu        written against Thread           by the C++ compiler for the executor, plain and
@@ -24,20 +24,18 @@ function(tessera_add_simt target file kind)
   set_source_files_properties(${PROJECT_BINARY_DIR}/simt/${unit} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()
 
-# The same, with a call before every access. Always optimised alike, so that what is counted does not
-# depend on the kind of build; last in the library, so that where the linker has to choose between two
-# copies of a function of the standard library, it takes one without the calls.
-function(tessera_add_traced target)
+# The same, with a call before every access: a library of its own, which the tracer loads. Always optimised
+# alike, so that what is counted does not depend on the kind of build.
+function(tessera_add_traced)
   if(TESSERA_TRACING_ABSENT)
     return()
   endif()
-  add_library(tessera_traced OBJECT)
+  add_library(tessera_traced MODULE)
   foreach(file ${ARGN})
     tessera_add_simt(tessera_traced ${file} traced)
   endforeach()
-  target_link_libraries(tessera_traced PRIVATE tessera_compile)
+  target_link_libraries(tessera_traced PRIVATE tessera_compile tessera_library)
   target_compile_options(tessera_traced PRIVATE ${TESSERA_TRACED_FLAGS})
-  target_sources(${target} PRIVATE $<TARGET_OBJECTS:tessera_traced>)
 endfunction()
 
 # For code made for one architecture: a spilled register, or an array in local memory, ends the build.
@@ -91,10 +89,9 @@ function(tessera_write_texts)
 endfunction()
 
 function(tessera_add_operations target)
-  file(GLOB texts RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*-inl.h ops/*/*/*-inl.h)
+  file(GLOB_RECURSE texts RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*-inl.h)
   tessera_write_texts(${texts})
-  file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*/*.cpp ops/*/*.cu
-       ops/*/*/*.cpp)
+  file(GLOB_RECURSE sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ops/*.cpp ops/*.cu)
   list(FILTER sources EXCLUDE REGEX "_test\\.(cpp|cu)$")
   foreach(file ${sources})
     if(file MATCHES "/[a-z]+_[0-9]" AND NOT file MATCHES "/[a-z]+_[0-9][0-9]_[a-z0-9_]+(\\.simt|\\.sm[0-9]+)?\\.(cpp|cu)$")
@@ -124,7 +121,7 @@ function(tessera_add_operations target)
       endif()
     endif()
   endforeach()
-  tessera_add_traced(${target} ${traced})
+  tessera_add_traced(${traced})
   if(TESSERA_HAS_CUDA)
     tessera_add_architecture(${target} 90 ${sm90})
   endif()

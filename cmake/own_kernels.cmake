@@ -43,7 +43,6 @@ function(_tessera_add_kernels target)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
   endif()
   add_library(${target} MODULE)
-  # Only the headers: the library itself is in the program that loads this.
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:tessera::tessera,INTERFACE_INCLUDE_DIRECTORIES>)
   target_compile_features(${target} PRIVATE cxx_std_20)
   # The arithmetic of the ladder: nothing is fused that does not say so.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the compiler made of kernels, and the executor's counts against a GPU's.
-tessera_test(code tessera/bench/code_test.cpp)
 tessera_script(code_nvcc ${TESSERA_PYTHON} tests/code_test.py $<TARGET_FILE:tessera_program>)
 set_tests_properties(code_nvcc PROPERTIES SKIP_RETURN_CODE 77)
 tessera_script(agreement_page ${TESSERA_PYTHON} tools/agreement check)

@@ -10,7 +10,7 @@
 #include "tessera/core/interrupt.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
-#include "tessera/run/spread.hpp"
+#include "tessera/run/multi_device/multi_device.hpp"
 #include "tests/made_up_lanes.hpp"
 
 namespace tessera {
@@ -188,18 +188,18 @@ TEST_P(Shared, UnlikeDevicesGiveTheBitsOfOne) {
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
   for (const char* split : {"dynamic", "auto", "3:1:2"}) {
-    const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
+    const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
                         .request = {.cached = false},
                         .split = parse_split(split)};
     inputs.poison();
-    const Together together = run_together(operation(), inputs.arguments(), spread, true);
-    EXPECT_TRUE(together.same_bits);
-    EXPECT_TRUE(together.verdict->passed) << describe(*together.verdict);
+    const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
+    EXPECT_TRUE(outcome.same_bits);
+    EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
     EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << split;
     std::size_t parts = 0;
-    for (const Share& share : together.shares) parts += share.tiles;
+    for (const DeviceReport& share : outcome.devices) parts += share.tiles;
     EXPECT_GT(parts, 1u);
-    EXPECT_EQ(together.timeline.spans.size(), parts);
+    EXPECT_EQ(outcome.timeline.spans.size(), parts);
   }
 }
 
@@ -210,12 +210,12 @@ TEST_P(Shared, DevicesThatCopyAndComputeAtATimeGiveThemToo) {
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
   const made_up::OnLanes lanes;
-  const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+  const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
                       .request = {.cached = false},
                       .split = parse_split("dynamic")};
   inputs.poison();
-  const Together together = run_together(operation(), inputs.arguments(), spread, true);
-  EXPECT_TRUE(together.verdict->passed) << describe(*together.verdict);
+  const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
+  EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
   EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << lanes.opened();
 }
 
@@ -224,16 +224,16 @@ TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {
   inputs.poison();
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
-  Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+  MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
                 .request = {.cached = false},
                 .split = parse_split("1:1"),
                 .protect = true,
                 .faults = parse_faults("kill:1@1,flip:0@1")};
   inputs.poison();
-  const Together together = run_together(operation(), inputs.arguments(), spread, true);
-  EXPECT_NE(together.shares[1].lost.find("Killed"), std::string::npos) << together.shares[1].lost;
-  EXPECT_EQ(together.shares[0].wrong, 1u);
-  EXPECT_TRUE(together.verdict->passed);
+  const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
+  EXPECT_NE(outcome.devices[1].failed.find("Killed"), std::string::npos) << outcome.devices[1].failed;
+  EXPECT_EQ(outcome.devices[0].wrong, 1u);
+  EXPECT_TRUE(outcome.verdict->passed);
   EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted);
 }
 
@@ -284,7 +284,7 @@ TEST(SharedIntegrals, OfFloatsTermsAndAddedAbscissae) {
         (void)run(integrate, inputs.arguments(), {.device = "cpu", .cached = false});
         const Bytes wanted = bytes_of_outputs(inputs.arguments());
         inputs.poison();
-        (void)run_together(integrate, inputs.arguments(),
+        (void)run_on_devices(integrate, inputs.arguments(),
                            {.devices = devices_of({"simt:threads=1", "cpu:threads=1"}),
                             .request = {.cached = false},
                             .split = parse_split("1:4")});
@@ -318,11 +318,11 @@ TEST(SharedIntegrals, OfSamples) {
       const Table table(element, 5003);
       Arguments alone = table.asked(words), shared = alone;
       const Outcome one = run(integrate, alone, {.device = "cpu", .cached = false});
-      const Together several = run_together(integrate, shared,
+      const MultiDeviceOutcome several = run_on_devices(integrate, shared,
                                             {.devices = devices_of({"simt:threads=1", "cpu:threads=1"}),
                                              .request = {.cached = false},
                                              .split = parse_split("1:4")});
-      for (const Share& share : several.shares) EXPECT_GT(share.tiles, 0U);
+      for (const DeviceReport& share : several.devices) EXPECT_GT(share.tiles, 0U);
       EXPECT_EQ(std::memcmp(one.outputs.at("integral").as<void>(), several.outputs.at("integral").as<void>(),
                             size_of(element)),
                 0);
@@ -331,7 +331,7 @@ TEST(SharedIntegrals, OfSamples) {
     }
   const Table table(Element::f64, 100);
   Arguments wrong = table.asked({{"rule", "gauss_kronrod"}});
-  EXPECT_THROW((void)run_together(integrate, wrong, {.devices = devices_of({"cpu", "cpu"})}), Error);
+  EXPECT_THROW((void)run_on_devices(integrate, wrong, {.devices = devices_of({"cpu", "cpu"})}), Error);
 }
 
 TEST(SharedIntegrals, WhatHasNoFixedOrderIsRefused) {
@@ -344,7 +344,7 @@ TEST(SharedIntegrals, WhatHasNoFixedOrderIsRefused) {
                                     {{{"strips", "1000"}, {"most-seconds", "2"}}, "--most-seconds"}}) {
     Inputs inputs(integrate, Element::f64, integral("exp(x)", "0 1", words), 1);
     try {
-      (void)run_together(integrate, inputs.arguments(), {.devices = devices_of({"cpu", "cpu"})});
+      (void)run_on_devices(integrate, inputs.arguments(), {.devices = devices_of({"cpu", "cpu"})});
       ADD_FAILURE() << said;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();

@@ -11,9 +11,9 @@ foreach(kernel ${kernels})
 endforeach()
 add_library(tessera_faults OBJECT ${faults})
 target_include_directories(tessera_faults PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/faults/twice)
-target_link_libraries(tessera_faults PRIVATE tessera_compile tessera::tessera_objects)
+target_link_libraries(tessera_faults PRIVATE tessera_compile tessera::tessera)
 
-tessera_test(faults tests/faults_test.cpp)
+tessera_test(faults faults_test.cpp)
 target_link_libraries(test_faults PRIVATE $<TARGET_OBJECTS:tessera_faults>)
 
 add_executable(tessera_with_faults $<TARGET_OBJECTS:tessera_cli> $<TARGET_OBJECTS:tessera_faults>)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several ranks on this host, as many as its processors or more, and ScaLAPACK beside them. What is missing is
 # said, and the test then counts as skipped.
-tessera_test(hosts tessera/dist/distributed_test.cpp tessera/dist/grid_test.cpp tessera/dist/mpi_launcher_test.cpp
-             tessera/run/distributed_test.cpp tessera/run/resident_ranks_test.cpp)
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
 set(checker "")
@@ -15,19 +13,11 @@ if(TARGET tessera_mpi AND TESSERA_SCALAPACK)
 else()
   message(STATUS "tessera: no MPI or no ScaLAPACK: ranks are not held against pdgemm")
 endif()
-# Found at run time: the library beside the program.
-set(residents "")
-if(TARGET tessera_mpi)
-  add_executable(resident_check mpi/resident_check.cpp lanes/lanes.cpp)
-  target_link_libraries(resident_check PRIVATE tessera_compile tessera::tessera)
-  set_target_properties(resident_check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests ENABLE_EXPORTS ON)
-  set(residents $<TARGET_FILE:resident_check>)
-endif()
 set(launcher "")
 if(TARGET tessera_mpi AND MPIEXEC_EXECUTABLE)
   set(launcher ${MPIEXEC_EXECUTABLE})
 endif()
 tessera_script(launcher ${TESSERA_PYTHON} tests/launcher_test.py $<TARGET_FILE:tessera_program>)
-tessera_script(ranks ${TESSERA_PYTHON} tests/mpi_test.py $<TARGET_FILE:tessera_program> "${launcher}" "${checker}" "${residents}")
+tessera_script(ranks ${TESSERA_PYTHON} tests/mpi_test.py $<TARGET_FILE:tessera_program> "${launcher}" "${checker}")
 # Twice as many processes as a host may have processors are no company for measurements.
 set_tests_properties(ranks PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2)

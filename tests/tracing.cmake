@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-tessera_test(counts tessera/simt/request_test.cpp tessera/simt/shadow_test.cpp)
 if(NOT TESSERA_TRACING_ABSENT)
   # Kernels and tests in one unit, compiled as kernels are for tracing.
-  tessera_test(trace tests/calibration_test.cpp tests/trace_test.cpp tests/copies_test.cpp)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/calibration_test.cpp ${PROJECT_SOURCE_DIR}/tests/trace_test.cpp
-    ${PROJECT_SOURCE_DIR}/tests/copies_test.cpp
+  tessera_test(trace calibration_test.cpp trace_test.cpp copies_test.cpp)
+  set_source_files_properties(calibration_test.cpp trace_test.cpp
+    copies_test.cpp
     PROPERTIES COMPILE_OPTIONS "${TESSERA_TRACED_FLAGS}")
-  tessera_test(mutation tests/mutation_test.cpp)
-  tessera_test(counter tests/counter_test.cpp)
+  tessera_test(mutation mutation_test.cpp)
+  tessera_test(counter counter_test.cpp)
   target_link_libraries(test_counter PRIVATE nlohmann_json::nlohmann_json)
   target_compile_definitions(test_counter PRIVATE "TESSERA_RESULTS=\"${PROJECT_SOURCE_DIR}/results\"")
   # A sanitizer or a build without optimisation is no measure.

@@ -8,7 +8,7 @@
 #include "kernel_text.hpp"
 #include "setting.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/io/npy.hpp"
 
 namespace tessera::filter {
@@ -214,7 +214,7 @@ Kernel kernel_of(const std::string& text, int size, double sigma, Element elemen
   if (text == "box") return box(size);
   if (text.ends_with(".npy")) return from_file(text);
   if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0)
-    throw Error("--kernel cannot be '" + text + "'" + meant_or_all(text, kernel_names()));
+    throw Error("--kernel cannot be '" + text + "'" + suggestion(text, kernel_names()));
   return from_text(text);
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 #include "tessera/core/error.hpp"
-#include "tessera/core/numbers.hpp"
+#include "tessera/core/expression.hpp"
 
 namespace tessera::filter {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <numeric>
 #include "kernel.hpp"
-#include "tessera/core/effect.hpp"
+#include "tessera/core/arguments.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::filter {

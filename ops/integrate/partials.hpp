@@ -6,7 +6,7 @@
 #include <vector>
 #include "integrate.hpp"
 #include "tessera/core/device.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {

@@ -153,10 +153,10 @@ void register_conclusion(Where where, bool traced, const ConclusionKernels& own)
   kernels()[{where, traced}] = own;
 }
 
-Completion completion(const char* operation) {
-  Completion out;
+EpiloguePass completion(const char* operation) {
+  EpiloguePass out;
   out.operation = operation;
-  out.told =
+  out.description =
       "Bias, activation and scales of f32, bias and activation of f64, bias and ReLU of i32: a pass over C "
       "after the "
       "rung.\nWithout one: matmul's simd, but for scales, strip by strip in the cache; naive of f32. Other "
@@ -171,7 +171,7 @@ Completion completion(const char* operation) {
 }
 
 namespace {
-[[maybe_unused]] const bool conclusion_registered = (register_completion(completion("matmul")), true);
+[[maybe_unused]] const bool conclusion_registered = (register_epilogue_pass(completion("matmul")), true);
 }  // namespace
 
 }  // namespace tessera::matmul

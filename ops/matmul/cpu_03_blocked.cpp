@@ -6,7 +6,7 @@
 // summed in the order of k. One sum is loaded and stored for every product: registers come next.
 #include <algorithm>
 #include "cpu_loops.hpp"
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
@@ -60,7 +60,7 @@ const Rung rung{"blocks of B that stay in the cache while every row of C uses th
                 Where::cpu,
                 {choice_of<Problem>([](const auto& p, const Tuning& tuning, Run&) { blocked(p, tuning); }, {},
                                     {{"depth", 8, 4096, 64}, {"width", 8, 4096, 256}})}};
-[[maybe_unused]] const bool told = (register_intake(b_in_panels), true);
+[[maybe_unused]] const bool told = (register_layouts(b_in_panels), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -33,7 +33,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "ops/matmul/elements.hpp"
-#include "ops/matmul/intakes.hpp"
+#include "ops/matmul/operand_layouts.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
@@ -162,7 +162,7 @@ Choice choice() {
 }
 
 const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores", Where::cpu, {choice()}};
-[[maybe_unused]] const bool told = (register_intake(b_in_panels), true);
+[[maybe_unused]] const bool told = (register_layouts(b_in_panels), true);
 }  // namespace
 
 }  // namespace tessera::matmul

@@ -7,7 +7,7 @@
 // multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "sections.hpp"
 #include "tessera/kernel.hpp"
 #include "warp_copies.cuh"
@@ -227,7 +227,7 @@ const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
     Where::cuda, choices()};
-[[maybe_unused]] const bool told = (register_intake(across_k), true);
+[[maybe_unused]] const bool told = (register_layouts(across_k), true);
 
 }  // namespace
 }  // namespace tessera::matmul

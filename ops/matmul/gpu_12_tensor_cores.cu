@@ -7,7 +7,7 @@
 // Doubles are summed in doubles, as nothing else can that fast; of 16 bits, what limits it now is that every
 // operand passes through registers.
 #include <algorithm>
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "mma_run.hpp"
 #include "sections.hpp"
 #include "tessera/rung.hpp"
@@ -135,11 +135,12 @@ Variant variant() {
 
 const Rung rung(variant());
 // A warp's loads turn 16-bit elements; doubles are taken one by one.
-[[maybe_unused]] const bool told = (register_intake([](Element element, const InputOrder& order) {
-                                      const bool turned = element != Element::f64 && !lies_along_k(order);
-                                      return turned ? Intake::turned_in_loading : Intake::as_it_lies;
-                                    }),
-                                    true);
+[[maybe_unused]] const bool told =
+    (register_layouts([](Element element, const OperandLayout& order) {
+       const bool turned = element != Element::f64 && !lies_along_k(order);
+       return turned ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
+     }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

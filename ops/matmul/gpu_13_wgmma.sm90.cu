@@ -5,7 +5,7 @@
 // columns an instruction: no thread loads fragments, none computes addresses of elements. One warpgroup does
 // everything, though: it asks for copies, waits, multiplies, waits again. What limits it: while it waits,
 // nobody multiplies.
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "tensor_rung.cuh"
 
 namespace tessera::matmul {
@@ -15,7 +15,8 @@ const Rung rung(
     step_variant<Step::one_warpgroup>("tensor cores read both factors from shared memory, which the copy "
                                       "engine fills; one warpgroup does all"));
 [[maybe_unused]] const bool told =
-    (register_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
+    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

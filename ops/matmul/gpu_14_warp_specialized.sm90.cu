@@ -5,7 +5,7 @@
 // stages back by barriers that count. Registers move from the one to the others, so that a tile is twice as
 // large. What limits it: at a tile's begin nothing has arrived, at its end nobody multiplies, and each tile
 // is a new block.
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "tensor_rung.cuh"
 
 namespace tessera::matmul {
@@ -14,7 +14,8 @@ namespace {
 const Rung rung(
     step_variant<Step::warps_with_roles>("one warpgroup copies, two multiply; barriers hand stages over"));
 [[maybe_unused]] const bool told =
-    (register_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
+    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -4,7 +4,7 @@
 // As many blocks as there are multiprocessors take tile after tile, so the next tile's copies arrive while
 // the last one's results are stored, and neighbours in time are neighbours in C, whose rows and columns the
 // L2 cache then has. What limits it: every block reads all of its A and B from there.
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "tensor_rung.cuh"
 
 namespace tessera::matmul {
@@ -13,7 +13,8 @@ namespace {
 const Rung rung(step_variant<Step::blocks_that_stay>(
     "blocks stay and take tile after tile, in an order that the L2 cache likes"));
 [[maybe_unused]] const bool told =
-    (register_intake([](Element, const InputOrder& order) { return by_copy_engine(order, false); }), true);
+    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
+     true);
 
 }  // namespace
 }  // namespace tessera::matmul

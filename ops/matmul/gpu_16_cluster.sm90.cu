@@ -6,7 +6,7 @@
 // a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
 // operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "sections.hpp"
 #include "tensor_rung.cuh"
 #include "tile_wish.hpp"
@@ -133,7 +133,7 @@ Variant variant() {
 }
 
 const Rung rung(variant());
-[[maybe_unused]] const bool told = (register_intake([](Element element, const InputOrder& order) {
+[[maybe_unused]] const bool told = (register_layouts([](Element element, const OperandLayout& order) {
                                       return by_copy_engine(order, turns(element));
                                     }),
                                     true);

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
-#include "intakes.hpp"
+#include "operand_layouts.hpp"
 #include "matmul.hpp"
 #include "multiply.hpp"
-#include "tessera/core/intake.hpp"
+#include "tessera/core/variant.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -310,22 +310,23 @@ TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
     return text_of(across_k(element, {input, transposed, odd}));
   };
   for (const bool odd : {false, true}) {
-    EXPECT_EQ(told(Element::f32, "A", false, odd), "turned in loading");
-    EXPECT_EQ(told(Element::f32, "B", true, odd), "turned; large: packed; few rows: as it lies");
-    EXPECT_EQ(told(Element::f64, "B", true, odd), "turned in loading");
+    EXPECT_EQ(told(Element::f32, "A", false, odd), "transposed on load");
+    EXPECT_EQ(told(Element::f32, "B", true, odd),
+              "transposed on load; large: packed first; few rows: direct");
+    EXPECT_EQ(told(Element::f64, "B", true, odd), "transposed on load");
     for (const bool transposed : {false, true})
-      EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed before if large");
+      EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed first if large");
     for (const char* input : {"A", "B"})  // across k
-      EXPECT_EQ(told(Element::f32, input, *input == 'A', odd), odd ? "packed before if large" : "as it lies");
+      EXPECT_EQ(told(Element::f32, input, *input == 'A', odd), odd ? "packed first if large" : "direct");
   }
 }
 
 // `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.
-TEST(Matmul, RungsThatTellNoIntakeMakeNoPassBefore) {
+TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
   int asked = 0;
   for (const char* name : {"matmul", "matmul_batch"})
     for (const Variant* variant : ladder_of(name)) {
-      if (variant->baseline || intake_of(variant->file) != nullptr) continue;
+      if (variant->baseline || layouts_of(variant->file) != nullptr) continue;
       for (const char* op : {"op-a", "op-b"})
         for (const Choice& choice : variant->choices) {
           Case turned = sized(70, 90, 110);

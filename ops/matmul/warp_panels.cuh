@@ -2,7 +2,7 @@
 // Panels of rung 11 in shared memory: how threads copy them there, and where each finds its part.
 #pragma once
 #include "matmul.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
 #include "warp_layout.hpp"
 

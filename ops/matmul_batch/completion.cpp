@@ -5,6 +5,6 @@
 namespace tessera::matmul_batch {
 namespace {
 [[maybe_unused]] const bool completion_registered =
-    (register_completion(matmul::completion("matmul_batch")), true);
+    (register_epilogue_pass(matmul::completion("matmul_batch")), true);
 }  // namespace
 }  // namespace tessera::matmul_batch

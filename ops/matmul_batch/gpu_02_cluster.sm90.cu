@@ -7,7 +7,7 @@
 // depend on the batch. What limits it: tiles that hang over the edges of small entries.
 #include "batch_launch.cuh"
 #include "entries.hpp"
-#include "ops/matmul/intakes.hpp"
+#include "ops/matmul/operand_layouts.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -75,7 +75,7 @@ Variant variant() {
 const Rung rung(variant());
 // An A across k is packed; there are kernels for a B that lies so.
 [[maybe_unused]] const bool told =
-    (register_intake([](Element element, const InputOrder& order) {
+    (register_layouts([](Element element, const OperandLayout& order) {
        return matmul::by_copy_engine(order, order.input == "B" && size_of(element) == 2);
      }),
      true);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include "tessera/core/numbers.hpp"
+#include "tessera/core/expression.hpp"
 
 namespace tessera::lightfield {
 namespace {

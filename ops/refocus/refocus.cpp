@@ -6,8 +6,8 @@
 #include "sum.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/differing_rows.hpp"
-#include "tessera/core/effect.hpp"
-#include "tessera/core/numbers.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/expression.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::refocus {

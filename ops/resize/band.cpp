@@ -2,7 +2,7 @@
 #include "band.hpp"
 #include <algorithm>
 #include <cmath>
-#include "tessera/core/numbers.hpp"
+#include "tessera/core/expression.hpp"
 
 namespace tessera::resize {
 

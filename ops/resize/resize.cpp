@@ -3,7 +3,6 @@
 #include "resize.hpp"
 #include "reference.hpp"
 #include "tessera/core/operation.hpp"
-#include "tessera/core/told_size.hpp"
 #include "words.hpp"
 
 namespace tessera::resize {
@@ -11,11 +10,12 @@ namespace {
 
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
 
-ToldSize scaled_side(const char* side) {
-  return [side](const std::map<std::string, ArrayView>&, const Dims& dims,
-                const std::map<std::string, std::string>& words) {
+Parameter scaled_side(const char* name, const char* value, const char* side, const char* help) {
+  Parameter out = parameter::dimension(name, value, 1, help);
+  out.size_from = [side](const auto&, const Dims& dims, const auto& words) {
     return scaled(dims.at(side), words.at("scale"));
   };
+  return out;
 }
 
 Signature signature() {
@@ -31,8 +31,8 @@ Signature signature() {
   Signature out;
   out.parameters = {
       image,
-      dimension("width", width_by_scale, 1, "pixels of a row of the result"),
-      dimension("height", height_by_scale, 1, "rows of the result"),
+      scaled_side("width", width_by_scale, "from_width", "pixels of a row of the result"),
+      scaled_side("height", height_by_scale, "from_height", "rows of the result"),
       scale,
       text(
           "method", "cubic",
@@ -153,9 +153,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool resize_registered =
-    (register_size(width_by_scale, scaled_side("from_width")),
-     register_size(height_by_scale, scaled_side("from_height")), register_operation(operation()), true);
+[[maybe_unused]] const bool resize_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::resize

@@ -8,7 +8,7 @@
 #include <mutex>
 #include "band.hpp"
 #include "light.hpp"
-#include "tessera/core/effect.hpp"
+#include "tessera/core/arguments.hpp"
 #include "words.hpp"
 
 namespace tessera::resize {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include "tessera/core/effect.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::resize {
@@ -104,7 +104,7 @@ Method method_named(const std::string& word, Convention convention) {
     if (name == known.name) return known.value;
     names.emplace_back(known.name);
   }
-  throw Error("--method cannot be '" + word + "'" + meant_or_all(name, names));
+  throw Error("--method cannot be '" + word + "'" + suggestion(name, names));
 }
 
 Wish wish_of(const Arguments& arguments) {

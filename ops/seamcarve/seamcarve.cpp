@@ -5,7 +5,6 @@
 #include "reference.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/random.hpp"
-#include "tessera/core/told_size.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::seamcarve {
@@ -62,10 +61,12 @@ Signature signature() {
       output("carved", {"images", "height", "width", "channels"}, "without its seams, or with more");
   protect.element = remove.element = Element::u8;
   image.picture = protect.picture = remove.picture = carved.picture = Picture::whole;
+  Parameter width = dimension("width", "columns_left", 1, "columns of the result, up to twice the picture's");
+  width.size_from = columns_left;
   Signature out;
   out.parameters = {
       image,
-      dimension("width", "columns_left", 1, "columns of the result, up to twice the picture's"),
+      width,
       dimension("height", "rows", 1, "rows of the result, up to twice the picture's"),
       choice("energy", {"gradient", "laplacian", "forward"},
              "what a pixel costs; forward: what its going makes of its neighbours"),
@@ -161,8 +162,7 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool seamcarve_registered =
-    (register_size("columns_left", columns_left), register_operation(operation()), true);
+[[maybe_unused]] const bool seamcarve_registered = (register_operation(operation()), true);
 
 }  // namespace
 }  // namespace tessera::seamcarve

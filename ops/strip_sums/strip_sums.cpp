@@ -6,7 +6,6 @@
 #include "checking.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/core/operation.hpp"
-#include "tessera/core/told_size.hpp"
 
 namespace tessera::strip_sums {
 namespace {
@@ -39,6 +38,10 @@ Signature signature() {
     const auto sum = words.find("sum");
     return sum != words.end() && sum->second == "exact" ? Element::i32 : element;
   };
+  Parameter segments = dimension("segments", all_segments, 1, "how many; all of them");
+  segments.size_from = count_of_segments;
+  Parameter numbers = dimension("numbers", all_numbers, 2, "that tell a sum; as many as it needs");
+  numbers.size_from = count_of_numbers;
   Signature out;
   out.parameters = {word("FORMULA", "the integrand, such as \"sqrt(1-x^2)\""),
                     words("LIMITS", "FROM TO for x, x=[FROM,TO] for any variable; k=VALUE fixes a parameter"),
@@ -48,8 +51,8 @@ Signature signature() {
                            "x from the strip's number, or by adding the width again and again"),
                     choice("scale-at", {"end", "term"}, "term: each height is multiplied by a strip's width"),
                     integer("first", 0, 0, std::int64_t{1} << 50, "the first segment that is wanted"),
-                    dimension("segments", all_segments, 1, "how many; all of them"),
-                    dimension("numbers", all_numbers, 2, "that tell a sum; as many as it needs"),
+                    segments,
+                    numbers,
                     sums};
   return out;
 }
@@ -127,8 +130,7 @@ Operation operation() {
 }
 
 [[maybe_unused]] const bool strip_sums_registered =
-    (register_size(all_segments, count_of_segments), register_size(all_numbers, count_of_numbers),
-     register_division("strip_sums", divide), register_operation(operation()), true);
+    (register_division("strip_sums", divide), register_operation(operation()), true);
 
 }  // namespace
 

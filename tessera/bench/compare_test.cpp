@@ -3,7 +3,7 @@
 #include "tessera/bench/compare.hpp"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include "tessera/core/driver.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"

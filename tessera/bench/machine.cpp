@@ -3,18 +3,9 @@
 #include <sys/utsname.h>
 #include <ctime>
 #include "tessera/core/device.hpp"
+#include "tessera_build.h"   // written by the build
+#include "tessera_commit.h"  // written by the build
 
-#ifndef TESSERA_VERSION
-#define TESSERA_VERSION ""
-#endif
-#if __has_include("tessera_commit.h")
-#include "tessera_commit.h"
-#else
-#define TESSERA_GIT ""
-#endif
-#ifndef TESSERA_FLAGS
-#define TESSERA_FLAGS ""
-#endif
 #ifndef TESSERA_CUDA_COMPILER
 #define TESSERA_CUDA_COMPILER ""
 #define TESSERA_CUDA_TARGETS ""

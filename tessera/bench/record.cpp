@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/record.hpp"
 #include <nlohmann/json.hpp>
-#include "tessera/core/driver.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::bench {

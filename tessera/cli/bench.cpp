@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include "tessera/cli/bench_options.hpp"
-#include "tessera/cli/bench_resident.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/remarks.hpp"
@@ -124,16 +122,10 @@ int bench(const Command& command) {
   const bool named = !command.words.empty() && !command.words[0].starts_with('-');
   const Operation* operation = named ? &operation_named(command.words[0]) : nullptr;
   BenchOptions options;
-  Words words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
-  ResidentOptions resident;
+  OptionParser words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
   declare(words, options, operation);
-  declare(words, resident);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
-  if (!resident.along.empty() && options.rotate)
-    throw Error("--resident has one set of arrays: --rotate is for plain calls");
-  if (!resident.along.empty()) return bench_resident(*operation, options, resident, command);
-  if (!resident.shares.empty()) throw Error("--shares are those of --resident");
   return Bench(*operation, options, command).run();
 }
 

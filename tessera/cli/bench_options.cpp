@@ -7,7 +7,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/bench/machine.hpp"
 
 namespace tessera::cli {
@@ -65,7 +64,7 @@ const char* const about_bench =
     "× previous    times as fast as the rung before it (its fastest tuning here)\n"
     "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device";
 
-void declare_flags(Words& words, BenchOptions& options, const Operation* operation) {
+void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;
   if (!operation->signature.positional_texts().empty()) words.expressions();
   for (const Parameter& p : operation->signature.parameters) {
@@ -78,7 +77,7 @@ void declare_flags(Words& words, BenchOptions& options, const Operation* operati
   }
 }
 
-void declare(Words& words, BenchOptions& options, const Operation* operation) {
+void declare(OptionParser& words, BenchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");

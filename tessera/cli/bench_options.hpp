@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 #include "tessera/cli/candidates.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/resume.hpp"
 
@@ -29,9 +29,9 @@ struct Point {
 };
 
 // `operation`: adds its own flags; null: not known yet.
-void declare(Words& words, BenchOptions& options, const Operation* operation);
+void declare(OptionParser& words, BenchOptions& options, const Operation* operation);
 // Only the operation's own: its scalars and optional inputs.
-void declare_flags(Words& words, BenchOptions& options, const Operation* operation);
+void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
 bench::Measuring measuring_of(const BenchOptions& options);

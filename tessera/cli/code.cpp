@@ -7,7 +7,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/bench/code.hpp"
 #include "tessera/bench/machine.hpp"
@@ -58,7 +58,7 @@ std::vector<bench::KernelCode> kernels_of(const std::vector<std::string>& files,
 int code(const Command& command) {
   std::vector<std::string> files;
   std::string kernels, json;
-  Words words("code", "tessera code [FILE…] [FLAGS]", about_code);
+  OptionParser words("code", "tessera code [FILE…] [FLAGS]", about_code);
   words.positionals("FILE", files, "");
   words.value("--kernel", kernels, "only kernels whose name contains one of these; a list", "TEXT,…");
   words.value("--json", json, "the results; - is standard output", "FILE");

@@ -2,10 +2,12 @@
 #include "tessera/cli/command.hpp"
 #include <fmt/format.h>
 #include <cstdio>
-#include "tessera/cli/load.hpp"
+#include <cstdlib>
+#include <string_view>
 #include "tessera/cli/ranks.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/machine.hpp"
+#include "tessera/core/load.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {
@@ -39,7 +41,6 @@ constexpr Verb verbs[] = {
     {"tune", "searches for the fastest configuration, which later calls then use", tune},
     {"code", "what the compiler made of each kernel: registers, spills, widths of its accesses", code},
     {"trace", "what kernels ask of memory, line by line, and their races", trace},
-    {"plan", "what a problem would take on many GPUs, by a model", plan},
     {"compare", "two results of bench: what became faster or slower", compare},
     {"report", "results as one HTML page, or a chart of it as SVG or PNG", report},
 };
@@ -59,6 +60,27 @@ void print_version() {
   const bench::Build build = bench::this_build();
   fmt::print("tessera {}{}\n", build.version.empty() ? "(version unknown)" : build.version,
              build.git.empty() ? "" : " (" + build.git + ")");
+}
+
+// Loads what --load names, before the verb or after it, else TESSERA_LOAD (files between colons); returns the
+// other words.
+std::vector<std::string> without_loads(const std::vector<std::string>& words) {
+  constexpr std::string_view flag = "--load", with_value = "--load=";
+  std::vector<std::string> files, others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(with_value)) {
+      files.push_back(words[i].substr(with_value.size()));
+    } else if (words[i] == flag) {
+      if (++i == words.size()) throw Error("--load needs a file");
+      files.push_back(words[i]);
+    } else {
+      others.push_back(words[i]);
+    }
+  }
+  if (const char* set = std::getenv(environment_variable("load").c_str()); set != nullptr && files.empty())
+    files = split(set, ':');
+  load(files);
+  return others;
 }
 
 }  // namespace

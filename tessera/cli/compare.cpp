@@ -7,7 +7,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
@@ -100,7 +100,7 @@ int compare(const Command& command) {
   std::vector<std::string> files;
   std::string threshold = "0.5", json, junit;
   bool force = false;
-  Words words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
+  OptionParser words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
   words.positionals("OLD NEW", files, "");
   words.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
   words.flag("--force", force, "compare what different machines, drivers, data or cache states gave");

@@ -5,7 +5,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
@@ -125,7 +125,7 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
 int devices(const Command& command) {
   bool measure = false, anew = false;
   std::string named, json;
-  Words words("devices", "tessera devices [FLAGS]", about_devices);
+  OptionParser words("devices", "tessera devices [FLAGS]", about_devices);
   words.flag("--measure", measure,
              "measure what each can do at most, and remember the better of that and what is known");
   words.flag("--anew", anew,

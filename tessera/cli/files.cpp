@@ -5,7 +5,7 @@
 #include <cstring>
 #include "tessera/cli/file_names.hpp"
 #include "tessera/core/expression.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/io/file_kind.hpp"
 #include "tessera/io/npy.hpp"
 #include "tessera/io/picture_grid.hpp"
@@ -118,7 +118,7 @@ Files::Files(const FileOptions& options) : asked_alpha_(options.alpha), tiles_(o
   if (style_.quality < 1 || style_.quality > 100) throw Error("--quality is 1 to 100");
   if (!asked_alpha_.empty() && asked_alpha_ != "aside" && asked_alpha_ != "channel" && asked_alpha_ != "drop")
     throw Error("--alpha cannot be '" + asked_alpha_ + "'" +
-                meant_or_all(asked_alpha_, {"aside", "channel", "drop"}));
+                suggestion(asked_alpha_, {"aside", "channel", "drop"}));
 }
 
 Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) {

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/intakes.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/words.hpp"
-#include "tessera/core/completion.hpp"
+#include "tessera/cli/option_parser.hpp"
+#include "tessera/core/epilogue_pass.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
@@ -99,37 +98,141 @@ std::string tunings_of(const Listed& rung) {
   return fmt::format("{} (+{})", first, choices.size() - 1);
 }
 
-// What rungs leave to a step after them.
-std::string rest_of(const Operation& operation) {
-  const Completion* const completion = completion_of(operation.name);
-  return completion == nullptr ? "" : "\nWhat follows the sums\n" + completion->told;
+// Operands that a flag may transpose, each way; then the same where addresses are not aligned.
+std::vector<OperandLayout> operand_layouts(const Operation& operation) {
+  std::vector<OperandLayout> out;
+  for (const bool unaligned : {false, true})
+    for (const Parameter& p : operation.signature.parameters)
+      if (!p.transposed_by.empty())
+        for (const bool transposed : {false, true}) out.push_back({p.name, transposed, unaligned});
+  return out;
 }
 
-void print_ladder(std::FILE* to, const Operation& operation) {
-  fmt::print(to, "{}: {}\nUsage: tessera {} {}\n\n", operation.name, operation.summary, operation.name,
-             operation.signature.usage());
+// Elements whose operands a rung reads in the same ways.
+struct Handled {
+  std::vector<Element> elements;
+  std::vector<LayoutHandling> handlings;  // in the order of operand_layouts
+};
+
+std::vector<Handled> handled_by(const Operation& operation, const Variant& variant) {
+  std::vector<Handled> out;
+  const HandlesLayout* const handles = layouts_of(variant.file);
+  const auto layouts = operand_layouts(operation);
+  if (handles == nullptr || layouts.empty()) return out;
+  for (const Element element : all_elements()) {
+    if (std::ranges::none_of(variant.choices, [element](const Choice& c) { return c.run.contains(element); }))
+      continue;
+    std::vector<LayoutHandling> handlings;
+    for (const OperandLayout& layout : layouts) handlings.push_back((*handles)(element, layout));
+    const auto same = std::ranges::find(out, handlings, &Handled::handlings);
+    if (same == out.end()) out.push_back({{element}, handlings});
+    else same->elements.push_back(element);
+  }
+  return out;
+}
+
+std::vector<std::string> names_of(const std::vector<Element>& elements) {
+  std::vector<std::string> out;
+  for (const Element element : elements) out.emplace_back(name_of(element));
+  return out;
+}
+
+// Of the second half what differs from the first.
+std::string unaligned_text(const Handled& handled) {
+  const std::size_t half = handled.handlings.size() / 2;
+  std::vector<std::string_view> differing;
+  for (std::size_t i = half; i < handled.handlings.size(); ++i) {
+    const std::string_view text = text_of(handled.handlings[i]);
+    if (handled.handlings[i] != handled.handlings[i - half] &&
+        std::ranges::find(differing, text) == differing.end())
+      differing.push_back(text);
+  }
+  return differing.empty() ? "the same" : fmt::format("{}", fmt::join(differing, ", "));
+}
+
+// How rungs read operands; empty where none declares it.
+std::string layout_table(const Operation& operation) {
+  const auto layouts = operand_layouts(operation);
+  const std::size_t aligned = layouts.size() / 2;
+  std::vector<report::Table::Column> columns{{"variant", Align::left}, {"elements", Align::left}};
+  for (std::size_t i = 0; i < aligned; ++i)
+    columns.push_back({layouts[i].input + (layouts[i].transposed ? "ᵀ" : ""), Align::left});
+  columns.push_back({"unaligned", Align::left});
+  report::Table table(columns);
+  std::string last;
+  for (const Variant* variant : ladder_of(operation.name)) {
+    if (variant->file == last) continue;
+    last = variant->file;
+    for (const Handled& handled : handled_by(operation, *variant)) {
+      std::vector<std::string> row{full_name(*variant),
+                                   fmt::format("{}", fmt::join(names_of(handled.elements), " "))};
+      for (std::size_t i = 0; i < aligned; ++i) row.emplace_back(text_of(handled.handlings[i]));
+      row.push_back(unaligned_text(handled));
+      table.add(row);
+    }
+  }
+  if (table.empty()) return {};
+  return "\nOperand layouts (ᵀ: the file holds the transpose; unaligned: what differs where addresses or "
+         "leading dimensions are no multiples of 16 bytes)\n" +
+         table.text() +
+         "The others read any layout directly, without a pass before; baselines as their library does.\n";
+}
+
+Json layouts_json(const Operation& operation, const Variant& variant) {
+  const auto layouts = operand_layouts(operation);
+  Json out;
+  for (const Handled& handled : handled_by(operation, variant))
+    for (std::size_t i = 0; i < layouts.size() / 2; ++i)
+      out.push_back({{"input", layouts[i].input},
+                     {"transposed", layouts[i].transposed},
+                     {"elements", names_of(handled.elements)},
+                     {"read", text_of(handled.handlings[i])},
+                     {"unaligned", text_of(handled.handlings[i + layouts.size() / 2])}});
+  return out;
+}
+
+// One line per rung. The idea comes last, where a table that is too wide is cut.
+std::string ladder_table(const std::vector<Listed>& rungs, Notes& notes) {
   report::Table table({{"ladder", Align::left},
                        {"place"},
                        {"variant", Align::left},
-                       {"elements", Align::left},
-                       {"tuning", Align::left},
-                       {"runs here", Align::left}});
-  std::string ladder, ideas;
-  Notes notes;
-  const auto rungs = rungs_of(operation);
-  std::size_t width = 0;
-  for (const Listed& rung : rungs) width = std::max(width, rung.ladder.size() + rung.name.size() + 1);
+                       {"runs here", Align::left},
+                       {"idea", Align::left}});
+  std::string ladder;
   for (const Listed& rung : rungs) {
     if (!ladder.empty() && ladder != rung.ladder) table.add_rule();
     ladder = rung.ladder;
-    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name,
-               fmt::format("{}", fmt::join(elements_of(rung), " ")), tunings_of(rung),
-               where_it_runs(rung, notes)});
-    if (!rung.registered.empty())
-      ideas += fmt::format("  {:<{}}  {}\n", rung.ladder + "/" + rung.name, width, rung.registered[0]->idea);
+    table.add({rung.ladder, fmt::format("{:02}", rung.place), rung.name, where_it_runs(rung, notes),
+               rung.registered.empty() ? "-" : rung.registered[0]->idea});
   }
-  fmt::print(to, "{}{}\nIdeas\n{}{}{}", table.text(), notes.text(), ideas, intake_table(operation),
-             rest_of(operation));
+  return table.text();
+}
+
+// Elements and tunings, ideas in full, operand layouts, and what rungs leave to an epilogue pass.
+std::string details(const Operation& operation, const std::vector<Listed>& rungs) {
+  report::Table table({{"variant", Align::left}, {"elements", Align::left}, {"tuning", Align::left}});
+  std::size_t width = 0;
+  for (const Listed& rung : rungs) width = std::max(width, rung.ladder.size() + rung.name.size() + 1);
+  std::string ideas;
+  for (const Listed& rung : rungs) {
+    if (rung.registered.empty()) continue;
+    const std::string name = rung.ladder + "/" + rung.name;
+    table.add({name, fmt::format("{}", fmt::join(elements_of(rung), " ")), tunings_of(rung)});
+    ideas += fmt::format("  {:<{}}  {}\n", name, width, rung.registered[0]->idea);
+  }
+  const EpiloguePass* const pass = epilogue_pass_of(operation.name);
+  return fmt::format("\n{}\nIdeas\n{}{}{}", table.text(), ideas, layout_table(operation),
+                     pass == nullptr ? "" : "\nEpilogue pass\n" + pass->description);
+}
+
+void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
+  fmt::print(to, "{}: {}\n", operation.name, operation.summary);
+  if (verbose) fmt::print(to, "Usage: tessera {} {}\n", operation.name, operation.signature.usage());
+  Notes notes;
+  const auto rungs = rungs_of(operation);
+  const std::string table = ladder_table(rungs, notes);
+  fmt::print(to, "\n{}{}{}", table, notes.text(),
+             verbose ? details(operation, rungs) : "-v shows elements, tunings and ideas in full.\n");
 }
 
 // A rung, and on each place where it is registered whether it runs; "reason" where it does not.
@@ -147,7 +250,7 @@ Json json_of(const Operation& operation, const Listed& rung) {
   }
   for (const Choice& choice : rung.registered[0]->choices)
     out["tunings"].push_back(bench::to_json(choice.defaults()));
-  out["inputs"] = json_of_intakes(operation, *rung.registered[0]);
+  out["inputs"] = layouts_json(operation, *rung.registered[0]);
   for (const Variant* variant : rung.registered) {
     const Reason reason = reason_of(*variant);
     out["runs"].push_back({{"device", std::string(name_of(variant->where))},
@@ -178,16 +281,18 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
 int list(const Command& command) {
   std::vector<std::string> names;
   std::string json;
-  Words words("list", "tessera list [OPERATION] [--json FILE]",
-              "The operations; or the ladder of one, and whether each rung runs here.");
+  bool verbose = false;
+  OptionParser words("list", "tessera list [OPERATION] [-v] [--json FILE]",
+                     "The operations; or the ladder of one, and whether each rung runs here.");
   words.positionals("OPERATION", names, "");
+  words.flag("-v,--verbose", verbose, "elements, tunings, ideas in full, operand layouts");
   words.value("--json", json, "the same as JSON; - is standard output", "FILE");
   words.closing(exit_codes);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   std::FILE* const to = table_stream(json);
   std::vector<const Operation*> shown;
   for (const std::string& name : names) shown.push_back(&operation_named(name));
-  for (const Operation* operation : shown) print_ladder(to, *operation);
+  for (const Operation* operation : shown) print_ladder(to, *operation, verbose);
   report::Table table({{"operation", Align::left}, {"variants"}, {"", Align::left}});
   if (names.empty())
     for (const Operation& operation : operations()) {

@@ -17,9 +17,8 @@
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
-#include "tessera/cli/terminal.hpp"
-#include "tessera/cli/together.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/device_flags.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture_grid.hpp"
@@ -112,7 +111,7 @@ Arguments arguments_of(const Operation& operation, const Options& options,
           std::move(views), words_of(operation, options, places)};
 }
 
-bool is_shared(const Options& options) { return names_several(options.device) || options.together.any(); }
+bool is_shared(const Options& options) { return names_several(options.device) || options.sharing.any(); }
 
 // `whole`: each device computes whole results, not parts of one.
 Request request_of(const Operation& operation, const Options& options, bool whole) {
@@ -229,11 +228,11 @@ std::vector<std::string> inputs_of(const Operation& operation, const Options& op
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
   DistributedWords out{request, outputs, options.json, options.study, options.check};
-  out.timeline = options.together.timeline;
-  TogetherOptions together = options.together;
-  together.timeline.clear();
-  if (names_several(options.device) || together.any())
-    out.spread = spread_of(options.together, computing_devices(options.device), request);
+  out.timeline = options.sharing.timeline;
+  DeviceFlags sharing = options.sharing;
+  sharing.timeline.clear();
+  if (names_several(options.device) || sharing.any())
+    out.devices = options_of(options.sharing, computing_devices(options.device), request);
   return out;
 }
 
@@ -280,20 +279,14 @@ int finish(const Call& call, const Loaded& loaded, const std::vector<std::string
 // By several devices, a part of the result each; what cannot be cut by one.
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
   const Options& options = call.options;
-  Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
-  spread.whole = !is_divisible(call.operation.name);
-  const Together together = run_together(call.operation, loaded.arguments, spread, options.check);
-  if (!together.complete) {
-    fmt::print(stderr, "tessera: stopped; the same call goes on with what {} holds\n", spread.checkpoint);
-    return exit_code::interrupted;
-  }
-  print(to, call.operation, loaded.arguments, together);
-  warn(faults_left(spread, together));
-  write_json(options.json, json_of(call.command, call.operation, loaded.arguments, together));
-  write_timeline(options.together.timeline, together);
-  const int code = finish(call, loaded, outputs, together, to);
-  if (!spread.checkpoint.empty() && code != exit_code::wrong) std::filesystem::remove(spread.checkpoint);
-  return code;
+  MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
+  shared.whole = !is_divisible(call.operation.name);
+  const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
+  print(to, call.operation, loaded.arguments, outcome);
+  warn(missed_faults(shared.faults, outcome.devices));
+  write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome));
+  write_timeline(options.sharing.timeline, outcome);
+  return finish(call, loaded, outputs, outcome, to);
 }
 
 // From the files of one run to its own. `to` null: nothing is told.
@@ -343,20 +336,21 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
     });
-  const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
-  const auto make = [&](std::size_t i, const Spread& on, Together& told) {
+  const MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device),
+                                               call.request, Split::How::dynamic);
+  const auto make = [&](std::size_t i, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome) {
     Loaded loaded = load(call_for(i), places_for(i));
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
     demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
-    told = run_together(call.operation, loaded.arguments, on, options.check);
-    return finish(call, loaded, outputs[i], told, nullptr);
+    outcome = run_on_devices(call.operation, loaded.arguments, on, options.check);
+    return finish(call, loaded, outputs[i], outcome, nullptr);
   };
   std::FILE* const to = table_stream(options.json);
-  const auto [code, together] = deal_files(to, inputs, spread, make);
-  print_shares(to, call.operation, together);
-  warn(faults_left(spread, together));
-  write_json(options.json, json_of(call.command, call.operation, together));
-  write_timeline(options.together.timeline, together);
+  const auto [code, outcome] = dispatch_files(to, inputs, shared, make);
+  print_devices(to, call.operation, outcome);
+  warn(missed_faults(shared.faults, outcome.devices));
+  write_json(options.json, json_of(call.command, call.operation, outcome));
+  write_timeline(options.sharing.timeline, outcome);
   return code;
 }
 
@@ -364,9 +358,9 @@ int run_each(const Call& call, const Places& places, const std::string& name,
 
 int operate(const Operation& operation, const Command& command) {
   Options options;
-  Words words(operation.name,
-              "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
-              about(operation));
+  OptionParser words(operation.name,
+                     "tessera " + operation.name + " " + operation.signature.usage() + " [-o FILE] [FLAGS]",
+                     about(operation));
   declare(words, operation, options);
   Ranks& ranks = Ranks::here();
   if (!words.read(command.words)) {
@@ -379,7 +373,7 @@ int operate(const Operation& operation, const Command& command) {
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
   if (ranks.communicator() != nullptr)
-    demand_of_ranks({{}, options.outputs, options.json, options.study}, options.together);
+    demand_of_ranks({{}, options.outputs, options.json, options.study}, options.sharing);
   if (takes_pictures(operation)) demand_used(operation, options, command.words);
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);

@@ -92,22 +92,22 @@ int run_files(const std::vector<std::string>& inputs,
   return tally.conclude(stdout);
 }
 
-std::pair<int, Together> deal_files(std::FILE* to, const std::vector<std::string>& inputs,
-                                    const Spread& spread, const MakeFile& make) {
+std::pair<int, MultiDeviceOutcome> dispatch_files(std::FILE* to, const std::vector<std::string>& inputs,
+                                                  const MultiDeviceOptions& options, const MakeFile& make) {
   Tally tally(inputs);
-  Deal deal{.work = work_of(inputs), .make = {}};
-  deal.make = [&](std::size_t file, const Spread& on) {
+  DispatchedCalls calls{.work = work_of(inputs), .make = {}};
+  calls.make = [&](std::size_t file, const MultiDeviceOptions& on) {
     tally.begin(file);
-    Together out;
+    MultiDeviceOutcome out;
     tally.add(
         file, [&] { return make(file, on, out); },
         [](const Error& error) { return error.kind() == Error::Kind::user; });
     return out;
   };
   try {
-    Together together = run_dealt(spread, deal);
+    MultiDeviceOutcome outcome = dispatch(options, calls);
     const int code = tally.conclude(to);
-    return {code, std::move(together)};
+    return {code, std::move(outcome)};
   } catch (...) {
     (void)tally.conclude(stderr);
     throw;

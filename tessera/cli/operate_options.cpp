@@ -5,7 +5,6 @@
 #include <set>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
-#include "tessera/cli/paired_files.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
@@ -69,7 +68,7 @@ std::string about(const Operation& operation) {
   return out;
 }
 
-void declare(Words& words, const Operation& operation, OperateOptions& options) {
+void declare(OptionParser& words, const Operation& operation, OperateOptions& options) {
   words.positionals("ARRAYS", options.positionals, "");
   if (!operation.signature.positional_texts().empty()) words.expressions();
   words.values("-o,--output", options.outputs, "where an output goes; once for each; - is standard output",
@@ -83,7 +82,7 @@ void declare(Words& words, const Operation& operation, OperateOptions& options) 
               std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
                   (divisible ? "; a list of these, or all" : "") + " [auto]",
               "WHERE");
-  if (divisible) declare(words, options.together, is_divisible(operation.name), protect_flag(operation));
+  if (divisible) declare(words, options.sharing, is_divisible(operation.name), protect_flag(operation));
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   const bool files = !operation.signature.of(Kind::input).empty();
@@ -135,8 +134,7 @@ std::vector<OperateOptions> options_for_each(const Operation& operation, const O
 void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
                             const std::vector<std::string>& outputs) {
   demand_files_of_their_own({{"--json", options.json},
-                             {"--timeline", options.together.timeline},
-                             {"--checkpoint", options.together.checkpoint}},
+                             {"--timeline", options.sharing.timeline}},
                             inputs, outputs);
 }
 

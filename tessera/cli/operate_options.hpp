@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 #include "tessera/cli/files.hpp"
-#include "tessera/cli/together.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/device_flags.hpp"
+#include "tessera/cli/option_parser.hpp"
 
 namespace tessera::cli {
 
@@ -15,7 +15,7 @@ struct OperateOptions {
   std::string device = "auto", variant, tuning, element, json, study;
   bool check = false, no_cache = false, distributed = false;
   FileOptions files;
-  TogetherOptions together;
+  DeviceFlags sharing;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
 
@@ -23,7 +23,7 @@ struct OperateOptions {
 bool takes_pictures(const Operation& operation);
 
 std::string about(const Operation& operation);  // for its help
-void declare(Words& words, const Operation& operation, OperateOptions& options);
+void declare(OptionParser& words, const Operation& operation, OperateOptions& options);
 // The options of one call for each input: where a flag names files, the one that goes with it. Throws Error
 // where they do not go together, or an output would be written over one.
 std::vector<OperateOptions> options_for_each(const Operation& operation, const OperateOptions& options,

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/output.hpp"
 #include <fmt/format.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <span>
+#include "tessera/cli/command.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/io/atomic_file.hpp"
 
@@ -49,5 +53,51 @@ nlohmann::ordered_json read_json(const std::string& path) {
 void warn(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) fmt::print(stderr, "warning: {}\n", text);
 }
+
+namespace {
+
+volatile std::sig_atomic_t noted = 0;
+
+void end(int) {
+  remove_unfinished_files();
+  _exit(exit_code::interrupted);
+}
+
+// Its parent shall see which signal ended it.
+void end_by(int signal) {
+  remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void note(int signal) {
+  noted = 1;
+  std::signal(signal, end);
+}
+
+}  // namespace
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+
+void Progress::say(const std::string& text) {
+  if (!terminal_) return;
+  constexpr std::size_t most = 100;
+  std::fprintf(stderr, "\r\033[K%s", text.substr(0, most).c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void clean_up_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal, end_by) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup has it
+}
+void note_interrupts() { std::signal(SIGINT, note); }
+bool interrupted() { return noted != 0; }
+void end_on_interrupt() { std::signal(SIGINT, end); }
 
 }  // namespace tessera::cli

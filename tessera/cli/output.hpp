@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tables and JSON go: tables to standard output, unless `--json -` needs it for itself.
+// Where tables and JSON go: tables to standard output, unless `--json -` needs it for itself. Standard error
+// as a place for one line of progress; the interrupt key.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdio>
@@ -19,5 +20,27 @@ void write_text(const std::string& path, const std::string& text);
 nlohmann::ordered_json read_json(const std::string& path);
 // Each on a line of standard error.
 void warn(const std::vector<std::string>& texts);
+
+// One line, rewritten; only where standard error is a terminal. Gone when the object is.
+class Progress {
+ public:
+  Progress();
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void say(const std::string& text);
+  void clear();
+
+ private:
+  bool terminal_, shown_ = false;
+};
+
+// A terminated program leaves no half-written file.
+void clean_up_on_signals();
+// From now on an interrupt is noted, and the next one ends the program at once …
+void note_interrupts();
+bool interrupted();
+// … or every one ends it at once, with exit code 130.
+void end_on_interrupt();
 
 }  // namespace tessera::cli

@@ -37,14 +37,6 @@ Positionals positionals_of(const Operation& operation, const std::vector<std::st
   return out;
 }
 
-void declare_flag(Words& words, const Parameter& p, std::string& into, const std::string& help,
-                  const std::string& type) {
-  const std::string name = "--" + p.flag();
-  if (p.options == std::vector<std::string>{"no", "yes"})
-    words.value_or(name, into, "yes", help, "[=no|yes]");
-  else words.value(name, into, help, type);
-}
-
 std::vector<Case> problems_of(const Operation& operation, const std::vector<std::string>& sizes,
                               const Case& base) {
   std::vector<std::string> names = operation.signature.dimensions();

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 #include "tessera/core/operation.hpp"
-#include "tessera/cli/words.hpp"
 
 namespace tessera::cli {
 
@@ -15,10 +14,6 @@ struct Positionals {
 };
 // `words`: the operation's name first. Throws Error where text that must come does not.
 Positionals positionals_of(const Operation& operation, const std::vector<std::string>& words);
-
-// A parameter's flag. Of a choice of no and yes, the flag alone says yes.
-void declare_flag(Words& words, const Parameter& p, std::string& into, const std::string& help,
-                  const std::string& type);
 
 // Every combination of the sizes, each as `base` with them. Throws Error where one is missing or unknown.
 std::vector<Case> problems_of(const Operation& operation, const std::vector<std::string>& sizes,

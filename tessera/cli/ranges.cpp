@@ -2,7 +2,7 @@
 #include "tessera/cli/ranges.hpp"
 #include <algorithm>
 #include <cctype>
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::cli {

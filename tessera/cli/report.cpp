@@ -4,7 +4,7 @@
 #include <span>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/report/browser.hpp"
 #include "tessera/report/page.hpp"
@@ -62,8 +62,8 @@ int export_chart(const std::vector<report::Document>& documents, const std::stri
 int report(const Command& command) {
   std::vector<std::string> files;
   std::string output, svg, png;
-  Words words("report", "tessera report RESULTS.json… [-o REPORT.html] [--svg NAME | --png NAME]",
-              about_report);
+  OptionParser words("report", "tessera report RESULTS.json… [-o REPORT.html] [--svg NAME | --png NAME]",
+                     about_report);
   words.positionals("RESULTS", files, "");
   words.value("-o,--output", output,
               "the file to write; - is standard output [report.html, NAME.svg, NAME.png]", "FILE");

@@ -25,7 +25,7 @@ std::string places_of(const std::vector<const Variant*>& variants) {
 
 }  // namespace
 
-void declare_search(Words& words, SearchOptions& options, const Operation* operation) {
+void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--device,--devices", options.device,
               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");

@@ -13,7 +13,7 @@ struct SearchOptions : BenchOptions {
 };
 
 // The flags that both have. `operation`: adds its own; null: not known yet.
-void declare_search(Words& words, SearchOptions& options, const Operation* operation);
+void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation);
 
 // The variants to look at on one device.
 struct Subject {

@@ -2,7 +2,7 @@
 #include "tessera/cli/select.hpp"
 #include <algorithm>
 #include <map>
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/part.hpp"
 #include "tessera/run/choose.hpp"
 

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/terminal.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"

@@ -9,7 +9,6 @@
 #include "tessera/cli/search_options.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/sweep_split.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
@@ -243,7 +242,7 @@ int sweep(const Command& command) {
   const Operation* operation = operation_first(command.words);
   SweepOptions options;
   constexpr const char* usage = "tessera sweep OPERATION SIZES… --variant NAME,… [FLAGS]";
-  Words words("sweep", usage, about_sweep);
+  OptionParser words("sweep", usage, about_sweep);
   declare_search(words, options, operation);
   words.value(
       "--table", options.table,
@@ -253,7 +252,7 @@ int sweep(const Command& command) {
   if (operation == nullptr || is_divisible(operation->name))
     words.value("--split", options.split,
                 "instead: the rows that each of several devices computes, and what each took: "
-                "32:3040,1:1,plan,auto,dynamic",
+                "32:3040,1:1,auto,dynamic",
                 "A:B,…");
   if (operation == nullptr || is_divisible(operation->name))
     words.value("--memory", options.memory,

@@ -8,7 +8,7 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/report/ladder_table.hpp"
 #include "tessera/report/trace_table.hpp"
@@ -36,7 +36,7 @@ constexpr const char* about_trace =
     "that not all threads reach are told with their place. Threads that no barrier and no collective orders\n"
     "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
 
-void declare(Words& words, Options& options) {
+void declare(OptionParser& words, Options& options) {
   words.positionals("OPERATION SIZES", options.positionals, "");
   words.value("--variant", options.variants, "these only; a list [the executor's whole ladder]", "NAME,…");
   words.pair("--why", options.why, "what of two rungs' counters differs, in words", "RUNG RUNG");
@@ -62,7 +62,7 @@ void declare(Words& words, Options& options) {
 }
 
 // Of an operation whose arguments are text, such as a formula: what else it takes.
-void declare_texts(Words& words, Options& options, const std::vector<std::string>& given) {
+void declare_texts(OptionParser& words, Options& options, const std::vector<std::string>& given) {
   const bool named = !given.empty() && !given[0].starts_with('-');
   const Operation* operation = named ? find_operation(given[0]) : nullptr;
   if (operation == nullptr) return;
@@ -160,7 +160,7 @@ void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options&
 
 int trace(const Command& command) {
   Options options;
-  Words words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about_trace);
+  OptionParser words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about_trace);
   declare(words, options);
   declare_texts(words, options, command.words);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;

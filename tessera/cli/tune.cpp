@@ -9,7 +9,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/search_options.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
 #include "tessera/cli/tune_words.hpp"
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/clock.hpp"
@@ -235,7 +234,7 @@ int tune(const Command& command) {
   const Operation* operation = operation_first(command.words);
   TuneOptions options;
   constexpr const char* usage = "tessera tune OPERATION SIZES… [--variant NAME,…] [FLAGS]";
-  Words words("tune", usage, about_tune);
+  OptionParser words("tune", usage, about_tune);
   declare_search(words, options, operation);
   words.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
   words.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",

@@ -6,8 +6,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/terminal.hpp"
-#include "tessera/cli/words.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
@@ -146,7 +145,7 @@ nlohmann::ordered_json json_of(const Command& command, const std::vector<Walked>
 
 int verify(const Command& command) {
   Options options;
-  Words words(
+  OptionParser words(
       "verify", "tessera verify [OPERATION…] [FLAGS]",
       "Tries every variant, choice, case and element against the reference. Zones of known bytes lie round\n"
       "every array, and inputs are compared with what they were: a write there fails, with exit code 4.");

@@ -4,10 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include "tessera/core/meant.hpp"
-#include "tessera/core/numbers.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/told_size.hpp"
+#include "tessera/core/suggest.hpp"
 
 namespace tessera {
 namespace {
@@ -73,6 +70,15 @@ std::int64_t millionths(double value) {
   return static_cast<std::int64_t>(std::nearbyint(std::clamp(value * 1e6, -most, most)));
 }
 
+// "1.0" is no other number than "1".
+bool differs_from_default(const Parameter& p, const Arguments& arguments) {
+  const std::string& word = arguments.text(p.name);
+  if (word == p.value) return false;
+  if (p.kind == Kind::real) return arguments.real(p.name) != number_of(p.value);
+  if (p.kind == Kind::integer) return arguments.integer(p.name) != evaluate(p.value);
+  return true;
+}
+
 // Where every array that could says that it serves all.
 std::string nobody_tells(const Signature& signature, const std::string& extent) {
   std::string names;
@@ -85,7 +91,7 @@ std::string nobody_tells(const Signature& signature, const std::string& extent) 
 
 void check_choice(const Parameter& p, const std::string& word) {
   if (std::ranges::find(p.options, word) != p.options.end()) return;
-  throw Error("--" + p.flag() + " cannot be '" + word + "'" + meant_or_all(word, p.options));
+  throw Error("--" + p.flag() + " cannot be '" + word + "'" + suggestion(word, p.options));
 }
 
 }  // namespace
@@ -118,8 +124,7 @@ Arguments::Arguments(const Signature& signature, Element element, std::map<std::
     named[p->name] = millionths(parse_real(*p, words_.at(p->name)));
   for (const Parameter& p : signature.parameters) {
     if (!follows_from_dimensions(p) || dims_.contains(p.name)) continue;
-    const ToldSize* const told = find_size(p.value);
-    const std::int64_t size = told != nullptr ? (*told)(arrays_, dims_, words_) : evaluate(p.value, named);
+    const std::int64_t size = p.size_from ? p.size_from(arrays_, dims_, words_) : evaluate(p.value, named);
     named[p.name] = dims_[p.name] = default_size(p, size);
     words_[p.name] = std::to_string(dims_[p.name]);
   }
@@ -262,6 +267,13 @@ Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments:
   const auto by = words.find(p.transposed_by);
   if (by != words.end() && by->second == "transpose") std::swap(out[out.size() - 1], out[out.size() - 2]);
   return out;
+}
+
+void demand_effect(const Arguments& arguments, const std::string& name, bool serves,
+                   const std::string& what) {
+  const Parameter& p = arguments.signature().at(name);
+  if (!serves && differs_from_default(p, arguments))
+    throw Error("--" + p.flag() + " " + arguments.text(name) + " is only for " + what);
 }
 
 }  // namespace tessera

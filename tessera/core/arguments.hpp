@@ -65,4 +65,8 @@ class Arguments {
 // Extents of every input array for given dimensions, as they lie in memory (before op).
 Extents extents_in_memory(const Parameter& p, const Dims& dims, const Arguments::Words& words);
 
+// Refuses an option that would change nothing, given the others: whoever typed it expected an effect. Throws
+// Error "--size 5 is only for `what`" unless the word says what its default says, or `serves`.
+void demand_effect(const Arguments& arguments, const std::string& name, bool serves, const std::string& what);
+
 }  // namespace tessera

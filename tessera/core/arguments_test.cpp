@@ -3,7 +3,6 @@
 // by an argument and an expression of it.
 #include "tessera/core/arguments.hpp"
 #include <gtest/gtest.h>
-#include "tessera/core/effect.hpp"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <string_view>
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 
 namespace tessera {
 namespace {
@@ -36,7 +36,7 @@ Border border_named(const std::string& word) {
     if (name == known.name) return known.border;
   throw Error(
       "--border cannot be '" + word + "'" +
-      meant_or_all(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
+      suggestion(name, {"constant", "replicate", "reflect", "reflect_101", "wrap", "nearest", "mirror"}));
 }
 
 }  // namespace tessera

@@ -121,4 +121,17 @@ double HostBackend::seconds(const Run&, const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+std::string driver_text(const Driver& driver) {
+  constexpr const char* start = "driver ";
+  if (driver.version.empty() || !driver.cuda.starts_with(start)) return driver.cuda;
+  return start + driver.version + " " + driver.cuda.substr(std::string(start).size());
+}
+
+Driver driver_of(const std::string& text) {
+  const std::string start = "driver ";
+  const auto end = text.find(" for CUDA");
+  if (!text.starts_with(start) || end == std::string::npos || end < start.size()) return {text, {}};
+  return {start + text.substr(end + 1), text.substr(start.size(), end - start.size())};
+}
+
 }  // namespace tessera

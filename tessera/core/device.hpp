@@ -138,4 +138,11 @@ class HostBackend : public Backend {
 // A Device that stands for this machine's processors.
 Device host_device(Where where);
 
+// What Device::driver says of a GPU's driver, in its parts. Results of before have no version.
+struct Driver {
+  std::string cuda, version;  // "driver for CUDA 13.0, runtime 13.0", "580.1"; "": it is not told
+};
+std::string driver_text(const Driver& driver);
+Driver driver_of(const std::string& text);
+
 }  // namespace tessera

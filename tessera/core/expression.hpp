@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole-number expressions over named values: "65536*256", "2*m+1", "(width + 7) / 8". They size
-// outputs, and give numbers on the command line.
+// Numbers as one types them: whole-number expressions over named values, "65536*256", "(width + 7) / 8";
+// conditions on them, "m*n <= 16384 && (x == 1 || y < 4)"; and lists, "0, 0.5, 2" or "0:1:11".
+// They size outputs, bound search spaces, and give arguments on the command line.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
@@ -15,6 +17,24 @@ using Dims = std::map<std::string, std::int64_t>;
 // the place for an unknown name, a division by zero, an overflow, or anything it cannot read.
 std::int64_t evaluate(std::string_view text, const Dims& names = {});
 
-bool is_name(std::string_view text);  // a letter or '_', then letters, digits, '_'
+// Comparisons (== != <= >= < >) of expressions, joined by && and ||, which binds less; parentheses and !.
+// All of it is evaluated. Throws Error as evaluate() does, and where something is no comparison.
+bool holds(std::string_view condition, const Dims& names);
+
+bool is_name(std::string_view text);                       // a letter or '_', then letters, digits, '_'
+std::vector<std::string> names_in(std::string_view text);  // each once, in the order of the text
+
+// A finite number as one types it, a plus before it allowed. Throws Error that names the word.
+double number_of(const std::string& word);
+
+// A list "0, 0.5, 2", or "a:b:n", n numbers from a to b at equal distances. Empty for no text. Throws Error
+// that names the text for what is no finite number, or for too many.
+inline constexpr std::int64_t most_numbers = 65536;
+std::vector<double> numbers_of(const std::string& text);
+
+// An output has an extent along such a list by the extent "count(NAME)", NAME being a text argument; a list
+// left out counts 1.
+std::int64_t count_of_numbers(const std::string& text);
+std::string counted_list(const std::string& extent);  // "slopes" for "count(slopes)"; else empty
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 #include "tessera/core/expression.hpp"
 #include <gtest/gtest.h>
 #include <limits>
+#include "tessera/core/arguments.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera {
@@ -66,6 +67,76 @@ TEST(Expression, RefusesWhatDoesNotFit) {
   EXPECT_EQ(evaluate("7/(0-1)"), -7);
   EXPECT_NE(complaint(std::string(100000, '(')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(complaint(std::string(100000, '-')).find("nested too deeply"), std::string::npos);
+}
+
+const Dims condition_names{{"m", 128}, {"n", 64}, {"k", 8}};
+
+TEST(Condition, ComparesExpressions) {
+  EXPECT_TRUE(holds("m*n<=8192", condition_names));
+  EXPECT_FALSE(holds("m*n<8192", condition_names));
+  EXPECT_TRUE(holds(" m == 2 * n ", condition_names));
+  EXPECT_TRUE(holds("k != n", condition_names));
+  EXPECT_FALSE(holds("k >= n", condition_names));
+  EXPECT_TRUE(holds("(m + n) / 2 > k", condition_names));
+  EXPECT_TRUE(holds("-m < 0", condition_names));
+}
+
+TEST(Condition, JoinsThem) {
+  EXPECT_TRUE(holds("m == 1 || n == 64 && k == 8", condition_names));
+  EXPECT_FALSE(holds("(m == 128 || n == 1) && k == 1", condition_names));
+  EXPECT_TRUE(holds("!(m == n) && !(k > 8)", condition_names));
+  EXPECT_TRUE(holds("((m > n))", condition_names));
+  EXPECT_TRUE(holds("m == 1 || m == 2 || m == 128", condition_names));
+}
+
+TEST(Condition, MistakesAreSaidEvenWhereTheRestDecides) {
+  for (const char* text : {"", "m", "m <", "< m", "m < z", "m == 128 || z == 1", "m < 1 && z < 1",
+                           "m == 128 ||", "m <= 128 n", "(m < 1", "m = 1", "m < n < k", "!"})
+    EXPECT_THROW((void)holds(text, condition_names), Error) << text;
+  EXPECT_THROW((void)holds(std::string(5000, '!') + "m==1", condition_names), Error);
+  EXPECT_THROW((void)holds(std::string(5000, '(') + "m==1" + std::string(5000, ')'), condition_names), Error);
+}
+
+TEST(Condition, NamesItsNames) {
+  EXPECT_EQ(names_in("m*n<=16384 && (m==1||k_2<3)"), (std::vector<std::string>{"m", "n", "k_2"}));
+  EXPECT_TRUE(names_in("1 < 2").empty());
+}
+
+using List = std::vector<double>;
+
+TEST(Numbers, AListOrAsManyAtEqualDistances) {
+  EXPECT_EQ(numbers_of(""), List());
+  EXPECT_EQ(numbers_of("1.5"), List{1.5});
+  EXPECT_EQ(numbers_of("1,-2.5, 3e2"), (List{1, -2.5, 300}));
+  EXPECT_EQ(numbers_of("-1:1:5"), (List{-1, -0.5, 0, 0.5, 1}));
+  EXPECT_EQ(numbers_of("  1 +2  -.5 "), (List{1, 2, -0.5}));
+  EXPECT_EQ(numbers_of("0 : 1 : 2"), (List{0, 1}));
+  EXPECT_EQ(numbers_of("7:9:1"), List{7});
+  EXPECT_EQ(numbers_of("2:2:3"), (List{2, 2, 2}));
+}
+
+TEST(Numbers, WhatIsNoneIsTold) {
+  for (const char* text :
+       {" ",   ",",     "1,,2", "1,2,",    ",1",    "1,2 3",   "+-1",     "++1", "1+2", "1e400",   "1e-400",
+        "nan", "1,inf", "1:2",  "1:2:3:4", "1:2:0", "1:2:2.5", "1:nan:3", "a",   "1;2", "1:2:1e9", "1:2:nan"})
+    EXPECT_THROW(numbers_of(text), Error) << text;
+}
+
+TEST(Numbers, AnOutputCountsAList) {
+  Signature signature;
+  signature.parameters = {parameter::input("A", {"n"}, ""), parameter::text("at", "", ""),
+                          parameter::choice("only", {"no", "first"}, ""),
+                          parameter::output("B", {"count(at)", "n"}, "")};
+  signature.parameters.back().shaped_by = "only";
+  signature.parameters.back().shapes = {{"first", {"count(at)", "1"}}};
+  const ArrayView a{nullptr, Element::f32, {5}, {1}};
+  const auto extents = [&](const Arguments::Words& words) {
+    return Arguments(signature, Element::f32, {{"A", a}}, words).array("B").extents;
+  };
+  EXPECT_EQ(extents({}), (Extents{1, 5}));
+  EXPECT_EQ(extents({{"at", "0:1:7"}}), (Extents{7, 5}));
+  EXPECT_EQ(extents({{"at", "0,1"}, {"only", "first"}}), (Extents{2, 1}));
+  EXPECT_THROW(extents({{"at", "0:1"}}), Error);
 }
 
 }  // namespace

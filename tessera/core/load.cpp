@@ -9,7 +9,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/core/version.hpp"
 
@@ -117,7 +117,7 @@ void load(const std::vector<std::string>& files) {
   for (const Variant& variant : all_variants()) {
     if (find_operation(variant.operation) != nullptr) continue;
     throw Error(variant.file + ": there is no operation '" + variant.operation +
-                "', as the file's folder says" + meant_or_all(variant.operation, names));
+                "', as the file's folder says" + suggestion(variant.operation, names));
   }
 }
 

@@ -80,7 +80,4 @@ void register_operation(Operation operation, const OperationInterface& = Operati
 const std::vector<Operation>& operations();              // sorted by name
 const Operation* find_operation(std::string_view name);  // null: none
 
-// The candidate nearest to `word` by edits, or "" when none is near enough to be meant.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 }  // namespace tessera

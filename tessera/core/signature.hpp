@@ -39,7 +39,12 @@ struct Parameter {
   // inputs: the choice whose word "all" leaves out the first extent: one array serves all along it. An array
   // of one dimension fewer says so itself.
   std::string shared_by = {};
-  std::string value = {};                    // scalars: the default, as one would type it
+  std::string value = {};  // scalars: the default, as one would type it
+  // whole numbers: the default where it follows from what inputs in host memory hold; `value` then only names
+  // it. Called with the inputs, the dimensions known so far, and the words with their defaults filled in.
+  std::function<std::int64_t(const std::map<std::string, ArrayView>&, const Dims&,
+                             const std::map<std::string, std::string>&)>
+      size_from = {};
   double minimum = -1e300, maximum = 1e300;  // real, integer
   std::vector<std::string> options = {};     // choice
   std::string needs = {};         // scalars: the optional input without which only the default makes sense

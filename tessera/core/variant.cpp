@@ -4,7 +4,9 @@
 #include <cctype>
 #include <string_view>
 #include <tuple>
-#include "tessera/core/completion.hpp"
+#include "tessera/core/epilogue_pass.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/expression.hpp"
 #include "tessera/core/load.hpp"
 
 namespace tessera {
@@ -20,6 +22,11 @@ std::vector<Variant>& traced_variants() {
   return all;
 }
 
+std::map<std::string, HandlesLayout, std::less<>>& layouts() {
+  static std::map<std::string, HandlesLayout, std::less<>> all;
+  return all;
+}
+
 std::vector<CatalogueEntry>& entries() {
   static std::vector<CatalogueEntry> all;
   return all;
@@ -30,13 +37,20 @@ struct Place {
   int place;
 };
 
+// "FOLDER/FILE" of a path, as Variant::file has it; the path itself where it has no folder.
+std::string_view with_folder(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return path;
+  const std::size_t before = path.rfind('/', slash - 1);
+  return before == std::string_view::npos ? path : path.substr(before + 1);
+}
+
 // ".../FOLDER/LADDER_PP_NAME.suffix": two digits between the first two underscores. Nothing: named otherwise.
 std::optional<Place> read_place(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
+  path = with_folder(path);
+  const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos || slash == 0) return std::nullopt;
-  const std::size_t before = path.rfind('/', slash - 1);
-  const std::string_view folder = path.substr(before == std::string_view::npos ? 0 : before + 1,
-                                              slash - (before == std::string_view::npos ? 0 : before + 1));
+  const std::string_view folder = path.substr(0, slash);
   const std::string_view file = path.substr(slash + 1), stem = file.substr(0, file.find('.'));
   const std::size_t first = stem.find('_');
   if (first == std::string_view::npos || stem.size() < first + 5 || stem[first + 3] != '_')
@@ -45,7 +59,7 @@ std::optional<Place> read_place(std::string_view path) {
   for (const char c : digits)
     if (std::isdigit(static_cast<unsigned char>(c)) == 0) return std::nullopt;
   return Place{std::string(folder), std::string(stem.substr(0, first)), std::string(stem.substr(first + 4)),
-               std::string(folder) + "/" + std::string(file), (digits[0] - '0') * 10 + (digits[1] - '0')};
+               std::string(path), (digits[0] - '0') * 10 + (digits[1] - '0')};
 }
 
 std::optional<Place> place_of(std::string_view path) {
@@ -55,6 +69,49 @@ std::optional<Place> place_of(std::string_view path) {
 }
 
 }  // namespace
+
+std::optional<int> Tuning::find(std::string_view name) const {
+  for (const auto& [key, value] : values_)
+    if (key == name) return value;
+  return std::nullopt;
+}
+
+int Tuning::operator[](std::string_view name) const {
+  if (const auto value = find(name)) return *value;
+  throw Error(Error::Kind::internal, "no tuning parameter is called '" + std::string(name) + "'");
+}
+
+void Tuning::set(const std::string& name, int value) {
+  for (auto& [key, old] : values_)
+    if (key == name) {
+      old = value;
+      return;
+    }
+  values_.emplace_back(name, value);
+}
+
+std::string to_string(const Tuning& tuning) {
+  std::string out;
+  for (const auto& [name, value] : tuning)
+    out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
+  return out;
+}
+
+Tuning parse_tuning(std::string_view text) {
+  Tuning out;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || !is_name(item.substr(0, equals)))
+      throw Error("'" + std::string(item) + "' is not a tuning: write name=number");
+    const std::int64_t value = evaluate(item.substr(equals + 1));
+    if (value < -1'000'000'000 || value > 1'000'000'000)
+      throw Error("'" + std::string(item) + "' is out of range");
+    out.set(std::string(item.substr(0, equals)), static_cast<int>(value));
+  }
+  return out;
+}
 
 Tuning Choice::defaults() const {
   Tuning out = tuning;
@@ -120,13 +177,13 @@ void register_variant(Variant variant, Here here, const VariantInterface&) {
     return refuse_registration(variant.file + ": the ladder has a rung called '" + variant.name +
                                "' already, in " + same->file);
   const auto key = [](const Variant& v) { return std::tie(v.operation, v.ladder, v.place, v.file, v.where); };
-  complete(variant);
+  attach_epilogue_pass(variant);
   all.insert(std::ranges::upper_bound(all, key(variant), {}, key), std::move(variant));
 }
 
 void register_traced(Variant variant, Here here) {
   if (!name_by_file(variant, here)) return;
-  complete(variant);
+  attach_epilogue_pass(variant);
   traced_variants().push_back(std::move(variant));
 }
 
@@ -146,6 +203,31 @@ std::vector<const Variant*> ladder_of(std::string_view operation) {
   for (const Variant& v : variants())
     if (v.operation == operation) out.push_back(&v);
   return out;
+}
+
+std::string_view text_of(LayoutHandling handling) {
+  switch (handling) {
+    case LayoutHandling::direct:
+      return "direct";
+    case LayoutHandling::transposed_on_load:
+      return "transposed on load";
+    case LayoutHandling::packed_first:
+      return "packed first";
+    case LayoutHandling::packed_if_large:
+      return "packed first if large";
+    case LayoutHandling::mixed:
+      break;
+  }
+  return "transposed on load; large: packed first; few rows: direct";
+}
+
+void register_layouts(HandlesLayout handles, Here here) {
+  layouts().insert_or_assign(std::string(with_folder(here.file)), std::move(handles));
+}
+
+const HandlesLayout* layouts_of(std::string_view file) {
+  const auto found = layouts().find(file);
+  return found == layouts().end() ? nullptr : &found->second;
 }
 
 const std::vector<CatalogueEntry>& catalogue() { return entries(); }

@@ -1,21 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// A variant: one way to compute an operation, and what the lab, the tuner and the report may know
-// of it. Variants register themselves; nobody keeps a list. Its operation, ladder, place and name
-// are read off the name of its file.
+// A variant: one way to compute an operation, its tunings, and what measuring, tuning and reports may know of
+// it. Variants register themselves; nobody keeps a list. Its operation, ladder, place and name are read off
+// the name of its file.
 #pragma once
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/here.hpp"
 #include "tessera/core/thread.hpp"
-#include "tessera/core/tuning.hpp"
 #include "tessera/core/version.hpp"
 
 namespace tessera {
+
+// What may be tuned in a variant: named whole numbers. A Choice fixes some when it is compiled and leaves
+// others, within ranges, to the run.
+class Tuning {
+ public:
+  Tuning() = default;
+  Tuning(std::initializer_list<std::pair<std::string, int>> values) : values_(values) {}
+
+  std::optional<int> find(std::string_view name) const;
+  int operator[](std::string_view name) const;  // throws Error where there is none
+  void set(const std::string& name, int value);
+  bool empty() const { return values_.empty(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+  bool operator==(const Tuning&) const = default;
+
+ private:
+  std::vector<std::pair<std::string, int>> values_;
+};
+
+std::string to_string(const Tuning& tuning);  // "tile=16,unroll=1"; "" when empty
+Tuning parse_tuning(std::string_view text);   // the inverse; throws Error
+
+// A parameter that a run may set, such as a block's width.
+struct Range {
+  std::string name;
+  int first = 1, last = 1, value = 1;  // inclusive; `value` is the default
+};
 
 using Reason = std::optional<std::string>;  // why not; nothing: it can
 
@@ -96,5 +125,27 @@ struct CatalogueEntry {
 };
 const std::vector<CatalogueEntry>& catalogue();
 void register_catalogue(const char* file, const char* absent);
+
+// How a rung reads an operand that the user may hand over transposed. Rungs declare it, `list` shows it; one
+// that declares nothing reads any layout where it lies.
+enum class LayoutHandling {
+  direct,
+  transposed_on_load,
+  packed_first,     // a pass of its own writes a copy first
+  packed_if_large,  // where that pass takes less than it saves; else direct, an element at a time
+  mixed,            // as packed_if_large, but else transposed on load, and direct where C has few rows
+};
+std::string_view text_of(LayoutHandling handling);
+
+struct OperandLayout {
+  std::string input;
+  bool transposed = false;  // memory holds the transpose
+  bool unaligned = false;   // an address or a leading dimension is no multiple of 16 bytes
+};
+using HandlesLayout = std::function<LayoutHandling(Element, const OperandLayout&)>;
+
+// For the rung of the caller's file.
+void register_layouts(HandlesLayout handles, Here here = Here::current());
+const HandlesLayout* layouts_of(std::string_view file);  // Variant::file; null: it declares nothing
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/core/variant.hpp"
 #include <gtest/gtest.h>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera {
@@ -61,9 +61,9 @@ TEST(Names, TheNearestIsSuggested) {
 }
 
 TEST(Names, WithoutANearOneAllAreTold) {
-  EXPECT_EQ(meant_or_all("shard_tiles", {"shared_tiles", "naive"}), "; did you mean 'shared_tiles'?");
-  EXPECT_EQ(meant_or_all("zebra", {"shared_tiles", "naive"}), "; there is shared_tiles, naive");
-  EXPECT_EQ(meant_or_all("zebra", {}), "");
+  EXPECT_EQ(suggestion("shard_tiles", {"shared_tiles", "naive"}), "; did you mean 'shared_tiles'?");
+  EXPECT_EQ(suggestion("zebra", {"shared_tiles", "naive"}), "; there is shared_tiles, naive");
+  EXPECT_EQ(suggestion("zebra", {}), "");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/device.hpp"
-#include "tessera/core/driver.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/cuda/nvml.hpp"
 
 namespace tessera::cuda {

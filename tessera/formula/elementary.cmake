@@ -43,5 +43,5 @@ std::string_view kernel_source() {
 }
 }  // namespace tessera::formula
 ")
-target_sources(tessera_objects PRIVATE formula/emit.cpp ${PROJECT_BINARY_DIR}/elementary_source.cpp
+target_sources(tessera_library PRIVATE formula/emit.cpp ${PROJECT_BINARY_DIR}/elementary_source.cpp
                                        ${PROJECT_BINARY_DIR}/kernel_source.cpp)

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 #include "tessera/core/expression.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 
 namespace tessera::report {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include "tessera/core/expression.hpp"
-#include "tessera/core/tuning.hpp"
+#include "tessera/core/variant.hpp"
 
 namespace tessera::report {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 #include "tessera/core/error.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/escape.hpp"
 #include "tessera/report/page.hpp"
@@ -235,7 +235,7 @@ const Chart& chart_named(const std::vector<Section>& sections, const std::string
       if (!chart.missing) names.push_back(chart.name);
     }
   throw Error("there is no chart '" + name + "'" +
-              (names.empty() ? "; there is none" : meant_or_all(name, names)));
+              (names.empty() ? "; there is none" : suggestion(name, names)));
 }
 
 }  // namespace tessera::report

@@ -2,7 +2,7 @@
 #include "tessera/run/choose.hpp"
 #include <algorithm>
 #include <cstdlib>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/known_tunings.hpp"
 #include "tessera/run/place.hpp"
@@ -84,7 +84,7 @@ Error unknown_variant(const std::string& name, const Operation& operation, const
     if (entry.operation == operation.name) names.push_back(entry.name);
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
-  return Error("no variant of " + operation.name + " is called '" + name + "'" + meant_or_all(name, names));
+  return Error("no variant of " + operation.name + " is called '" + name + "'" + suggestion(name, names));
 }
 
 bool may_use_cache(const Request& request) {

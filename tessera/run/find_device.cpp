@@ -2,7 +2,7 @@
 // The devices that words name.
 #include <optional>
 #include "tessera/core/expression.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/part.hpp"
 #include "tessera/run/choose.hpp"
 
@@ -36,7 +36,7 @@ DeviceWords parse_device(const std::string& word) {
   const std::string name = word.substr(0, colon);
   const auto where = parse_where(name);
   if (!where)
-    throw Error("no device is called '" + name + "'" + meant_or_all(name, {"auto", "cpu", "simt", "cuda"}));
+    throw Error("no device is called '" + name + "'" + suggestion(name, {"auto", "cpu", "simt", "cuda"}));
   DeviceWords out{*where, 0, {}};
   if (colon == std::string::npos) return out;
   std::string rest = word.substr(colon + 1);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 
 namespace tessera {
 namespace {
@@ -45,7 +45,7 @@ std::string has_instead(const std::vector<const Choice*>& choices, const Tuning&
   std::string out;
   for (const auto& [name, value] : wanted) {
     if (std::ranges::find(known.names, name) == known.names.end())
-      return ": '" + name + "' is none of its parameters" + meant_or_all(name, known.names);
+      return ": '" + name + "' is none of its parameters" + suggestion(name, known.names);
     const auto fixed = known.fixed.find(name);
     if (fixed == known.fixed.end() || fixed->second.contains(value)) continue;
     out += (out.empty() ? "; it has " : "; ") + name + "=";

@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <vector>
-#include "tessera/core/driver.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/io/cache_folder.hpp"
 
 namespace tessera {

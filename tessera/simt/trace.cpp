@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/simt/trace.hpp"
+#include <dlfcn.h>
+#include <filesystem>
 #include <algorithm>
 #include <charconv>
 #include <random>
@@ -114,11 +116,28 @@ AccessCounts Tracer::total(Space space, Act act) const {
   return out;
 }
 
+#if !defined(TESSERA_TRACING_ABSENT)
+namespace {
+
+// The traced build of the kernels is a library of its own, beside this one: it registers them when it is loaded.
+std::optional<std::string> load_traced_kernels() {
+  Dl_info self;
+  if (dladdr(reinterpret_cast<const void*>(&tracing_absent), &self) == 0) return "its own file is unknown";
+  const auto library = std::filesystem::absolute(self.dli_fname).parent_path() / "libtessera_traced.so";
+  if (!std::filesystem::exists(library)) return library.string() + " is missing: `make` builds it";
+  if (dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) return dlerror();
+  return std::nullopt;
+}
+
+}  // namespace
+#endif
+
 std::optional<std::string> tracing_absent() {
 #if defined(TESSERA_TRACING_ABSENT)
   return TESSERA_TRACING_ABSENT;
 #else
-  return std::nullopt;
+  static const std::optional<std::string> reason = load_traced_kernels();
+  return reason;
 #endif
 }
 

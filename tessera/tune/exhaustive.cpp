@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything, in order.
 #include <algorithm>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/tune/search.hpp"
 
 namespace tessera::tune {
@@ -30,7 +30,7 @@ std::unique_ptr<Search> search_named(const std::string& name, const std::vector<
   if (name == "exhaustive") return exhaustive_search(configs.size());
   if (name == "random") return random_search(configs.size(), seed);
   if (name == "local") return local_search(configs, seed);
-  throw Error("no search is called '" + name + "'" + meant_or_all(name, {"exhaustive", "random", "local"}));
+  throw Error("no search is called '" + name + "'" + suggestion(name, {"exhaustive", "random", "local"}));
 }
 
 }  // namespace tessera::tune

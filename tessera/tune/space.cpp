@@ -2,8 +2,8 @@
 #include "tessera/tune/space.hpp"
 #include <fmt/format.h>
 #include <algorithm>
-#include "tessera/core/condition.hpp"
-#include "tessera/core/meant.hpp"
+#include "tessera/core/expression.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/run/known_tunings.hpp"
 
 namespace tessera::tune {
@@ -80,7 +80,7 @@ void demand_known(const std::vector<const Variant*>& variants, const std::string
       if (std::ranges::find(known, parameter) == known.end()) known.push_back(parameter);
   if (std::ranges::find(known, name) != known.end()) return;
   throw Error("no variant asked for has a parameter '" + name + "'" +
-              (known.empty() ? "; they have none" : meant_or_all(name, known)));
+              (known.empty() ? "; they have none" : suggestion(name, known)));
 }
 
 Dims values_known(const Config& config, const Dims& sizes) {

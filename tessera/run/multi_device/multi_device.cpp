@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include "tessera/core/meant.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/core/shared_array.hpp"
 #include "tessera/run/multi_device/scheduler.hpp"
 #include "tessera/run/overlap.hpp"
@@ -100,7 +100,7 @@ Split parse_split(const std::string& word) {
     double share = 0;
     if (!read(std::string_view(word).substr(first, last - first), share) || !(share >= 0))
       throw Error("--split cannot be '" + word + "'" +
-                  meant_or_all(word, {"auto", "dynamic", "shares as in 2:1"}));
+                  suggestion(word, {"auto", "dynamic", "shares as in 2:1"}));
     out.shares.push_back(share);
     first = last + 1;
   }

@@ -43,7 +43,7 @@ class ProcessWorker final : public DeviceWorker {
  public:
   struct Options {
     double limit_seconds = 300;           // the longest that a tile may take
-    std::optional<std::size_t> kill_at;   // the process is killed at its tile of that number, from 1
+    std::optional<std::size_t> kill_at = {};   // the process is killed at its tile of that number, from 1
     std::int64_t memory_bytes = 0;        // streamed: the most to take of the device's memory
     std::optional<Tile> largest = {};     // streamed: the largest tile; nothing: one thing after another
   };

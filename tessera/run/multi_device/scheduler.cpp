@@ -68,27 +68,6 @@ std::int64_t block_extent(const Plan& plan, const Arguments& arguments, std::siz
   return out;
 }
 
-// What the executor's threads compute at once: a block each. Other devices do many blocks at a time.
-WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division) {
-  if (plan.device.where != Where::simt || !plan.choice->owner || !is_a_matrix(division)) return {};
-  WaveSize out{block_extent(plan, arguments, 0), block_extent(plan, arguments, 1)};
-  if (!out.known()) return out;
-  const std::int64_t threads = std::max(1, plan.device.threads);
-  const std::int64_t across = std::min(threads, (division.cols + out.cols - 1) / out.cols);
-  return {out.rows * ((threads + across - 1) / across), out.cols * across};
-}
-
-// Into how many launches the whole can be cut so that each fills a GPU's multiprocessors. With so many threads
-// each, they hide each other's latency. Nothing: the variant does not say how it is launched.
-std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments) {
-  constexpr std::int64_t threads_of_a_multiprocessor = 512;
-  if (!plan.choice->footprint) return std::nullopt;
-  const auto footprint = plan.choice->footprint(arguments, plan.tuning);
-  if (!footprint) return std::nullopt;
-  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.processors);
-  return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
-}
-
 // The speed of one tile, computed twice: the first time loads the code.
 double trial_speed(const Operation& operation, const Division& division, const Plan& whole,
                    const Request& request) {
@@ -108,6 +87,24 @@ double trial_speed(const Operation& operation, const Division& division, const P
 }
 
 }  // namespace
+
+WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division) {
+  if (plan.device.where != Where::simt || !plan.choice->owner || !is_a_matrix(division)) return {};
+  WaveSize out{block_extent(plan, arguments, 0), block_extent(plan, arguments, 1)};
+  if (!out.known()) return out;
+  const std::int64_t threads = std::max(1, plan.device.threads);
+  const std::int64_t across = std::min(threads, (division.cols + out.cols - 1) / out.cols);
+  return {out.rows * ((threads + across - 1) / across), out.cols * across};
+}
+
+std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments) {
+  constexpr std::int64_t threads_of_a_multiprocessor = 512;
+  if (!plan.choice->footprint) return std::nullopt;
+  const auto footprint = plan.choice->footprint(arguments, plan.tuning);
+  if (!footprint) return std::nullopt;
+  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.processors);
+  return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
+}
 
 Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Division& division,
                      const MultiDeviceOptions& options, DevicePool& pool)

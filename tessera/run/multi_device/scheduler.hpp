@@ -102,6 +102,12 @@ class Scheduler {
   std::chrono::steady_clock::time_point start_;
 };
 
+// What the executor's threads compute at once: a block each. Other devices do many blocks at a time.
+WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division);
+// Into how many launches the whole can be cut so that each fills a GPU's multiprocessors with threads enough to
+// hide latency. Nothing: the variant does not say how it is launched.
+std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments);
+
 // Throws Error for faults of devices that are not in the list.
 void check_faults(const MultiDeviceOptions& options);
 // Throws Error where there are not as many shares as devices.

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what follows a verb: flags, each with its environment variable, and positionals. Hides the library
+// that does it, and says which flag was meant when one is misspelt.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+#include "tessera/core/signature.hpp"
+
+namespace tessera::cli {
+
+class OptionParser {
+ public:
+  OptionParser(std::string verb, std::string usage, std::string about);
+  ~OptionParser();
+  OptionParser(const OptionParser&) = delete;
+  OptionParser& operator=(const OptionParser&) = delete;
+
+  // `names` as in "-o,--output"; `type` is what --help shows for the value.
+  void flag(const std::string& names, bool& into, const std::string& help);
+  void value(const std::string& names, std::string& into, const std::string& help, const std::string& type);
+  // The value may be left out: then it is `otherwise`. A value is a number.
+  void value_or(const std::string& name, std::string& into, const std::string& otherwise,
+                const std::string& help, const std::string& type);
+  void values(const std::string& names, std::vector<std::string>& into, const std::string& help,
+              const std::string& type);
+  // Two words after the flag.
+  void pair(const std::string& names, std::vector<std::string>& into, const std::string& help,
+            const std::string& type);
+  void positionals(const std::string& name, std::vector<std::string>& into, const std::string& help);
+  // From now on "-x^2" and "-inf" are positionals: of words behind a single '-', only -o and -h are flags.
+  void expressions();
+  // `text` stands below the flags in --help.
+  void closing(const std::string& text);
+
+  // False when help was asked for: then help() is all that is wanted. Throws Error,
+  // or what the library that reads throws: CLI::ParseError, the user's mistake too.
+  bool read(const std::vector<std::string>& words);
+  std::string help() const;
+
+ private:
+  struct Hidden;
+  std::unique_ptr<Hidden> hidden_;
+};
+
+// A parameter's flag. Of a choice of no and yes, the flag alone says yes.
+void declare_flag(OptionParser& words, const Parameter& p, std::string& into, const std::string& help,
+                  const std::string& type);
+
+// "op-a" → "TESSERA_OP_A"
+std::string environment_variable(const std::string& flag);
+
+// Throws Error "WHAT 'word' is not known", with the nearest candidate or, where none is near, all.
+[[noreturn]] void unknown(const std::string& what, const std::string& word,
+                          const std::vector<std::string>& candidates);
+
+std::vector<std::string> split(const std::string& text, char at);  // "a,b" → a, b; "" → nothing
+
+}  // namespace tessera::cli
