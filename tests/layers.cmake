@@ -33,7 +33,7 @@ if(TESSERA_HAS_CUDA)
   add_executable(calls_on_device ${PROJECT_SOURCE_DIR}/examples/calls/device.cpp)
   target_link_libraries(calls_on_device PRIVATE tessera_compile tessera::tessera)
   # Under the name that it has once it is installed.
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/installed/tessera/ops/matmul.hpp CONTENT "#include \"ops/matmul/enqueue.hpp\"\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/installed/tessera/ops/matmul.hpp CONTENT "#include \"ops/matmul/problem/multiply.hpp\"\n")
   target_include_directories(calls_on_device PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/installed)
   set_target_properties(calls_on_device PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   tessera_script(example_on_device calls_on_device)

@@ -5,7 +5,7 @@
 #include "integrate.hpp"
 #include "tessera/kernel.hpp"
 #if !defined(__CUDACC__)
-#include "tessera/simt/allowed.hpp"
+#include "tessera/simt/executor/executor.hpp"
 #endif
 
 namespace tessera::integration {
@@ -38,7 +38,7 @@ struct StripsRung {
     for (auto& [element, run_it] : out.run)
       run_it = [plain = run_it](const Arguments& arguments, const Tuning& tuning, Run& run) {
         run.values = {};
-        const simt::Allowed allowed(seconds_allowed(arguments));
+        const simt::TimeLimit allowed(seconds_allowed(arguments));
         try {
           plain(arguments, tuning, run);
         } catch (const simt::OutOfTime&) {

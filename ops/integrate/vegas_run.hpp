@@ -7,7 +7,7 @@
 #include "asked.hpp"
 #include "vegas_memory.hpp"
 #if !defined(__CUDACC__)
-#include "tessera/simt/allowed.hpp"
+#include "tessera/simt/executor/executor.hpp"
 #endif
 
 namespace tessera::integration {
@@ -139,7 +139,7 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
   return iterated(asked, edges);
 #else
   constexpr double least = 1e-3;
-  const simt::Allowed allowed(std::fmax(least, cube_.seconds_left()));
+  const simt::TimeLimit allowed(std::fmax(least, cube_.seconds_left()));
   try {
     return iterated(asked, edges);
   } catch (const simt::OutOfTime&) {

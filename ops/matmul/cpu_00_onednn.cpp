@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU baseline: oneDNN, which compiles its kernels for the CPU at hand when they are first called.
 // It has a product of float, none of double.
-#include "library_gemm.hpp"
+#include "ops/matmul/baselines/gemm_child.hpp"
 
 namespace tessera::matmul {
 namespace {

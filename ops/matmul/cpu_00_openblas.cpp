@@ -5,7 +5,7 @@
 // itself for a much older one. So it is run both as installed (core=0) and told to use its kernels for
 // AVX-512 (core=1), each in a child process of its own.
 #include <cstdlib>
-#include "openblas.hpp"
+#include "ops/matmul/baselines/gemm_child.hpp"
 
 namespace tessera::matmul {
 namespace {

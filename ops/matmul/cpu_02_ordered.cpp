@@ -4,7 +4,7 @@
 // A row of C is built up from whole rows of B, so memory is read in the order in which it lies and
 // the compiler can use vectors. Each element is still summed in the order of k. All of B passes
 // through the caches once for every row of C: that limits it now.
-#include "cpu_loops.hpp"
+#include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 

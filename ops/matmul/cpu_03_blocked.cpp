@@ -5,8 +5,8 @@
 // next block is fetched, so B comes from memory once instead of once per row. Each element is still
 // summed in the order of k. One sum is loaded and stored for every product: registers come next.
 #include <algorithm>
-#include "cpu_loops.hpp"
-#include "operand_layouts.hpp"
+#include "ops/matmul/kernels/cpu/serial_loops.hpp"
+#include "ops/matmul/problem/operand_layouts.hpp"
 #include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
@@ -60,7 +60,7 @@ const Rung rung{"blocks of B that stay in the cache while every row of C uses th
                 Where::cpu,
                 {choice_of<Problem>([](const auto& p, const Tuning& tuning, Run&) { blocked(p, tuning); }, {},
                                     {{"depth", 8, 4096, 64}, {"width", 8, 4096, 256}})}};
-[[maybe_unused]] const bool told = (register_layouts(b_in_panels), true);
+[[maybe_unused]] const bool registered = (register_layouts(b_in_panels), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "ops/matmul/cpu_04_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
 #include <hwy/foreach_target.h>
-#include "simd_block-inl.h"
+#include "ops/matmul/kernels/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::matmul {
@@ -32,8 +32,8 @@ std::int64_t tile_rows() { return kTileRows; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "ops/matmul/elements.hpp"
-#include "ops/matmul/operand_layouts.hpp"
+#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operand_layouts.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 
@@ -112,11 +112,11 @@ void run_product(const Product<T>& product, int threads) {
 }  // namespace
 
 template <class T>
-void multiply_simd(const Problem<T>& problem, int threads, const Conclusion<T>* after) {
+void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem<T>* after) {
   auto product = product_of(problem);
   if (after == nullptr) return run_product(product, threads);
-  const Conclusion<T> conclusion = by_columns(problem) ? after->turned() : *after;
-  product.after = &conclusion;
+  const EpilogueProblem<T> epilogue = by_columns(problem) ? after->turned() : *after;
+  product.after = &epilogue;
   run_product(product, threads);
 }
 
@@ -131,9 +131,9 @@ std::int64_t simd_depth(std::int64_t k, std::int64_t size) {
   return near_part(k, wanted_depth(cache_sizes(), size, HWY_DYNAMIC_DISPATCH(tile_rows)()), 16);
 }
 
-template void multiply_simd(const Problem<float>&, int, const Conclusion<float>*);
-template void multiply_simd(const Problem<double>&, int, const Conclusion<double>*);
-template void multiply_simd(const Problem<std::int32_t>&, int, const Conclusion<std::int32_t>*);
+template void multiply_simd(const Problem<float>&, int, const EpilogueProblem<float>*);
+template void multiply_simd(const Problem<double>&, int, const EpilogueProblem<double>*);
+template void multiply_simd(const Problem<std::int32_t>&, int, const EpilogueProblem<std::int32_t>*);
 template void add_simd(const Problem<float>&, int);
 template void add_simd(const Problem<double>&, int);
 template void add_simd(const Problem<std::int32_t>&, int);
@@ -144,7 +144,7 @@ template <class T>
 void run(const Arguments& arguments, const Tuning&, Run& here) {
   const auto problem = Problem<T>::of(arguments);
   if (is_plain(arguments)) return multiply_simd(problem, here.device->threads);
-  const auto after = Conclusion<T>::of(arguments, nullptr);
+  const auto after = EpilogueProblem<T>::of(arguments, nullptr);
   multiply_simd(problem, here.device->threads, &after);
 }
 
@@ -155,14 +155,14 @@ Choice choice() {
   out.run[Element::i32] = run<std::int32_t>;
   out.cannot_hold = [](const Arguments& arguments) -> Reason {
     if (is_scaled(arguments)) return "knows no scales";
-    (void)concludes(arguments);  // throws where there is no such product
+    (void)has_epilogue(arguments);  // throws where there is no such product
     return std::nullopt;
   };
   return out;
 }
 
 const Rung rung{"vectors, a tile of C in registers, packed panels of B, all cores", Where::cpu, {choice()}};
-[[maybe_unused]] const bool told = (register_layouts(b_in_panels), true);
+[[maybe_unused]] const bool registered = (register_layouts(b_in_panels), true);
 }  // namespace
 
 }  // namespace tessera::matmul

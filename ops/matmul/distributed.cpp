@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <optional>
 #include <vector>
-#include "conclusion.hpp"
-#include "cpu_loops.hpp"
-#include "elements.hpp"
-#include "epilogue.hpp"
-#include "low_operands.hpp"
-#include "simd.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/kernels/cpu/serial_loops.hpp"
+#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/problem/typed_operands.hpp"
+#include "ops/matmul/kernels/cpu/simd.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/core/parallel.hpp"
-#include "widened.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -30,7 +29,7 @@ template <class T>
 class PlainSum : public PanelSum {
  public:
   PlainSum(const Arguments& part, int threads) : problem_(Problem<T>::of(part)), threads_(threads) {
-    if (!is_plain(part)) after_ = Conclusion<T>::of(part, nullptr);
+    if (!is_plain(part)) after_ = EpilogueProblem<T>::of(part, nullptr);
   }
 
   void add(const ArrayView& left, const ArrayView& right) override {
@@ -41,12 +40,12 @@ class PlainSum : public PanelSum {
     begun_ = true;
   }
   void finish() override {
-    if (after_) conclude_on_processors(*after_, threads_);
+    if (after_) run_epilogue_on_cpu(*after_, threads_);
   }
 
  private:
   Problem<T> problem_;
-  std::optional<Conclusion<T>> after_;
+  std::optional<EpilogueProblem<T>> after_;
   int threads_;
   bool begun_ = false;
 };
@@ -56,12 +55,12 @@ template <class Sum>
 class LowSum : public PanelSum {
  public:
   LowSum(const Arguments& part, int threads)
-      : problem_(LowProblem::of(part)),
+      : problem_(MixedProblem::of(part)),
         threads_(static_cast<int>(std::clamp<std::int64_t>(problem_.m, 1, threads))),
         sums_(static_cast<std::size_t>(problem_.m * problem_.n)) {}
 
   void add(const ArrayView& left, const ArrayView& right) override {
-    LowProblem panel = problem_;
+    MixedProblem panel = problem_;
     panel.a = {left.data, left.element, left.strides[0], left.strides[1]};
     panel.b = {right.data, right.element, right.strides[0], right.strides[1]};
     panel.k = left.extents[1];
@@ -102,13 +101,13 @@ class LowSum : public PanelSum {
              [&](int part) { work(problem_.m * part / threads_, problem_.m * (part + 1) / threads_); });
   }
 
-  LowProblem problem_;
+  MixedProblem problem_;
   int threads_;
   std::vector<Sum> sums_, wide_;
 };
 
 bool follows_simd(const Arguments& arguments) {
-  return is_plain(arguments) || (concludes(arguments) && !is_scaled(arguments));
+  return is_plain(arguments) || (has_epilogue(arguments) && !is_scaled(arguments));
 }
 
 std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {

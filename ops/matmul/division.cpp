@@ -3,7 +3,7 @@
 #include "tessera/core/division.hpp"
 #include <memory>
 #include <utility>
-#include "elements.hpp"
+#include "ops/matmul/problem/elements.hpp"
 
 namespace tessera::matmul {
 namespace {

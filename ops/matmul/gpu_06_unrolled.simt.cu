@@ -4,7 +4,7 @@
 // A tile's depth is known when the kernel is compiled. Unrolled, the counter, the comparison and the
 // address arithmetic are gone, and four neighbours in a row of A's tile can come in one wide load. The
 // loads from global memory are still waited for before each tile.
-#include "coarsened.hpp"
+#include "ops/matmul/kernels/simt/coarsened.hpp"
 
 namespace tessera::matmul {
 namespace {

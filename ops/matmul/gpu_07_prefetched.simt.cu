@@ -4,7 +4,7 @@
 // The loads of the next step are issued before this step's arithmetic and land in registers, so their
 // latency passes behind it instead of before it. Where other blocks of the multiprocessor hid it
 // already, little is left to gain: two loads from shared memory for each multiply-add are the limit.
-#include "coarsened.hpp"
+#include "ops/matmul/kernels/simt/coarsened.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -5,7 +5,7 @@
 // loads from shared memory do four multiply-adds, where one output takes eight. Reuse grows along the
 // row only; a patch of rows and columns is the next step. Unrolling and prefetching can be had with
 // each, so the whole factorial lies here, and one tile that no block can hold.
-#include "coarsened.hpp"
+#include "ops/matmul/kernels/simt/coarsened.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -6,7 +6,7 @@
 // once. Tiles of A and B lie alike, k by k: one that has to be turned on its way in is written through
 // a swizzle, which spreads the lanes over all banks. Two buffers save a barrier a step. Loads still
 // pass through registers, and their addresses take slots that multiply-adds could have.
-#include "vectorized.hpp"
+#include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -7,10 +7,10 @@
 // multiple of the multiprocessors are dealt out to them stage by stage. Nearly every issued instruction
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
-#include "operand_layouts.hpp"
-#include "sections.hpp"
+#include "ops/matmul/kernels/simt/warp_copies.cuh"
+#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/sections.hpp"
 #include "tessera/kernel.hpp"
-#include "warp_copies.cuh"
 
 namespace tessera::matmul {
 namespace {
@@ -88,7 +88,7 @@ std::size_t bytes_of_sums(std::int64_t m, std::int64_t n) {
 }
 
 WarpCopies copies_of(const Problem<float>& p, const Tuning& tuning) {
-  return {p, static_cast<WarpCopies::Wish>(tuning["copies"])};
+  return {p, static_cast<WarpCopies::Mode>(tuning["copies"])};
 }
 
 // `tile`: counted from 1; 0: as the model chooses.
@@ -227,7 +227,7 @@ const Rung rung{
     "asynchronous copies into a ring of stages, a square tile per warp, fragments loaded ahead: "
     "nearly every instruction is a multiply-add",
     Where::cuda, choices()};
-[[maybe_unused]] const bool told = (register_layouts(across_k), true);
+[[maybe_unused]] const bool registered = (register_layouts(across_k), true);
 
 }  // namespace
 }  // namespace tessera::matmul

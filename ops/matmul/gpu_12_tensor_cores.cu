@@ -7,15 +7,15 @@
 // Doubles are summed in doubles, as nothing else can that fast; of 16 bits, what limits it now is that every
 // operand passes through registers.
 #include <algorithm>
-#include "operand_layouts.hpp"
-#include "mma_run.hpp"
-#include "sections.hpp"
+#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/kernels/ampere/mma_job.hpp"
+#include "ops/matmul/sections.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-MmaWish wish_of(const Tuning& tuning) {
+MmaOptions options_of(const Tuning& tuning) {
   return {static_cast<int>(tuning.find("tile").value_or(0)), static_cast<int>(tuning["splits"]),
           static_cast<int>(tuning["group"])};
 }
@@ -33,16 +33,16 @@ void run_section(const Problem<double>& p, const Tuning& tuning, Run& run) {
                    .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
                    .k = p.k(),
                    .turned = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
-                   .wish = wish_of(tuning)};
+                   .options = options_of(tuning)};
   run_mma(p, job, run);
 }
 
-void run_section(const LowProblem& p, const Tuning& tuning, Run& run) {
+void run_section(const MixedProblem& p, const Tuning& tuning, Run& run) {
   const MmaJob job{.a = {p.a.data, p.m, p.a.row, p.a.col},
                    .b = {p.b.data, p.n, p.b.col, p.b.row},
                    .k = p.k,
                    .turned = by_columns(p.m, p.n, p.c_row, p.c_col),
-                   .wish = wish_of(tuning)};
+                   .options = options_of(tuning)};
   if (p.a.element == Element::bf16) run_mma_bf16(p, job, run);
   else run_mma_f16(p, job, run);
 }
@@ -67,11 +67,11 @@ std::size_t tile_bytes(const Arguments& arguments) {
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
   if (arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
   const bool halves = arguments.element() != Element::f64;
-  return tile_bytes(arguments) + (halves ? section_bytes(LowProblem::of(arguments)) : 0);
+  return tile_bytes(arguments) + (halves ? section_bytes(MixedProblem::of(arguments)) : 0);
 }
 
 void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const LowProblem whole = LowProblem::of(arguments);
+  const MixedProblem whole = MixedProblem::of(arguments);
   if (whole.m == 0 || whole.n == 0) return;
   void* const sums = static_cast<char*>(run.workspace) + tile_bytes(arguments);
   for (const SectionStep& step : sections_of(whole, sums))
@@ -80,7 +80,7 @@ void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
 }
 
 Reason refuses_half(const Arguments& arguments) {
-  const LowProblem p = LowProblem::of(arguments);
+  const MixedProblem p = MixedProblem::of(arguments);
   if (p.a.element != p.b.element) return "its factors are of one element";
   return std::nullopt;
 }
@@ -135,7 +135,7 @@ Variant variant() {
 
 const Rung rung(variant());
 // A warp's loads turn 16-bit elements; doubles are taken one by one.
-[[maybe_unused]] const bool told =
+[[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
        const bool turned = element != Element::f64 && !lies_along_k(order);
        return turned ? LayoutHandling::transposed_on_load : LayoutHandling::direct;

@@ -6,10 +6,10 @@
 // a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
 // operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
-#include "operand_layouts.hpp"
-#include "sections.hpp"
-#include "tensor_rung.cuh"
-#include "tile_wish.hpp"
+#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/sections.hpp"
+#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -30,7 +30,7 @@ bool turns(Element element) {
   }
 }
 
-void launch_part(const LowProblem& p, TensorPart& part, Run& here) {
+void launch_part(const MixedProblem& p, WgmmaPart& part, Run& here) {
   const bool b_is_e5m2 = p.b.element == Element::e5m2;
   switch (p.a.element) {
     case Element::bf16:
@@ -48,52 +48,52 @@ void launch_part(const LowProblem& p, TensorPart& part, Run& here) {
   }
 }
 
-bool is_promoted(const LowProblem& p) {
+bool is_promoted(const MixedProblem& p) {
   return (p.a.element == Element::e4m3 || p.a.element == Element::e5m2) && !p.fast;
 }
 
-TileShapes shapes_of(const LowProblem& p) {
+TileShapes shapes_of(const MixedProblem& p) {
   return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
 }
 
-void run_section(const LowProblem& p, const Tuning& tuning, Run& here) {
-  TensorJob job =
+void run_section(const MixedProblem& p, const Tuning& tuning, Run& here) {
+  WgmmaJob job =
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   run_parts(job, shapes_of(p), turns(p.a.element), here,
-            [&](TensorPart& part) { launch_part(p, part, here); });
+            [&](WgmmaPart& part) { launch_part(p, part, here); });
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const LowProblem whole = with_rows(LowProblem::of(arguments));
+  const MixedProblem whole = with_rows(MixedProblem::of(arguments));
   if (whole.m == 0 || whole.n == 0) return;
   void* const sums = section_bytes(whole) == 0
                          ? nullptr
-                         : static_cast<char*>(here.workspace) + tensor_workspace(arguments, tuning);
+                         : static_cast<char*>(here.workspace) + wgmma_workspace(arguments, tuning);
   for (const SectionStep& step : sections_of(whole, sums))
     if (step.sums == nullptr) run_section(step.p, tuning, here);
     else conclude_on_gpu(step, here.stream);
 }
 
 std::size_t workspace(const Arguments& arguments, const Tuning& tuning) {
-  return tensor_workspace(arguments, tuning) + section_bytes(LowProblem::of(arguments));
+  return wgmma_workspace(arguments, tuning) + section_bytes(MixedProblem::of(arguments));
 }
 
 // The rows of C next to each other, as the launch has them.
-Reason refuses_wish(const LowProblem& p, int tile) {
+Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
   const auto is_turned = [&](const Factor& factor) {
     const auto there = readable(factor, turns(p.a.element));
-    return there && there->turned;
+    return there && there->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
-                      is_turned(left_of(p)) || is_turned(right_of(p)) ? turning_tiles : all_tiles);
+                      is_turned(left_of(p)) || is_turned(right_of(p)) ? mn_major_tiles : all_tiles);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  const LowProblem p = LowProblem::of(arguments);
-  if (const Reason reason = refuses_wish(with_rows(p), tuning.find("tile").value_or(0))) return reason;
-  if (std::max({p.m, p.n, p.k}) <= most_counted) return tensor_refuses(arguments, tuning, device);
+  const MixedProblem p = MixedProblem::of(arguments);
+  if (const Reason reason = refuses_options(with_rows(p), tuning.find("tile").value_or(0))) return reason;
+  if (std::max({p.m, p.n, p.k}) <= most_counted) return wgmma_refuses(arguments, tuning, device);
   // Other rungs do not cut: of the reasons that they have, size is none here.
   if (p.a.element == Element::f32 && !p.tf32)
     return "its f32 factors lose 13 bits: --compute tf32 allows that";
@@ -133,10 +133,10 @@ Variant variant() {
 }
 
 const Rung rung(variant());
-[[maybe_unused]] const bool told = (register_layouts([](Element element, const OperandLayout& order) {
-                                      return by_copy_engine(order, turns(element));
-                                    }),
-                                    true);
+[[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
+                                            return by_copy_engine(order, turns(element));
+                                          }),
+                                          true);
 
 }  // namespace
 }  // namespace tessera::matmul

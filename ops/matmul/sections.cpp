@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sections.hpp"
+#include "ops/matmul/sections.hpp"
 #include <algorithm>
 
 namespace tessera::matmul {
@@ -17,8 +17,8 @@ Operand part_of(const Operand& x, const Section& rows, const Section& cols) {
 }
 
 // Of C's rows and columns, with all of k.
-LowProblem block_of(const LowProblem& p, const Section& rows, const Section& cols) {
-  LowProblem out = p;
+MixedProblem block_of(const MixedProblem& p, const Section& rows, const Section& cols) {
+  MixedProblem out = p;
   const Section all{0, p.k};
   out.a = part_of(p.a, rows, all);
   out.b = part_of(p.b, all, cols);
@@ -31,17 +31,17 @@ LowProblem block_of(const LowProblem& p, const Section& rows, const Section& col
   return out;
 }
 
-bool meets_in_c(const LowProblem& p) { return p.c_element == Element::f32 || p.c_element == Element::i32; }
+bool meets_in_c(const MixedProblem& p) { return p.c_element == Element::f32 || p.c_element == Element::i32; }
 
 // Where a block's sums meet.
-Operand meeting_of(const LowProblem& block, void* sums) {
+Operand meeting_of(const MixedProblem& block, void* sums) {
   if (meets_in_c(block)) return {block.c, block.c_element, block.c_row, block.c_col};
   return {sums, Element::f32, block.n, 1};
 }
 
 // `ends`: C is made of the last one's sums.
-LowProblem along_k(const LowProblem& block, const Section& k, const Operand& meeting, bool ends) {
-  LowProblem out = block;
+MixedProblem along_k(const MixedProblem& block, const Section& k, const Operand& meeting, bool ends) {
+  MixedProblem out = block;
   out.a.data = moved(block.a.data, block.a.element, k.first * block.a.col);
   out.b.data = moved(block.b.data, block.b.element, k.first * block.b.row);
   out.k = k.count;
@@ -61,7 +61,7 @@ LowProblem along_k(const LowProblem& block, const Section& k, const Operand& mee
   return out;
 }
 
-void append_block(const LowProblem& block, void* sums, std::int64_t most, std::vector<SectionStep>& out) {
+void append_block(const MixedProblem& block, void* sums, std::int64_t most, std::vector<SectionStep>& out) {
   const auto sections = sections_of(block.k, most);
   const bool ends = sections.size() == 1 || meets_in_c(block);
   const Operand meeting = meeting_of(block, sums);
@@ -79,18 +79,18 @@ std::vector<Section> sections_of(std::int64_t whole, std::int64_t most) {
   return out;
 }
 
-std::size_t section_bytes(const LowProblem& p, std::int64_t most) {
+std::size_t section_bytes(const MixedProblem& p, std::int64_t most) {
   if (p.k <= most || meets_in_c(p)) return 0;
   return static_cast<std::size_t>(std::min(p.m, most)) * static_cast<std::size_t>(std::min(p.n, most)) *
          sizeof(float);
 }
 
-std::optional<std::string> cannot_cut(const LowProblem& p, std::int64_t most) {
+std::optional<std::string> cannot_cut(const MixedProblem& p, std::int64_t most) {
   if (p.k <= most || p.a.element != Element::i8 || p.c_element == Element::i32) return std::nullopt;
   return "it sums up to " + std::to_string(most) + " products of i8 where C is not i32";
 }
 
-std::vector<SectionStep> sections_of(const LowProblem& p, void* sums, std::int64_t most) {
+std::vector<SectionStep> sections_of(const MixedProblem& p, void* sums, std::int64_t most) {
   std::vector<SectionStep> out;
   for (const Section& rows : sections_of(p.m, most))
     for (const Section& cols : sections_of(p.n, most)) append_block(block_of(p, rows, cols), sums, most, out);

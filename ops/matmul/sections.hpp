@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "low_precision.hpp"
+#include "ops/matmul/problem/mixed_problem.hpp"
 #include "matmul.hpp"
 
 namespace tessera::matmul {
@@ -23,18 +23,18 @@ std::vector<Section> sections_of(std::int64_t whole, std::int64_t most);
 
 // Sums of k that are cut meet in C, where that is f32 or i32: the first section adds β·C0, the last the bias
 // and the activation. Else they meet in f32 of this size, m·n numbers, which another step makes C of.
-std::size_t section_bytes(const LowProblem& p, std::int64_t most = most_counted);
+std::size_t section_bytes(const MixedProblem& p, std::int64_t most = most_counted);
 
 // Why p cannot be cut: an i32 sum that C scales or rounds has one piece.
-std::optional<std::string> cannot_cut(const LowProblem& p, std::int64_t most = most_counted);
+std::optional<std::string> cannot_cut(const MixedProblem& p, std::int64_t most = most_counted);
 
 // A product; or, where `sums` are given, row after row, C = activation(sums + β·C0 + bias).
 struct SectionStep {
-  LowProblem p;
+  MixedProblem p;
   const float* sums = nullptr;
 };
 // What makes p, one after another. `sums`: section_bytes, aligned to f32.
-std::vector<SectionStep> sections_of(const LowProblem& p, void* sums, std::int64_t most = most_counted);
+std::vector<SectionStep> sections_of(const MixedProblem& p, void* sums, std::int64_t most = most_counted);
 
 // A step with sums, of bf16 or f16, on a GPU, in its stream.
 void conclude_on_gpu(const SectionStep& step, void* stream);

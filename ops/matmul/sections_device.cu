@@ -2,8 +2,8 @@
 // The last step of products whose k was cut: C of 16 bits from f32 sums.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include "epilogue.hpp"
-#include "sections.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/sections.hpp"
 #include "tessera/cuda/check.hpp"
 
 namespace tessera::matmul {
@@ -17,7 +17,8 @@ __device__ float read(Element element, const void* data, std::int64_t at) {
   return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[at]);
 }
 
-__global__ void __launch_bounds__(threads) conclude(const __grid_constant__ LowProblem p, const float* sums) {
+__global__ void __launch_bounds__(threads)
+    conclude(const __grid_constant__ MixedProblem p, const float* sums) {
   const std::int64_t at = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (at >= p.m * p.n) return;
   const std::int64_t i = at / p.n, j = at % p.n, to = i * p.c_row + j * p.c_col;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products cut into sections: the whole's numbers, whatever is cut and wherever the sums meet.
-#include "sections.hpp"
+#include "ops/matmul/sections.hpp"
 #include <gtest/gtest.h>
-#include "naive.hpp"
+#include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/verify.hpp"
 
@@ -28,7 +28,7 @@ TEST(Sections, AreAllOfAWholeOnce) {
 }
 
 void conclude(const SectionStep& step) {
-  LowProblem p = step.p;
+  MixedProblem p = step.p;
   p.alpha = 1;
   p.scale_a = p.scale_b = nullptr;
   const Epilogue epilogue(p);
@@ -37,11 +37,11 @@ void conclude(const SectionStep& step) {
 }
 
 // By three loops, section after section, into sums that begin as NaN.
-void compute(const LowProblem& p, std::int64_t most) {
+void compute(const MixedProblem& p, std::int64_t most) {
   std::vector<float> sums(section_bytes(p, most) / sizeof(float), std::numeric_limits<float>::quiet_NaN());
   for (const SectionStep& step : sections_of(p, sums.data(), most)) {
     EXPECT_TRUE(step.p.m <= most && step.p.n <= most && (step.p.k <= most || step.sums != nullptr));
-    if (step.sums == nullptr) naive_low(step.p);
+    if (step.sums == nullptr) naive_mixed(step.p);
     else conclude(step);
   }
 }
@@ -69,7 +69,7 @@ TEST(Sections, OfFewBitsMakeTheWhole) {
     for (const std::int64_t most : {7, 13, 40}) {
       Inputs inputs(product(), given.element, tried, 5);
       inputs.poison();
-      compute(LowProblem::of(inputs.arguments()), most);
+      compute(MixedProblem::of(inputs.arguments()), most);
       const Verdict verdict = verify(product(), inputs.arguments());
       EXPECT_TRUE(verdict.passed) << name_of(given.element) << ' ' << most << ": " << describe(verdict);
     }
@@ -100,7 +100,7 @@ TEST(Sections, OfPlainProductsMakeTheWhole) {
 }
 
 TEST(Sections, AnI32SumThatIsScaledHasOnePiece) {
-  LowProblem p;
+  MixedProblem p;
   p.a.element = p.b.element = Element::i8;
   p.c_element = Element::f32;
   p.k = most_counted;

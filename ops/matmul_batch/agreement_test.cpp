@@ -5,11 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include "enqueue.hpp"
-#include "enqueue_group.hpp"
-#include "ops/matmul/drawn_testing.hpp"
-#include "ops/matmul/enqueue.hpp"
-#include "ops/matmul_batch/group.hpp"
+#include "multiply_batch.hpp"
+#include "multiply_group.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
+#include "ops/matmul/problem/multiply.hpp"
 #include "tests/complaint.hpp"
 
 namespace tessera::matmul_batch {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batches' and groups' tensor core kernels of 8-bit floats in any mix.
 #include <vector>
-#include "group_launch.cuh"
+#include "batch_launch.cuh"
 
 namespace tessera::matmul_batch {
 
@@ -11,7 +11,7 @@ constexpr CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 
 // Calls run<Kind>() for what the factors hold.
 template <class F>
-void with_kind(const LowProblem& p, const F& run) {
+void with_kind(const MixedProblem& p, const F& run) {
   const bool a_is_e5m2 = p.a.element == Element::e5m2, b_is_e5m2 = p.b.element == Element::e5m2;
   if (a_is_e5m2 && b_is_e5m2) run.template operator()<ptx::E5m2E5m2>();
   else if (a_is_e5m2) run.template operator()<ptx::E5m2E4m3>();
@@ -27,11 +27,11 @@ void run_fp8(const BatchJob& job, Run& run) {
 // Entries whose C lies by columns were turned, and with them A's element and B's: those of either kind in a
 // launch of their own, in the same workspace one after the other.
 void run_group_fp8(Entries entries, Run& run) {
-  const auto is_first_kind = [&](const LowProblem& p) {
+  const auto is_first_kind = [&](const MixedProblem& p) {
     return p.a.element == entries.front().a.element && p.b.element == entries.front().b.element;
   };
-  std::vector<LowProblem> kinds[2];
-  for (const LowProblem& p : entries) kinds[is_first_kind(p) ? 0 : 1].push_back(p);
+  std::vector<MixedProblem> kinds[2];
+  for (const MixedProblem& p : entries) kinds[is_first_kind(p) ? 0 : 1].push_back(p);
   for (const auto& kind : kinds)
     if (!kind.empty()) with_kind(kind.front(), [&]<class Kind>() { run_group<Kind, true>(kind, type, run); });
 }

@@ -3,25 +3,24 @@
 #pragma once
 #include <utility>
 #include <vector>
-#include "batch_tiles.cuh"
+#include "batch_kernel.cuh"
 #include "matmul_batch.hpp"
-#include "ops/matmul/tensor_run.cuh"
-#include "ops/matmul/tensor_rung.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 
 namespace tessera::matmul_batch {
 
 using matmul::Factor;
-using matmul::LowProblem;
+using matmul::MixedProblem;
 using matmul::TileConfig;
 
 // An operand of many entries: along k, or where `turned` along columns of B.
 struct Layered {
   cuda::Layers layers;
-  bool turned = false;
+  bool mn_major = false;
 };
 
 inline Layered layered(const matmul::Readable& one, std::int64_t count, std::int64_t step) {
-  return {{one.lines, count, step}, one.turned};
+  return {{one.lines, count, step}, one.mn_major};
 }
 
 // As it lies, if the engine can read that.
@@ -57,11 +56,11 @@ class Packing {
 
 // Entries of one size, as the kernel is told of them.
 struct BatchJob {
-  LowBatch batch;  // C's columns lie next to each other
-  int tile;        // wished for, counted from 1; 0: the model's choice
+  MixedBatch batch;  // C's columns lie next to each other
+  int tile;          // requested for, counted from 1; 0: the model's choice
 };
 
-inline LowBatch with_rows(LowBatch batch) {
+inline MixedBatch with_rows(MixedBatch batch) {
   if (batch.first.c_col == 1 || batch.first.n == 1) return batch;
   batch.first = matmul::with_rows(batch.first);
   std::swap(batch.a_step, batch.b_step);
@@ -73,15 +72,15 @@ inline LowBatch with_rows(LowBatch batch) {
 inline constexpr unsigned batch_tiles = 0b1101;
 inline constexpr std::int64_t most_units = std::int64_t{1} << 30;
 
-template <bool promotes, int tile, bool turn_b>
+template <bool promotes, int tile, bool mn_major_b>
 inline constexpr TileConfig batch_config = [] {
   TileConfig out = promotes && tile == 0 ? matmul::promoted_large : matmul::tile_configs<promotes>[tile];
-  out.turn_b = turn_b;
+  out.mn_major_b = mn_major_b;
   return out;
 }();
 
 template <class C>
-void make_layer_maps(TensorArgs& args, const Layered& a, const Layered& b, CUtensorMapDataType type,
+void make_layer_maps(WgmmaArgs& args, const Layered& a, const Layered& b, CUtensorMapDataType type,
                      const cuda::Layers& c) {
   // Rows that C has not need not be copied, where nobody shares them.
   const std::int64_t rows = std::min<std::int64_t>((args.m + 7) / 8 * 8, C::rows);
@@ -90,12 +89,12 @@ void make_layer_maps(TensorArgs& args, const Layered& a, const Layered& b, CUten
   if (args.depth > 0) {  // of an empty sum nothing is read
     args.a = cuda::tensor_map(a.layers, type, C::element_bytes, a_rows);
     args.b = cuda::tensor_map(b.layers, type, C::element_bytes,
-                              C::turn_b ? 128 / C::element_bytes : C::cols / C::cluster_rows);
+                              C::mn_major_b ? 128 / C::element_bytes : C::cols / C::cluster_rows);
   }
   const auto out_bytes = static_cast<int>(size_of(args.out_element));
   args.plain = args.plain && matmul::is_plain(args);
-  args.boxed = args.plain && matmul::has_boxes(args) && cuda::has_tensor_map(c, out_bytes);
-  if (args.boxed) args.c = cuda::tensor_map(c, matmul::map_type(args.out_element), out_bytes, 16);
+  args.tma_store = args.plain && matmul::can_tma_store(args) && cuda::has_tensor_map(c, out_bytes);
+  if (args.tma_store) args.c = cuda::tensor_map(c, matmul::map_type(args.out_element), out_bytes, 16);
 }
 
 template <class Kind>
@@ -114,19 +113,19 @@ TileShapes shapes_of() {
 
 // Calls make<C>() for the kernel of a tile.
 template <class Kind, bool promotes, class Make>
-void with_kernel(int tile, bool turn_b, const Make& make) {
+void with_kernel(int tile, bool mn_major_b, const Make& make) {
   const auto of = [&]<bool turned>() {
     if (tile == 0) return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 0, turned>>>();
     if (tile == 2) return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, turned>>>();
     make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, turned>>>();
   };
   if constexpr (Kind::turns)
-    if (turn_b) return of.template operator()<true>();
+    if (mn_major_b) return of.template operator()<true>();
   of.template operator()<false>();
 }
 
-inline TensorArgs args_of(const LowProblem& p, const TileOrder& order, std::int64_t stages) {
-  TensorArgs args = matmul::job_of(p, {}).args;
+inline WgmmaArgs args_of(const MixedProblem& p, const TileOrder& order, std::int64_t stages) {
+  WgmmaArgs args = matmul::job_of(p, {}).args;
   args.order = order;
   args.units = static_cast<std::int32_t>(order.count());
   args.depth = args.split_depth = static_cast<std::int32_t>(stages);
@@ -138,8 +137,8 @@ inline TensorArgs args_of(const LowProblem& p, const TileOrder& order, std::int6
 template <class Kind, bool promotes>
 void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
-  const LowBatch& all = job.batch;
-  const LowProblem& first = all.first;
+  const MixedBatch& all = job.batch;
+  const MixedProblem& first = all.first;
   const Factor left = matmul::left_of(first), right = matmul::right_of(first);
   Packing packing(run.workspace, run);
   const auto read = [&](const Factor& f, std::int64_t step, bool turns) {
@@ -165,7 +164,7 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
                 bytes(first.bias_element, all.bias_step), bytes(Element::f32, all.scale_a_step),
                 bytes(Element::f32, all.scale_b_step)};
   const cuda::Layers c{matmul::result_lines(args.one), all.batch, all.c_step};
-  with_kernel<Kind, promotes>(tile, b.turned, [&]<class C>() {
+  with_kernel<Kind, promotes>(tile, b.mn_major, [&]<class C>() {
     make_layer_maps<C>(args.one, a, b, type, c);
     matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay, 1,
                                                     run, [](int) { return false; });
@@ -173,7 +172,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
 }
 
 // By what A and B hold. `batch_<names>.sm90.cu` have them, of a batch and of a group.
-using Entries = std::span<const LowProblem>;  // C's columns next to each other; none of them without elements
+using Entries =
+    std::span<const MixedProblem>;  // C's columns next to each other; none of them without elements
 void run_bf16(const BatchJob& job, Run& run);
 void run_f16(const BatchJob& job, Run& run);
 void run_tf32(const BatchJob& job, Run& run);
@@ -184,5 +184,104 @@ void run_group_f16(Entries entries, Run& run);
 void run_group_tf32(Entries entries, Run& run);
 void run_group_i8(Entries entries, Run& run);
 void run_group_fp8(Entries entries, Run& run);
+
+// Entries of unequal sizes in one launch of the tensor core kernel. What each brings, its maps and sizes,
+// travels as the arguments of a small kernel that writes it to device memory before: nothing in host memory
+// must stay, so a graph may note it down, and nobody waits.
+
+// As many as a kernel's arguments hold.
+inline constexpr int entries_at_once = static_cast<int>((32764 - 256) / sizeof(GroupEntry));
+struct Entered {
+  GroupEntry entries[entries_at_once];
+};
+
+// Entry `first` + blockIdx.x of the table, and of which entry its units are.
+template <class Chunk>
+__global__ void enter(const __grid_constant__ Chunk chunk, GroupEntry* table, std::int32_t* entry_of,
+                      std::int32_t first) {
+  const GroupEntry& from = chunk.entries[blockIdx.x];
+  const std::int32_t entry = first + static_cast<std::int32_t>(blockIdx.x);
+  const auto* const words = reinterpret_cast<const uint4*>(&from);
+  auto* const to = reinterpret_cast<uint4*>(table + entry);
+  for (unsigned i = threadIdx.x; i < sizeof(GroupEntry) / sizeof(uint4); i += blockDim.x) to[i] = words[i];
+  for (std::int32_t i = static_cast<std::int32_t>(threadIdx.x); i < from.args.units;
+       i += static_cast<std::int32_t>(blockDim.x))
+    entry_of[from.first_unit + i] = entry;
+  ptx::release_maps();
+}
+
+// The workspace of a group: the table, the entry of each unit, packed operands.
+struct GroupRoom {
+  std::size_t units_at, packed_at;
+
+  GroupRoom(std::size_t entries, std::int64_t units) {
+    const auto rounded = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
+    units_at = rounded(entries * sizeof(GroupEntry));
+    packed_at = units_at + rounded(static_cast<std::size_t>(units) * sizeof(std::int32_t));
+  }
+};
+
+inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, std::int32_t* entry_of,
+                      const Run& run) {
+  const auto stream = static_cast<cudaStream_t>(run.stream);
+  Entered chunk{};
+  for (std::size_t first = 0; first < entries.size(); first += entries_at_once) {
+    const auto some = entries.subspan(first, std::min<std::size_t>(entries_at_once, entries.size() - first));
+    std::copy(some.begin(), some.end(), chunk.entries);
+    enter<<<static_cast<unsigned>(some.size()), 128, 0, stream>>>(chunk, table, entry_of,
+                                                                  static_cast<std::int32_t>(first));
+    cuda::check(cudaGetLastError());
+  }
+}
+
+// Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be turned
+// for it.
+template <class Kind>
+bool all_turned(Entries entries) {
+  return Kind::turns && std::ranges::all_of(entries, [](const MixedProblem& p) {
+           const Factor f = matmul::right_of(p);
+           return (f.line_step == 1 || f.lines == 1) &&
+                  cuda::has_tensor_map(matmul::along_lines(f).lines, f.bytes);
+         });
+}
+
+template <class Kind, bool promotes>
+void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
+  const cuda::OnDevice on_device(run.device->index);
+  std::vector<EntrySize> sizes;
+  for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, stages_of<Kind>(matmul::left_of(p))});
+  const bool turned = all_turned<Kind>(entries);
+  const TileShapes shapes = shapes_of<promotes>();
+  const int tile = choose_tile(shapes, sizes, 1, run.device->processors, batch_tiles);
+  const matmul::TileShape shape = shape_of(shapes, tile);
+  const GroupOrder order = order_group(shape, sizes);
+  const GroupRoom room(entries.size(), order.units);
+  char* const workspace = static_cast<char*>(run.workspace);
+  Packing packing(workspace + room.packed_at, run);
+  const auto read = [&](const Factor& f, bool as_columns) {
+    if (as_columns) return layered(matmul::along_lines(f), 1, 0);
+    if (const auto as_it_lies = readable(f, 1, 0, false)) return *as_it_lies;
+    return packing.pack<Kind::bytes>(f, 1, 0);
+  };
+  BatchArgs args{};
+  args.table = reinterpret_cast<const GroupEntry*>(workspace);
+  args.entry_of = reinterpret_cast<const std::int32_t*>(workspace + room.units_at);
+  args.units = static_cast<std::int32_t>(order.units);
+  with_kernel<Kind, promotes>(tile, turned, [&]<class C>() {
+    std::vector<GroupEntry> table;
+    for (std::size_t i = 0; i < order.entries.size(); ++i) {
+      const auto e = static_cast<std::size_t>(order.entries[i]);
+      const MixedProblem& p = entries[e];
+      GroupEntry entry{args_of(p, order_of(shape, p.m, p.n), sizes[e].stages), order.first[i]};
+      make_layer_maps<C>(entry.args, read(matmul::left_of(p), false), read(matmul::right_of(p), turned), type,
+                         {matmul::result_lines(entry.args), 1, 0});
+      table.push_back(entry);
+    }
+    enter_all(table, reinterpret_cast<GroupEntry*>(workspace),
+              reinterpret_cast<std::int32_t*>(workspace + room.units_at), run);
+    matmul::launch_clusters<C, multiply_entries<C>>(C::threads, args, args.units, matmul::Blocks::stay, 1,
+                                                    run, [](int) { return false; });
+  });
+}
 
 }  // namespace tessera::matmul_batch

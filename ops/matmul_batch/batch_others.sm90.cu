@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batches' and groups' tensor core kernels of TF32 and i8.
-#include "group_launch.cuh"
+#include "batch_launch.cuh"
 
 namespace tessera::matmul_batch {
 

@@ -50,12 +50,12 @@ std::int64_t most_units_of(std::int64_t m, std::int64_t n) {
 }
 
 int choose_tile(TileShapes shapes, std::span<const EntrySize> sizes, std::int64_t count, int processors,
-                unsigned tiles, int wish) {
+                unsigned tiles, int options) {
   int best = -1;
   double least = 0;
   for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
     if ((tiles >> tile & 1) == 0) continue;
-    if (wish == tile + 1) return tile;
+    if (options == tile + 1) return tile;
     const double microseconds = batch_us(shapes[static_cast<std::size_t>(tile)], sizes, count, processors);
     if (best >= 0 && microseconds >= least) continue;
     best = tile;

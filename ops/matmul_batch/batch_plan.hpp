@@ -4,7 +4,7 @@
 #pragma once
 #include <span>
 #include <vector>
-#include "ops/matmul/tile_plan.hpp"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 
 namespace tessera::matmul_batch {
 
@@ -34,9 +34,9 @@ struct EqualEntries {
 };
 
 // The tile that a model says is done soonest with all entries: of `count` entries like each of `sizes`.
-// `tiles`: bits of those that may be taken, one at least; `wish`: counted from 1, 0 for none.
+// `tiles`: bits of those that may be taken, one at least; `options`: counted from 1, 0 for none.
 int choose_tile(TileShapes shapes, std::span<const EntrySize> sizes, std::int64_t count, int processors,
-                unsigned tiles, int wish = 0);
+                unsigned tiles, int options = 0);
 
 // Units of entries of any sizes: those with the longest sums first, lest one of them begins last.
 struct GroupOrder {

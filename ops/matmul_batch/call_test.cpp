@@ -5,10 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include "call.hpp"
-#include "enqueue.hpp"
-#include "enqueue_group.hpp"
-#include "ops/matmul/drawn_testing.hpp"
+#include "multiply_batch.hpp"
+#include "multiply_group.hpp"
+#include "ops/matmul/problem/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
 #include "tests/complaint.hpp"
 
@@ -119,8 +118,9 @@ TEST(BatchCalls, AStepThatIsTooSmallForTheResultIsRefused) {
           places.insert(e * (step == 0 ? lines * apart : step) + at * apart + x);
     const bool right = static_cast<std::int64_t>(places.size()) == count * rows * cols;
     (right ? taken : refused) += 1;
+    const ConstBatchView<float> a{memory.data(), count, rows, 0}, b{memory.data(), count, 0, cols};
     const BatchView<float> c{memory.data(), count, rows, cols, leading, step, order};
-    ASSERT_EQ(complaint([&] { (void)result_of(detail::any(c)); }),
+    ASSERT_EQ(complaint([&] { (void)workspace_bytes<float>(a, b, c); }),
               right ? "none" : "C has the step " + std::to_string(step) + ", with which its entries overlap")
         << count << " of " << rows << " × " << cols << " with " << leading;
   }

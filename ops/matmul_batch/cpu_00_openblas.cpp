@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 #include "matmul_batch.hpp"
-#include "ops/matmul/openblas.hpp"
+#include "ops/matmul/baselines/gemm_child.hpp"
 
 namespace tessera::matmul_batch {
 namespace {

@@ -5,7 +5,7 @@
 // another's panels, and a small entry pays no waking. The few that are left are divided among all cores. How
 // an element is summed depends on k alone, so it does not show which way its entry went.
 #include "matmul_batch.hpp"
-#include "ops/matmul/simd.hpp"
+#include "ops/matmul/kernels/cpu/simd.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 

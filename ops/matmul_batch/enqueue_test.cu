@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing
 // waits and nothing is allocated again.
-#include "enqueue.hpp"
-#include "enqueue_group.hpp"
-#include "ops/matmul/enqueue_testing.cuh"
+#include "multiply_batch.hpp"
+#include "multiply_group.hpp"
+#include "ops/matmul/problem/enqueue_testing.cuh"
 
 namespace tessera::matmul_batch {
 namespace {
@@ -183,7 +183,8 @@ TEST_F(BatchOnGpu, NeitherWaitsNorAllocatesOnceCallsRepeatThemselves) {
   options.request = on_gpu::on_gpu();
   const auto put = [&] {
     enqueue_group<bf16>(stream(), trial.there, options);
-    enqueue<bf16>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n}, {c.get(), batch, m, n}, options);
+    matmul_batch::enqueue<bf16>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n}, {c.get(), batch, m, n},
+                                options);
   };
   for (int warm = 0; warm < 3; ++warm) (void)on_gpu::comes_back_at_once(stream(), put);
   const std::size_t before = on_gpu::free_bytes();
@@ -199,8 +200,8 @@ TEST_F(BatchOnGpu, SaysWhatIsWrong) {
   EXPECT_EQ(on_gpu::complaint_of([&] {
               Options options;
               options.request.device = "cuda";
-              enqueue<float>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n}, {host.data(), batch, m, n},
-                             options);
+              matmul_batch::enqueue<float>(stream(), {a.get(), batch, m, k}, {b.get(), 1, k, n},
+                                           {host.data(), batch, m, n}, options);
             }),
             "C lies in host memory, but the work is for cuda:0");
   const Product<float> product{{a.get(), m, k}, {b.get(), k, n}, {host.data(), m, n}};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The baseline: cuBLASLt's strided batches, the fastest of all algorithms that it proposes.
-#include "entries.hpp"
 #include "matmul_batch.hpp"
-#include "ops/matmul/lt_plan.cuh"
+#include "ops/matmul/baselines/cublas_plan.cuh"
 #include "tessera/cuda/device.hpp"
 #include "tessera/rung.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 namespace lt = matmul::lt;
 
 lt::Product product_of(const Arguments& arguments) {
-  const LowBatch steps = arguments.element() == Element::f64 ? LowBatch{} : LowBatch::of(arguments);
+  const MixedBatch steps = arguments.element() == Element::f64 ? MixedBatch{} : MixedBatch::of(arguments);
   lt::Product out = lt::product_of(entry_of(arguments, 0));
   out.batch = arguments.dim("batch");
   const auto step = [&](const char* name) {

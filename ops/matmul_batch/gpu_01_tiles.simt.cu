@@ -5,7 +5,7 @@
 // further launch follows where there are more than a grid has layers. What limits it: the plain
 // multiply-adds, and the tiles that hang over an entry's edges.
 #include "matmul_batch.hpp"
-#include "ops/matmul/vectorized.hpp"
+#include "ops/matmul/kernels/simt/vectorized.hpp"
 
 namespace tessera::matmul_batch {
 namespace {

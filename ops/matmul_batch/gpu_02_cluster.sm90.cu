@@ -6,15 +6,15 @@
 // prepared for each. Sums are never split, and those of 8-bit floats always promoted: an entry's bits do not
 // depend on the batch. What limits it: tiles that hang over the edges of small entries.
 #include "batch_launch.cuh"
-#include "entries.hpp"
-#include "ops/matmul/operand_layouts.hpp"
+#include "matmul_batch.hpp"
+#include "ops/matmul/problem/operand_layouts.hpp"
 
 namespace tessera::matmul_batch {
 namespace {
 
 // Wherever they lie, both may have to be packed.
 std::size_t workspace(const Arguments& arguments, const Tuning&) {
-  const LowBatch all = with_rows(LowBatch::of(arguments));
+  const MixedBatch all = with_rows(MixedBatch::of(arguments));
   const auto bytes = [&](const Factor& f, std::int64_t step) {
     return matmul::packed_bytes(f) * static_cast<std::size_t>(step == 0 ? 1 : all.batch);
   };
@@ -22,8 +22,8 @@ std::size_t workspace(const Arguments& arguments, const Tuning&) {
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
-  if (Reason reason = matmul::tensor_refuses(entry_of(arguments, 0), tuning, device)) return reason;
-  const LowBatch all = with_rows(LowBatch::of(arguments));
+  if (Reason reason = matmul::wgmma_refuses(entry_of(arguments, 0), tuning, device)) return reason;
+  const MixedBatch all = with_rows(MixedBatch::of(arguments));
   const double units =
       static_cast<double>(all.batch) * static_cast<double>(most_units_of(all.first.m, all.first.n));
   if (units > static_cast<double>(most_units)) return "it counts tiles of all entries up to 2^30";
@@ -31,8 +31,8 @@ Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& d
 }
 
 void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const BatchJob job{with_rows(LowBatch::of(arguments)), tuning["tile"]};
-  const LowProblem& first = job.batch.first;
+  const BatchJob job{with_rows(MixedBatch::of(arguments)), tuning["tile"]};
+  const MixedProblem& first = job.batch.first;
   if (job.batch.batch == 0 || first.m == 0 || first.n == 0) return;
   switch (first.a.element) {
     case Element::bf16:

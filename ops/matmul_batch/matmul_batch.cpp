@@ -1,13 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many products of one size as an operation: its arguments, what it costs, how it is checked, what to try.
-// Every entry is checked as a product of its own.
 #include "matmul_batch.hpp"
-#include "cases.hpp"
-#include "entries.hpp"
-#include "ops/matmul/checking.hpp"
-#include "ops/matmul/elements.hpp"
+#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/matmul_operation.hpp"
 
 namespace tessera::matmul_batch {
+
+namespace {
+
+// "A-for", "scale-a-for": the choice that says whether an input is there for each entry or for all.
+std::string word_for(const Parameter& input) { return input.flag() + "-for"; }
+
+const Signature& of_one() {
+  static const Signature one = matmul::signature();
+  return one;
+}
+
+ArrayView part_of(const ArrayView& all, std::int64_t entry) {
+  ArrayView out = all;
+  out.extents.erase(out.extents.begin());
+  out.strides.erase(out.strides.begin());
+  if (out.data != nullptr)
+    out.data = static_cast<char*>(out.data) +
+               entry * all.strides[0] * static_cast<std::int64_t>(size_of(all.element));
+  return out;
+}
+
+bool is_shared(const Arguments& batch, const Parameter& p) {
+  return batch.signature().at(p.name).is_shared(batch.words());
+}
+
+std::int64_t step_of(const Arguments& batch, const char* name) {
+  if (!batch.has(name) || is_shared(batch, batch.signature().at(name))) return 0;
+  return batch.array(name).strides[0];
+}
+
+const void* moved(const void* data, Element element, std::int64_t elements) {
+  if (data == nullptr) return nullptr;
+  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size_of(element));
+}
+
+}  // namespace
+
+// The single product's, with one dimension more in front of every array.
+Signature signature() {
+  Signature out = matmul::signature();
+  std::vector<Parameter> words;
+  for (Parameter& p : out.parameters) {
+    if (!p.is_array()) continue;
+    p.extents.insert(p.extents.begin(), "batch");
+    for (auto& [word, extents] : p.shapes) extents.insert(extents.begin(), "batch");
+    if (p.kind != Parameter::Kind::input) continue;
+    p.shared_by = word_for(p);
+    words.push_back(parameter::choice(p.shared_by, {"each", "all"},
+                                      "all: one " + p.name +
+                                          " serves every entry; a file of one dimension "
+                                          "fewer says so itself"));
+  }
+  out.parameters.insert(out.parameters.end() - 1, words.begin(), words.end());
+  return out;
+}
+
+Arguments entry_of(const Arguments& batch, std::int64_t entry) {
+  std::map<std::string, ArrayView> inputs;
+  Arguments::Words words;
+  for (const Parameter& p : of_one().parameters) {
+    if (!p.is_array()) words[p.name] = batch.text(p.name);
+    else if (p.kind == Parameter::Kind::input && batch.has(p.name))
+      inputs[p.name] = is_shared(batch, p) ? batch.array(p.name) : part_of(batch.array(p.name), entry);
+  }
+  Arguments out(of_one(), batch.element(), std::move(inputs), words);
+  out.set_array("C", part_of(batch.array("C"), entry));
+  return out;
+}
+
+MixedBatch MixedBatch::of(const Arguments& arguments) {
+  MixedBatch out;
+  out.first = matmul::MixedProblem::of(entry_of(arguments, 0));
+  out.batch = arguments.dim("batch");
+  out.a_step = step_of(arguments, "A");
+  out.b_step = step_of(arguments, "B");
+  out.c0_step = step_of(arguments, "C0");
+  out.c_step = step_of(arguments, "C");
+  out.bias_step = step_of(arguments, "bias");
+  out.scale_a_step = step_of(arguments, "scale-a");
+  out.scale_b_step = step_of(arguments, "scale-b");
+  return out;
+}
+
+matmul::MixedProblem MixedBatch::entry(std::int64_t e) const {
+  matmul::MixedProblem p = first;
+  p.a.data = moved(p.a.data, p.a.element, e * a_step);
+  p.b.data = moved(p.b.data, p.b.element, e * b_step);
+  p.c0.data = moved(p.c0.data, p.c0.element, e * c0_step);
+  p.c = const_cast<void*>(moved(p.c, p.c_element, e * c_step));
+  p.bias = moved(p.bias, p.bias_element, e * bias_step);
+  if (p.scale_a != nullptr) p.scale_a += e * scale_a_step;
+  if (p.scale_b != nullptr) p.scale_b += e * scale_b_step;
+  return p;
+}
+
+namespace {
+
+struct Size {
+  std::int64_t batch, m, n, k;
+};
+
+Case sized(const Size& s, Distribution distribution = Distribution::normal) {
+  return {.dims = {{"batch", s.batch}, {"m", s.m}, {"n", s.n}, {"k", s.k}}, .distribution = distribution};
+}
+
+Case with(Case base, Arguments::Words words, std::vector<std::string> given = {}) {
+  base.words = std::move(words);
+  base.optional_inputs = std::move(given);
+  return base;
+}
+
+// What only some elements know.
+std::vector<Case> mixed_cases() {
+  using enum Distribution;
+  const std::vector<Element> bytes{Element::e4m3, Element::e5m2},
+      floats{Element::f32, Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, i8{Element::i8},
+      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, own{Element::f64, Element::i32};
+  const auto of = [](const std::vector<Element>& elements, Case base, Arguments::Words words,
+                     std::vector<std::string> given = {}) {
+    base = with(std::move(base), std::move(words), std::move(given));
+    base.elements = elements;
+    return base;
+  };
+  return {
+      of(shorter, sized({3, 17, 40, 70}), {{"output-element", "f32"}, {"b-for", "all"}}),
+      of(bytes, sized({2, 20, 24, 150}), {{"element-b", "e5m2"}, {"op-a", "transpose"}}),
+      of(bytes, sized({2, 24, 40, 130}), {{"accumulate", "fast"}}),
+      of({Element::f32}, sized({3, 20, 25, 30}), {{"compute", "tf32"}}),
+      of(i8, sized({3, 20, 30, 40}), {{"beta", "-2"}, {"alpha", "3"}}, {"C0", "bias"}),
+      of(i8, sized({2, 21, 31, 33}), {{"output-element", "i8"}, {"bias-for", "all"}}, {"scale-b", "bias"}),
+      of(floats, sized({3, 17, 33, 24}), {{"activation", "relu"}, {"bias-along", "rows"}}, {"bias"}),
+      of(floats, sized({2, 18, 20, 30}), {{"alpha", "-2"}, {"beta", "0.5"}, {"scale-a-for", "all"}},
+         {"C0", "bias", "scale-a", "scale-b"}),
+      of(floats, sized({3, 15, 21, 30}, exact), {{"scale-a-per", "tensor"}, {"scale-b-per", "tensor"}},
+         {"scale-a", "scale-b"}),
+      of(floats, sized({2, 8, 16, 16}), {{"activation", "gelu"}}, {"bias"}),
+      of(own, sized({3, 17, 33, 24}, exact), {{"beta", "-1"}, {"activation", "relu"}, {"bias-along", "rows"}},
+         {"C0", "bias"}),
+      of({Element::f64}, sized({2, 18, 20, 30}), {{"activation", "silu"}, {"bias-for", "all"}}, {"bias"})};
+}
+
+}  // namespace
+
+std::vector<Case> cases() {
+  using enum Distribution;
+  std::vector<Case> out = {sized({1, 1, 1, 1}, exact),
+                           sized({1, 33, 34, 17}, exact),
+                           sized({5, 17, 13, 9}),
+                           sized({70, 2, 3, 5}, exact),
+                           sized({300, 1, 1, 3}),
+                           sized({3, 65, 33, 40}, exact),
+                           sized({3, 17, 33, 20}, special),
+                           with(sized({4, 19, 21, 23}), {{"a-for", "all"}}),
+                           with(sized({4, 20, 36, 28}, exact), {{"b-for", "all"}, {"op-b", "transpose"}}),
+                           with(sized({3, 16, 24, 20}), {{"op-a", "transpose"}}),
+                           with(sized({3, 21, 19, 35}, exact), {{"alpha", "2"}, {"beta", "-3"}}, {"C0"}),
+                           with(sized({3, 9, 10, 11}, exact), {{"beta", "2"}, {"c-for", "all"}}, {"C0"}),
+                           with(sized({2, 9, 10, 11}), {{"beta", "0"}}, {"C0"}),
+                           with(sized({2, 16, 16, 16}), {{"alpha", "0"}, {"beta", "3"}}, {"C0"}),
+                           sized({0, 8, 8, 8}),
+                           sized({3, 0, 8, 8}),
+                           sized({3, 8, 0, 8}),
+                           sized({3, 8, 9, 0}),
+                           with(sized({3, 8, 9, 0}), {{"beta", "2"}}, {"C0"}),
+                           sized({2, 64, 64, 64}, exact)};
+  for (Case& more : mixed_cases()) out.push_back(std::move(more));
+  return out;
+}
+
+// Many products of one size as an operation: its arguments, what it costs, how it is checked, what to try.
+// Every entry is checked as a product of its own.
+
 namespace {
 
 double flops(const Arguments& arguments) {
@@ -77,4 +246,12 @@ Operation operation() {
 [[maybe_unused]] const bool matmul_batch_registered = (register_operation(operation()), true);
 
 }  // namespace
+
+// What a batch's rungs leave to do: the single product's conclusion, of all entries in one pass.
+
+namespace {
+[[maybe_unused]] const bool epilogue_registered =
+    (register_epilogue_pass(matmul::epilogue_pass("matmul_batch")), true);
+}  // namespace
+
 }  // namespace tessera::matmul_batch

@@ -3,10 +3,12 @@
 // problem; an operand that serves all entries has a step of 0 between them. Installed: for whoever writes a
 // rung.
 #pragma once
-#include "ops/matmul/low_precision.hpp"
-#include "ops/matmul/matmul.hpp"
+#include "../matmul/matmul.hpp"
+#include "../matmul/problem/mixed_problem.hpp"
+#include "tessera/core/operation.hpp"
 
 namespace tessera::matmul_batch {
+
 inline namespace TESSERA_UNIT {
 
 template <class T>
@@ -53,15 +55,22 @@ struct Problem {
 
 }  // namespace TESSERA_UNIT
 
-// The same for what the single product calls a LowProblem: few bits, or something that follows the sums.
-struct LowBatch {
-  matmul::LowProblem first;
+// The same for what the single product calls a MixedProblem: few bits, or something that follows the sums.
+struct MixedBatch {
+  matmul::MixedProblem first;
   std::int64_t batch = 0;
   std::int64_t a_step = 0, b_step = 0, c0_step = 0, c_step = 0, bias_step = 0, scale_a_step = 0,
                scale_b_step = 0;
 
-  matmul::LowProblem entry(std::int64_t e) const;
-  static LowBatch of(const Arguments& arguments);  // throws as LowProblem::of does
+  matmul::MixedProblem entry(std::int64_t e) const;
+  static MixedBatch of(const Arguments& arguments);  // throws as MixedProblem::of does
 };
+
+// An entry of a batch as arguments of the single product, whose reference, bound and inputs then serve.
+
+Signature signature();
+
+// Arrays without memory stay so.
+Arguments entry_of(const Arguments& batch, std::int64_t entry);
 
 }  // namespace tessera::matmul_batch

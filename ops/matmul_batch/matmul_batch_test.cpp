@@ -6,9 +6,8 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include "entries.hpp"
 #include "matmul_batch.hpp"
-#include "multiply.hpp"
+#include "multiply_batch.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::matmul_batch {

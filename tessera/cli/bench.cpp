@@ -4,18 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <optional>
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/summary.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/bench/ceilings.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/csv.hpp"
-#include "tessera/report/junit.hpp"
-#include "tessera/report/ladder_table.hpp"
-#include "tessera/report/two_way_table.hpp"
+#include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -69,7 +67,7 @@ class Bench {
     fmt::print(to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
                options_->pivot.empty() ? report::ladder_table(rows) : pivot(rows));
     if (options_->pivot.empty())
-      for (const std::string& sentence : bench::closing(rows)) fmt::print(to_, "{}\n", sentence);
+      for (const std::string& sentence : bench::summary_of(rows)) fmt::print(to_, "{}\n", sentence);
     std::fflush(to_);
     warn(bench::warnings(rows));
     warn(bench::ceiling_doubts(rows));

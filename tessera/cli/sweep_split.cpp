@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <optional>
-#include "tessera/cli/output.hpp"
-#include "tessera/cli/positionals.hpp"
-#include "tessera/cli/device_flags.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
+#include "tessera/cli/device_flags.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/positionals.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -122,11 +122,11 @@ class SplitSweep {
     }
     fmt::print(to_, "{}, {}; the median of {} run{}\n{}{}\n", title_of(*operation_, point.problem),
                name_of(point.element), measured[0].samples, measured[0].samples == 1 ? "" : "s", table.text(),
-               summary(measured));
+               fastest(measured));
     std::fflush(to_);
   }
 
-  static std::string summary(const std::vector<Measured>& measured) {
+  static std::string fastest(const std::vector<Measured>& measured) {
     std::vector<std::pair<std::string, double>> seconds;
     for (const Measured& one : measured) seconds.emplace_back(one.split, one.run.seconds);
     return fastest_split(seconds);

@@ -4,9 +4,8 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <string>
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/search_options.hpp"
 
 namespace tessera::cli {
 

@@ -4,7 +4,7 @@
 // the sanitizer's tools, which slow kernels down a hundredfold.
 #include <deque>
 #include "on_device.hpp"
-#include "ops/matmul/tile_parts.hpp"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 #include "ops/matmul_batch/group_kernel.hpp"
 
 namespace tessera::products {
@@ -140,7 +140,7 @@ class EachKernel : public OnDevice {
     asked.lies_c = {};
     asked.c = outputs_of(kind.a).front();
     asked.most = most_of(asked);
-    asked.k = matmul::least_waiting_depth<1> * 128 / static_cast<std::int64_t>(size_of(kind.a));
+    asked.k = matmul::least_overlapped_depth<1> * 128 / static_cast<std::int64_t>(size_of(kind.a));
     expect_right(variant, choice, tuning_of(choice, Way::boxes), asked);
   }
 

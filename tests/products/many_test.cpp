@@ -4,7 +4,6 @@
 // it asks for.
 #include <numeric>
 #include "on_device.hpp"
-#include "ops/matmul_batch/group_entries.hpp"
 #include "ops/matmul_batch/group_kernel.hpp"
 
 namespace tessera::products {
@@ -209,9 +208,8 @@ TEST_F(Many, BatchesOfExtremeScalesAreRightOnTheProcessors) {
 TEST_F(Many, GroupsOfExtremeScalesAreRightOnTheProcessors) {
   take(Where::cpu);
   if (IsSkipped()) return;
-  EXPECT_EQ(wrong_of_extreme_groups([](const std::vector<Arguments>& entries) {
-              matmul_batch::compute_on_processors(entries, 2);
-            }),
+  EXPECT_EQ(wrong_of_extreme_groups(
+                [](const std::vector<Arguments>& entries) { matmul_batch::compute_on_cpu(entries, 2); }),
             "");
 }
 

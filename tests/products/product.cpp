@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <mutex>
 #include <sstream>
-#include "ops/matmul/low_bound.hpp"
+#include "ops/matmul/verify/bounds.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::products {
@@ -19,14 +19,14 @@ std::string text_of(double value) {
   return out.str();
 }
 
-bool is_low(Element a) { return matmul::has_low_problem(a) && a != Element::f32; }
+bool is_mixed(Element a) { return matmul::has_mixed_problem(a) && a != Element::f32; }
 
 Arguments::Words words_of(const Asked& asked) {
   const auto op = [](bool turned) { return turned ? "transpose" : "none"; };
   Arguments::Words out{{"alpha", text_of(asked.alpha)}, {"op-a", op(asked.op_a)}, {"op-b", op(asked.op_b)}};
   if (asked.beta != 0) out["beta"] = text_of(asked.beta);
   if (asked.b != asked.a) out["element-b"] = name_of(asked.b);
-  if (is_low(asked.a)) out["output-element"] = name_of(asked.c);
+  if (is_mixed(asked.a)) out["output-element"] = name_of(asked.c);
   if (asked.tf32) out["compute"] = "tf32";
   if (asked.fast) out["accumulate"] = "fast";
   if (asked.bias_along_rows) out["bias-along"] = "rows";

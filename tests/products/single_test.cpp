@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 #include "on_device.hpp"
-#include "ops/matmul/tile_parts.hpp"
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 
 namespace tessera::products {
 namespace {
@@ -75,19 +75,19 @@ class Met {
                            128 / bytes, processors, (1u << shapes.size()) - 1,
                            {.tile = static_cast<int>(tile),
                             .splits = static_cast<int>(tuning["splits"]),
-                            .strips = static_cast<int>(tuning["strips"])});
+                            .tail = static_cast<int>(tuning["strips"])});
     const matmul::TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
     const std::string name = "tile " + std::to_string(plan.tile + 1);
     ++rounds_[name];
     const bool second =
-        plan.together == 1 && plan.units > processors / (shape.cluster_rows * shape.cluster_cols);
+        plan.cluster_splits == 1 && plan.units > processors / (shape.cluster_rows * shape.cluster_cols);
     if (second) ++rounds_[name + ", second tiles"];
-    if (second && may_wait(asked) && plan.tile == 0 && plan.order.splits == 1 && plan.strips.strips == 0 &&
-        plan.depth >= matmul::least_waiting_depth<2>)
+    if (second && may_wait(asked) && plan.tile == 0 && plan.order.splits == 1 && plan.tail.cols == 0 &&
+        plan.depth >= matmul::least_overlapped_depth<2>)
       ++rounds_["results that wait, second tiles"];
-    if (plan.strips.strips > 0) ++rounds_[name + ", strips"];
+    if (plan.tail.cols > 0) ++rounds_[name + ", strips"];
     if (plan.order.splits > 1) ++rounds_[name + ", parts in memory"];
-    if (plan.together > 1) ++rounds_[name + ", parts in a cluster"];
+    if (plan.cluster_splits > 1) ++rounds_[name + ", parts in a cluster"];
   }
   // Of what a run on Hopper shall meet; empty: all of it, or none ran there.
   std::string missing() const {
@@ -159,7 +159,7 @@ class Products : public OnDevice {
     else draw_sizes(asked, random);
     if (way.waits) {
       // As many stages at least; neither parts nor strips, nor cuts.
-      asked.k += matmul::least_waiting_depth<1> * 128 / static_cast<std::int64_t>(size_of(way.element));
+      asked.k += matmul::least_overlapped_depth<1> * 128 / static_cast<std::int64_t>(size_of(way.element));
       tuning.set("splits", 1), tuning.set("strips", 1), tuning.set("cuts", 1);
     } else if (way.variant->name == "cluster" && once_in(random, 3)) {
       tuning.set("splits", 1), tuning.set("strips", 2);

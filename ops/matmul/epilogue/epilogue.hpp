@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows the sum of products: scales, β·C0, bias, activation, rounding. In f32, for the processors and
+// as the definition that kernels follow.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include "ops/matmul/problem/mixed_problem.hpp"
+#include "tessera/core/thread.hpp"
+
+namespace tessera::matmul {
+inline namespace TESSERA_UNIT {
+
+// Of float or double. A NaN stays one, which fmax would lose.
+template <class T>
+requires std::is_floating_point_v<T> SIMT T activated(Activation activation, T x) {
+  constexpr T half_root = T(0.70710678118654752440), tanh_scale = T(0.79788456080286535588), one = T(1),
+              half = T(0.5);
+  switch (activation) {
+    case Activation::relu:
+      return x < 0 ? T(0) : x;
+    case Activation::gelu:
+      // Of the complement, for 1 + erf cancels where x is far below 0.
+      return half * x * std::erfc(-x * half_root);
+    case Activation::gelu_tanh:
+      return half * x * (one + std::tanh(tanh_scale * (x + T(0.044715) * x * x * x)));
+    case Activation::silu:
+      return x / (one + std::exp(-x));
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
+// Among f32's normal numbers.
+SIMT bool is_ordinary(float x) {
+  return std::fabs(x) >= std::numeric_limits<float>::min() &&
+         std::fabs(x) <= std::numeric_limits<float>::max();
+}
+
+// α·s_a·s_b·sum in f32, in this order. Where α·s_a·s_b leaves f32's normal numbers on the way, the whole may
+// still be one: f64 has room for all four.
+SIMT float scaled_sum(float alpha, float scale_a, float scale_b, float sum) {
+  const float first = alpha * scale_a, factor = first * scale_b;
+  if (is_ordinary(first) && is_ordinary(factor)) return factor * sum;
+  return static_cast<float>(double{alpha} * double{scale_a} * double{scale_b} * double{sum});
+}
+
+}  // namespace TESSERA_UNIT
+
+// On the processors: element (i, j) of C from its sum, an f32 or the i32 of whole numbers.
+class Epilogue {
+ public:
+  explicit Epilogue(const MixedProblem& p) : p_(p) {}
+
+  void store(std::int64_t i, std::int64_t j, float sum) const {
+    put(i, j, activated(p_.activation, scaled(i, j, sum)));
+  }
+
+  void store(std::int64_t i, std::int64_t j, std::int32_t sum) const {
+    if (p_.c_element != Element::i32) return store(i, j, static_cast<float>(sum));
+    std::uint32_t value = bits(p_.alpha) * static_cast<std::uint32_t>(sum);
+    if (p_.beta != 0) value += bits(p_.beta) * read<std::uint32_t>(p_.c0.data, i * p_.c0.row + j * p_.c0.col);
+    if (p_.bias != nullptr) value += read<std::uint32_t>(p_.bias, i * p_.bias_row + j * p_.bias_col);
+    auto whole = static_cast<std::int32_t>(value);
+    if (p_.activation == Activation::relu) whole = std::max(whole, 0);
+    std::memcpy(address(i, j), &whole, sizeof whole);
+  }
+
+ private:
+  template <class T>
+  static T read(const void* data, std::int64_t offset) {
+    T value;
+    std::memcpy(&value, static_cast<const char*>(data) + offset * std::int64_t{sizeof(T)}, sizeof value);
+    return value;
+  }
+  static std::uint32_t bits(float whole) {
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(whole));
+  }
+  static float real(Element element, const void* data, std::int64_t offset) {
+    return static_cast<float>(load_as_double(
+        element, static_cast<const char*>(data) + offset * static_cast<std::int64_t>(size_of(element))));
+  }
+
+  float scaled(std::int64_t i, std::int64_t j, float sum) const {
+    const float scale_a = p_.scale_a != nullptr && p_.k != 0 ? p_.scale_a[i * p_.scale_a_step] : 1.0f;
+    const float scale_b = p_.scale_b != nullptr && p_.k != 0 ? p_.scale_b[j * p_.scale_b_step] : 1.0f;
+    float out = scaled_sum(p_.alpha, scale_a, scale_b, sum);
+    if (p_.beta != 0) out += p_.beta * real(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
+    if (p_.bias != nullptr) out += real(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
+    return out;
+  }
+
+  char* address(std::int64_t i, std::int64_t j) const {
+    return static_cast<char*>(p_.c) +
+           (i * p_.c_row + j * p_.c_col) * static_cast<std::int64_t>(size_of(p_.c_element));
+  }
+
+  // An i8 is the nearest whole number, ties to even, within its range; NaN gives 0.
+  void put(std::int64_t i, std::int64_t j, float value) const {
+    if (p_.c_element == Element::i8) {
+      const float whole = std::nearbyint(value);
+      value = std::isnan(whole) ? 0.0f : std::clamp(whole, -128.0f, 127.0f);
+    }
+    store_from_double(p_.c_element, address(i, j), value);
+  }
+
+  MixedProblem p_;
+};
+
+}  // namespace tessera::matmul

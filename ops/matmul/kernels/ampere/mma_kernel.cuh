@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rung 12 multiplies: doubles, and floats of 16 bits. How a warp loads a block of 16 lines by 16 steps
+// of k, and how it multiplies two; what follows the sum.
+#pragma once
+#include <cstring>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <type_traits>
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/ampere/mma_job.hpp"
+#include "ops/matmul/kernels/ampere/mma_plan.hpp"
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/mixed_problem.hpp"
+#include "tessera/cuda/ptx/cp_async.cuh"
+#include "tessera/cuda/ptx/mma_f64.cuh"
+#include "tessera/cuda/ptx/mma_half.cuh"
+
+namespace tessera::matmul {
+
+namespace ptx = cuda::ptx;
+
+struct MmaF64 {
+  using Element = double;
+  using Sum = double;
+  using Problem = matmul::Problem<double>;
+  template <class Panel>
+  using Loads = MmaLoads64<Panel>;
+  static constexpr int bytes = 8;
+  static constexpr auto& tiles = mma_f64_tiles;
+
+  struct Block {
+    double half[2][4];
+  };
+
+  template <class Panel>
+  static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
+                                              const Loads<Panel>& loads, int block, int /*step*/) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int s = 0; s < 4; ++s)
+        to.half[half][s] = *reinterpret_cast<const double*>(panel + loads.place(block, half, s));
+  }
+
+  // Times eight columns of b.
+  static __device__ __forceinline__ void multiply(double (&d)[4], const Block& a, const Block& b, int half) {
+    const double both[8] = {a.half[0][0], a.half[1][0], a.half[0][1], a.half[1][1],
+                            a.half[0][2], a.half[1][2], a.half[0][3], a.half[1][3]};
+    ptx::mma_f64(d, both, b.half[half]);
+  }
+
+  static __device__ __forceinline__ double epilogue(const Problem& p, std::int64_t i, std::int64_t j,
+                                                    double sum) {
+    return p.scaled(i, j, sum);
+  }
+  static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, double value) {
+    p.c(i, j) = value;
+  }
+};
+
+template <class Element_>
+struct MmaHalf {
+  using Element = Element_;
+  using Sum = float;
+  using Problem = MixedProblem;
+  template <class Panel>
+  using Loads = MmaLoads16<Panel>;
+  static constexpr int bytes = 2;
+  static constexpr auto& tiles = mma_half_tiles;
+
+  struct Block {
+    std::uint32_t r[4];
+  };
+
+  template <class Panel>
+  static __device__ __forceinline__ void load(Block& to, const unsigned char* panel,
+                                              const Loads<Panel>& loads, int block, int step) {
+    ptx::load_pieces<Panel::along == Along::lines>(to.r, panel + loads.place(block, step));
+  }
+
+  static __device__ __forceinline__ void multiply(float (&d)[4], const Block& a, const Block& b, int half) {
+    if constexpr (std::is_same_v<Element, __nv_bfloat16>) ptx::mma_bf16(d, a.r, b.r[half], b.r[half + 2]);
+    else ptx::mma_f16(d, a.r, b.r[half], b.r[half + 2]);
+  }
+
+  // C's element is of 16 bits or f32; C0 and bias have it, too.
+  static __device__ __forceinline__ float epilogue(const Problem& p, std::int64_t i, std::int64_t j,
+                                                   float sum) {
+    const float scale_a = p.scale_a != nullptr && p.k != 0 ? p.scale_a[i * p.scale_a_step] : 1.0f,
+                scale_b = p.scale_b != nullptr && p.k != 0 ? p.scale_b[j * p.scale_b_step] : 1.0f;
+    float value = scaled_sum(p.alpha, scale_a, scale_b, sum);
+    if (p.beta != 0) value += p.beta * read(p, p.c0.data, i * p.c0.row + j * p.c0.col);
+    if (p.bias != nullptr) value += read(p, p.bias, i * p.bias_row + j * p.bias_col);
+    return activated(p.activation, value);
+  }
+  static __device__ __forceinline__ void put(const Problem& p, std::int64_t i, std::int64_t j, float value) {
+    const std::int64_t at = i * p.c_row + j * p.c_col;
+    if (p.c_element == tessera::Element::f32) static_cast<float*>(p.c)[at] = value;
+    else if (p.c_element == tessera::Element::f16) static_cast<__half*>(p.c)[at] = __half(value);
+    else static_cast<__nv_bfloat16*>(p.c)[at] = __nv_bfloat16(value);
+  }
+
+ private:
+  static __device__ __forceinline__ float read(const Problem& p, const void* data, std::int64_t at) {
+    if (p.c_element == tessera::Element::f32) return static_cast<const float*>(data)[at];
+    if (p.c_element == tessera::Element::f16) return static_cast<float>(static_cast<const __half*>(data)[at]);
+    return static_cast<float>(static_cast<const __nv_bfloat16*>(data)[at]);
+  }
+};
+
+// One operand's way into shared memory: each thread's part in copying stage after stage. Pieces of 16 bytes
+// where the operand lies so that they can be copied whole, else element by element: doubles still
+// asynchronously, so that odd sizes cost little; 16-bit elements by way of registers.
+
+// An operand by its lines: rows of A, columns of B.
+template <class Element>
+struct MmaOperand {
+  const Element* data;
+  std::int64_t lines, line_step, k_step;
+  bool whole;  // in pieces of 16 bytes, along what its panel lies along
+};
+
+// Along what is contiguous, or nearer to it.
+inline Along along_of(const MmaFactor& x) {
+  return x.k_step == 1 || x.k_step <= x.line_step ? Along::k : Along::lines;
+}
+
+template <class Kind>
+MmaOperand<typename Kind::Element> operand_of(const MmaFactor& x, std::int64_t k) {
+  using Element = typename Kind::Element;
+  const bool along_k = along_of(x) == Along::k;
+  const std::int64_t step = along_k ? x.k_step : x.line_step, other = along_k ? x.line_step : x.k_step;
+  const bool whole = step == 1 && ((along_k ? x.lines : k) == 1 || other * Kind::bytes % 16 == 0) &&
+                     reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  return {static_cast<const Element*>(x.data), x.lines, x.line_step, x.k_step, whole};
+}
+
+template <class Kind, class Panel, int threads>
+class MmaCopier {
+  using Element = typename Kind::Element;
+  using Share = MmaShare<Panel, threads>;
+  static constexpr bool along_k = Panel::along == Along::k;
+  static constexpr int bytes = Kind::bytes;
+
+ public:
+  // `thread` of those that copy this panel.
+  __device__ MmaCopier(const MmaOperand<Element>& x, int thread, std::int64_t first_line,
+                       std::int64_t first_k)
+      : x_(x) {
+    // Of 16-bit elements, too, a piece is one thread's, whole or not.
+    const auto own = Share::first(thread, x.whole || bytes == 2 ? Panel::piece : 1);
+    row_ = own.row;
+    at_ = own.at;
+    place_ = Panel::place_in_row(row_, at_);
+    const std::int64_t line = first_line + (along_k ? row_ : at_), k = first_k + (along_k ? at_ : row_);
+    const std::int64_t left = x.lines - line;
+    lines_left_ = left > 1 << 20 ? 1 << 20 : static_cast<int>(left);
+    next_ = x.data + line * x.line_step + k * x.k_step;
+  }
+
+  // `k_left` steps of k exist from this stage on. `inside`: all lines, and all of the stage's k.
+  __device__ __forceinline__ void copy(unsigned char* panel, bool inside, int k_left) {
+    if (!x_.whole) copy_single(panel, k_left);
+    else if (inside) copy_whole<true>(panel, k_left);
+    else copy_whole<false>(panel, k_left);
+    next_ += Panel::depth * x_.k_step;
+  }
+
+ private:
+  // How many of a piece's elements exist.
+  __device__ __forceinline__ int there(int pass, int step, int k_left, int unit) const {
+    const int rows = (along_k ? lines_left_ : k_left - row_) - pass * step;
+    const int width = along_k ? k_left - at_ : lines_left_;
+    return rows <= 0 || width <= 0 ? 0 : width < unit ? width : unit;
+  }
+  __device__ __forceinline__ std::int64_t row_step(int step) const {
+    return step * (along_k ? x_.line_step : x_.k_step);
+  }
+
+  template <bool inside>
+  __device__ __forceinline__ void copy_whole(unsigned char* panel, int k_left) const {
+    constexpr int step = Share::step(Panel::piece);
+    const Element* from = next_;
+#pragma unroll
+    for (int i = 0; i < Share::passes(Panel::piece); ++i, from += row_step(step)) {
+      unsigned char* const to = panel + Panel::below(place_, i * step);
+      if constexpr (inside) {
+        ptx::copy_async<16>(to, from);
+      } else {
+        const int count = there(i, step, k_left, Panel::piece);
+        ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void copy_single(unsigned char* panel, int k_left) const {
+    constexpr int unit = bytes == 2 ? Panel::piece : 1, step = Share::step(unit);
+    const Element* from = next_;
+#pragma unroll
+    for (int i = 0; i < Share::passes(unit); ++i, from += row_step(step)) {
+      unsigned char* const to = panel + Panel::below(place_, i * step);
+      const int count = there(i, step, k_left, unit);
+      if constexpr (unit == 1) ptx::copy_async<bytes>(to, count > 0 ? from : x_.data, count * bytes);
+      else gather(to, from, count);
+    }
+  }
+
+  __device__ __forceinline__ void gather(unsigned char* to, const Element* from, int count) const {
+    const std::int64_t step = along_k ? x_.k_step : x_.line_step;
+    Element piece[Panel::piece];
+#pragma unroll
+    for (int e = 0; e < Panel::piece; ++e) piece[e] = e < count ? from[e * step] : Element(0.0f);
+    uint4 words;
+    std::memcpy(&words, piece, sizeof words);
+    *reinterpret_cast<uint4*>(to) = words;
+  }
+
+  const MmaOperand<Element>& x_;  // of the kernel's arguments
+  const Element* next_;
+  int row_, at_, place_;  // of the thread's first unit
+  int lines_left_;        // from there on
+};
+
+// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; and splits of a sum
+// joined.
+
+template <class Kind>
+struct MmaArgs {
+  typename Kind::Problem p;  // what follows the sum
+  MmaOperand<typename Kind::Element> a, b;
+  std::int64_t k;
+  bool turned;  // C(j, i) is what the operands' row i and column j give
+  TileOrder order;
+  std::int32_t depth, split_depth;  // stages, in all and of each split
+  typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
+  std::uint32_t* arrived;           // of each tile; 0 before and after
+  TileWalk walk;                    // the order, for blocks that have little else to do
+};
+
+// What a kernel is given, and which kernel: of which tile, for operands that lie along what.
+template <class Kind>
+struct MmaLaunch {
+  MmaArgs<Kind> args;
+  int tile;
+  Along a, b;
+};
+
+template <class Kind>
+MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element,
+                          const MmaMachine& machine, void* workspace) {
+  const MmaFactor &a = job.turned ? job.b : job.a, &b = job.turned ? job.a : job.b;
+  const MmaPlan plan = plan_mma(element, a.lines, b.lines, job.k, machine, job.options);
+  auto* const counters = static_cast<std::uint32_t*>(workspace);
+  const MmaArgs<Kind> args{.p = p,
+                           .a = operand_of<Kind>(a, job.k),
+                           .b = operand_of<Kind>(b, job.k),
+                           .k = job.k,
+                           .turned = job.turned,
+                           .order = plan.order,
+                           .depth = plan.depth,
+                           .split_depth = plan.split_depth,
+                           .partial = reinterpret_cast<typename Kind::Sum*>(counters + most_mma_counters),
+                           .arrived = counters,
+                           .walk = plan.order};
+  return {args, plan.tile, along_of(a), along_of(b)};
+}
+
+// A lane's, of its warp's tile.
+template <class Kind, int row_blocks_, int col_blocks_>
+struct MmaSums {
+  using Sum = typename Kind::Sum;
+  static constexpr int row_blocks = row_blocks_, col_blocks = col_blocks_,
+                       count = row_blocks * col_blocks * 8;
+  Sum of_half[row_blocks][col_blocks][2][4];
+
+  __device__ __forceinline__ Sum (&of(int i, int j, int half))[4] { return of_half[i][j][half]; }
+  __device__ __forceinline__ Sum& at(int i) {
+    return of_half[i / (col_blocks * 8)][i / 8 % col_blocks][i / 4 % 2][i % 4];
+  }
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < count; ++i) at(i) = 0;
+  }
+};
+
+// Adds the sums of all splits of a tile, in their order, if this block is the last to come; whether it is.
+template <int threads, class Kind, class Sums>
+__device__ __forceinline__ bool join_splits(const MmaArgs<Kind>& args, TileOrder::Tile tile, Sums& sums) {
+  const int splits = args.order.splits, me = static_cast<int>(threadIdx.x);
+  const std::int64_t place = std::int64_t{tile.row} * args.order.cols + tile.col;
+  typename Kind::Sum* const all = args.partial + place * splits * Sums::count * threads + me;
+  typename Kind::Sum* const mine = all + std::int64_t{tile.split} * Sums::count * threads;
+#pragma unroll
+  for (int i = 0; i < Sums::count; ++i) __stcg(mine + i * threads, sums.at(i));
+  __threadfence();
+  __syncthreads();
+  __shared__ bool last;
+  if (me == 0) {
+    last = atomicInc(args.arrived + place, static_cast<unsigned>(splits) - 1) ==
+           static_cast<unsigned>(splits) - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last) return false;
+  sums.clear();
+  for (int split = 0; split < splits; ++split)
+#pragma unroll
+    for (int i = 0; i < Sums::count; ++i)
+      sums.at(i) += __ldcg(all + (std::int64_t{split} * Sums::count + i) * threads);
+  return true;
+}
+
+// A warp's sums to shared memory, in rows of its tile.
+template <MmaConfig config, class Sums>
+__device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lane) {
+  using Sum = typename Sums::Sum;
+  struct alignas(2 * sizeof(Sum)) Pair {
+    Sum first, second;
+  };
+#pragma unroll
+  for (int i = 0; i < Sums::row_blocks; ++i)
+#pragma unroll
+    for (int j = 0; j < Sums::col_blocks; ++j)
+#pragma unroll
+      for (int below = 0; below < 2; ++below)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const RowAndCol at = mma_result(lane, half, below);
+          const Pair both{sums.of(i, j, half)[2 * below], sums.of(i, j, half)[2 * below + 1]};
+          *reinterpret_cast<Pair*>(
+              own + mma_result_place<sizeof(Sum), config.warp_cols>(i * 16 + at.row, j * 16 + at.col)) = both;
+        }
+}
+
+// Rows `first` … below `height` of column `c` of what begins at (row, col) of the operands' product. sum(r,
+// c): the sum there.
+template <int together, class Kind, class SumAt>
+__device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
+                                         int first, int height, int c, const SumAt& sum) {
+  // All are read before the first is written, which the compiler could not know to be elsewhere.
+  typename Kind::Sum value[together] = {};
+#pragma unroll
+  for (int e = 0; e < together; ++e) {
+    const int r = first + e;
+    if (r < height)
+      value[e] =
+          Kind::epilogue(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, sum(r, c));
+  }
+#pragma unroll
+  for (int e = 0; e < together; ++e) {
+    const int r = first + e;
+    if (r < height)
+      Kind::put(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, value[e]);
+  }
+}
+
+// The warp's tile, whose first element of C is (row, col).
+template <MmaConfig config, class Kind, class Sums>
+__device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
+                                           std::int64_t row, std::int64_t col, int warp, int lane) {
+  using Sum = typename Kind::Sum;
+  constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), together = 32 / bytes;
+  unsigned char* const own = memory + warp * (rows * cols * bytes);
+  put_down<config>(own, sums, lane);
+  __syncwarp();
+  const std::int64_t rows_left = args.a.lines - row;
+  const int height = rows_left < rows ? static_cast<int>(rows_left) : rows;
+  const auto sum = [own](int r, int c) {
+    return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
+  };
+  for (int c = lane; c < cols && col + c < args.b.lines; c += 32)
+    for (int r = 0; r < height; r += together) put_rows<together>(args, row, col, r, height, c, sum);
+}
+
+// The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
+// this slice.
+template <MmaConfig config, class Kind, class Sums>
+__device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
+                                             Sums& sums, std::int64_t row, std::int64_t col, int lane) {
+  using Sum = typename Kind::Sum;
+  constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), together = 32 / bytes;
+  constexpr int apart = config.slice_bytes(), beside = config.threads() / cols;
+  static_assert(rows == config.warp_rows && cols == config.warp_cols && config.threads() % cols == 0);
+  put_down<config>(memory, sums, lane);
+  const unsigned char* const all = memory - slice * apart;
+  __syncthreads();
+  const std::int64_t rows_left = args.a.lines - row;
+  const int height = rows_left < rows ? static_cast<int>(rows_left) : rows;
+  const int me = static_cast<int>(threadIdx.x), c = me % cols;
+  if (col + c >= args.b.lines) return;
+  const auto sum = [all](int r, int at) {
+    const unsigned char* const from = all + mma_result_place<bytes, cols>(r, at);
+    Sum out = *reinterpret_cast<const Sum*>(from);
+#pragma unroll
+    for (int i = 1; i < config.slices; ++i) out += *reinterpret_cast<const Sum*>(from + i * apart);
+    return out;
+  };
+#pragma unroll 2
+  for (int r = me / cols * together; r < height; r += beside * together)
+    put_rows<together>(args, row, col, r, height, c, sum);
+}
+
+// The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each
+// multiply a tile of their own, block by block, loading the next block while the tensor cores have this one.
+
+template <class Kind_, MmaConfig config_, Along along_a, Along along_b>
+struct MmaTile {
+  using Kind = Kind_;
+  static constexpr MmaConfig config = config_;
+  static constexpr int threads = config.threads(), slice_threads = config.slice_threads(),
+                       stages = config.stages;
+  static constexpr int row_blocks = config.warp_rows / 16, col_blocks = config.warp_cols / 16;
+  using PanelA = MmaPanel<Kind::bytes, config.rows, along_a>;
+  using PanelB = MmaPanel<Kind::bytes, config.cols, along_b>;
+  using CopierA = MmaCopier<Kind, PanelA, slice_threads>;
+  using CopierB = MmaCopier<Kind, PanelB, slice_threads>;
+  static constexpr int depth = PanelA::depth, steps = depth / 16;
+  static constexpr int stage_bytes = PanelA::size + PanelB::size, ahead = stages - 1;
+  using Sums = MmaSums<Kind, row_blocks, col_blocks>;
+  static_assert(stages >= 3 && stages * stage_bytes == config.slice_bytes());
+  static_assert(config.rows * config.cols * static_cast<int>(sizeof(typename Kind::Sum)) <=
+                config.slice_bytes());
+  static_assert(config.slices == 1 || slice_threads == 32, "a slice is a warp's: it meets nobody on its way");
+
+  const MmaArgs<Kind>& args;
+  unsigned char* const block_memory;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int thread = static_cast<int>(threadIdx.x) % slice_threads;
+  const int slice = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / slice_threads, 0);
+  unsigned char* const memory = block_memory + slice * config.slice_bytes();
+  const int warp = __shfl_sync(0xffffffffu, thread / 32, 0);        // known to be the warp's alone
+  const int row = warp / config.warps_across() * config.warp_rows;  // of the warp's tile in the block's
+  const int col = warp % config.warps_across() * config.warp_cols;
+  const typename Kind::template Loads<PanelA> loads_a{row, lane};
+  const typename Kind::template Loads<PanelB> loads_b{col, lane};
+
+  static __device__ __forceinline__ void sync() {
+    if constexpr (config.slices > 1) __syncwarp();
+    else __syncthreads();
+  }
+
+  __device__ __forceinline__ void load_a(typename Kind::Block& a, const unsigned char* stage, int step,
+                                         int i) const {
+    Kind::template load<PanelA>(a, stage, loads_a, i, step);
+  }
+  __device__ __forceinline__ void load_b(typename Kind::Block& b, const unsigned char* stage, int step,
+                                         int j) const {
+    Kind::template load<PanelB>(b, stage + PanelA::size, loads_b, j, step);
+  }
+
+  // Where the threads are in the ring, and in k.
+  struct Progress {
+    const unsigned char* reading;
+    unsigned char *writing, *end;
+    int left, k_left;  // stages to multiply; steps of k that are not on their way yet
+  };
+
+  __device__ __forceinline__ void copy_a(CopierA& from, unsigned char* stage, bool inside, int k_left) const {
+    from.copy(stage, inside && k_left >= depth, k_left);
+  }
+  __device__ __forceinline__ void copy_b(CopierB& from, unsigned char* stage, bool inside, int k_left) const {
+    from.copy(stage + PanelA::size, inside && k_left >= depth, k_left);
+  }
+
+  // `count` stages of the sum. While one is multiplied, stages - 1 others are on their way.
+  __device__ __forceinline__ void sum_up(Sums& sums, CopierA& from_a, CopierB& from_b, bool inside,
+                                         int k_left, int count) const {
+    for (int s = 0; s < ahead; ++s) {
+      if (s < count) {
+        copy_a(from_a, memory + s * stage_bytes, inside, k_left);
+        copy_b(from_b, memory + s * stage_bytes, inside, k_left);
+      }
+      ptx::commit_copies();
+      k_left -= depth;
+    }
+    ptx::wait_for_copies<ahead - 1>();
+    sync();
+    typename Kind::Block a, b[col_blocks];
+    Progress at{memory, memory + ahead * stage_bytes, memory + stages * stage_bytes, count, k_left};
+    load_a(a, at.reading, 0, 0);
+#pragma unroll
+    for (int j = 0; j < col_blocks; ++j) load_b(b[j], at.reading, 0, j);
+    for (; at.left > 0; --at.left) multiply_stage(sums, a, b, from_a, from_b, inside, at);
+    ptx::wait_for_copies<0>();
+    sync();  // the ring is free for the results
+  }
+
+  // Block row by block row; meanwhile the next one's part of A comes from shared memory, at the end what the
+  // next stage begins with, of B in registers of its own, since a load waits for the product that still reads
+  // what it replaces. Copies begin between products, which they take no time from.
+  __device__ __forceinline__ void multiply_stage(Sums& sums, typename Kind::Block& a,
+                                                 typename Kind::Block (&b)[col_blocks], CopierA& from_a,
+                                                 CopierB& from_b, bool inside, Progress& at) const {
+    constexpr int turns = steps * row_blocks, last = turns - 1;
+#pragma unroll
+    for (int turn = 0; turn < turns; ++turn) {
+      if (turn == last) {  // all of this stage has been loaded: go to the next
+        ptx::wait_for_copies<turns == 1 ? ahead - 2 : ahead - 1>();
+        sync();
+        at.reading = at.reading + stage_bytes == at.end ? memory : at.reading + stage_bytes;
+      }
+      const int next = (turn + 1) % turns;
+      const bool next_step = next % row_blocks == 0;
+      typename Kind::Block next_a, next_b[col_blocks];
+      load_a(next_a, at.reading, next / row_blocks, next % row_blocks);
+      if (next_step) {
+#pragma unroll
+        for (int j = 0; j < col_blocks; ++j) load_b(next_b[j], at.reading, next / row_blocks, j);
+      }
+#pragma unroll
+      for (int j = 0; j < col_blocks; ++j) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          Kind::multiply(sums.of(turn % row_blocks, j, half), a, b[j], half);
+        // The stage before this one is free since all have left it.
+        if (j == 0 && turn == 0 && at.left > ahead) copy_a(from_a, at.writing, inside, at.k_left);
+        if (turn == (turns > 2 ? 1 : 0) && j == (turns > 2 ? 0 : col_blocks - 1)) {
+          if (at.left > ahead) copy_b(from_b, at.writing, inside, at.k_left);
+          ptx::commit_copies();
+          at.k_left -= depth;
+          at.writing = at.writing + stage_bytes == at.end ? memory : at.writing + stage_bytes;
+        }
+      }
+      a = next_a;
+      if (next_step) {
+#pragma unroll
+        for (int j = 0; j < col_blocks; ++j) b[j] = next_b[j];
+      }
+    }
+  }
+
+  __device__ __forceinline__ void run() const {
+    // Others, whose registers are full, took 7 % longer so.
+    const auto unit = static_cast<std::int32_t>(blockIdx.x);
+    const TileOrder::Tile tile = config.slices > 1 ? args.walk.at(unit) : args.order.at(unit);
+    const std::int64_t first_row = std::int64_t{tile.row} * config.rows,
+                       first_col = std::int64_t{tile.col} * config.cols;
+    const std::int32_t share = (args.split_depth + config.slices - 1) / config.slices;
+    const std::int64_t first_stage = std::int64_t{tile.split} * args.split_depth + slice * share;
+    const std::int64_t left = args.depth - first_stage;
+    const int count = left < share ? static_cast<int>(left) : share;
+    Sums sums;
+    sums.clear();
+    if (count > 0) {
+      CopierA from_a(args.a, thread, first_row, first_stage * depth);
+      CopierB from_b(args.b, thread, first_col, first_stage * depth);
+      const bool inside = first_row + config.rows <= args.a.lines && first_col + config.cols <= args.b.lines;
+      // To the end of k, or of this split, whose stages are whole.
+      sum_up(sums, from_a, from_b, inside, static_cast<int>(args.k - first_stage * depth), count);
+    }
+    if constexpr (config.slices > 1) {
+      store_slices<config>(args, memory, slice, sums, first_row, first_col, lane);
+    } else {
+      if (args.order.splits > 1 && !join_splits<threads>(args, tile, sums)) return;
+      store_sums<config>(args, memory, sums, first_row + row, first_col + col, warp, lane);
+    }
+  }
+};
+
+}  // namespace tessera::matmul

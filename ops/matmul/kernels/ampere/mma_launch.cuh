@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a job to the launch of rung 12's kernel: which layouts, which tile.
+#pragma once
+#include <atomic>
+#include <utility>
+#include "ops/matmul/kernels/ampere/mma_job.hpp"
+#include "ops/matmul/kernels/ampere/mma_kernel.cuh"
+#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/launch.cuh"
+#include "tessera/cuda/ptx/cluster.cuh"
+
+namespace tessera::matmul {
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::threads, Tile::config.blocks)
+    multiply_blocks(const __grid_constant__ MmaArgs<typename Tile::Kind> args) {
+  extern __shared__ __align__(128) unsigned char mma_memory[];
+  ptx::wait_for_kernel_before();
+  ptx::let_next_kernel_start();
+  Tile{args, mma_memory}.run();
+}
+
+template <class Kind, MmaConfig config, Along along_a, Along along_b>
+void launch_blocks(const MmaArgs<Kind>& args, const Run& run) {
+  const auto kernel = multiply_blocks<MmaTile<Kind, config, along_a, along_b>>;
+  static std::atomic<std::uint64_t> allowed{0};
+  const std::uint64_t before = allowed.load();
+  detail::allow_shared_bytes(kernel, config.shared_bytes(), run.device->index, allowed);
+  // Once, too: as many blocks shall fit as may, whatever that leaves of the cache.
+  if (allowed.load() != before)
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                     cudaSharedmemCarveoutMaxShared));
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = static_cast<unsigned>(args.order.count());
+  launch.blockDim = config.threads();
+  launch.dynamicSmemBytes = config.shared_bytes();
+  launch.stream = static_cast<cudaStream_t>(run.stream);
+  launch.attrs = &overlap;
+  launch.numAttrs = run.device->compute_capability >= 90 ? 1 : 0;
+  cuda::check(cudaLaunchKernelEx(&launch, kernel, args));
+}
+
+template <class Kind, MmaConfig config>
+void launch_tile(Along a, Along b, const MmaArgs<Kind>& args, const Run& run) {
+  if (a == Along::k && b == Along::k) return launch_blocks<Kind, config, Along::k, Along::k>(args, run);
+  if (a == Along::k) return launch_blocks<Kind, config, Along::k, Along::lines>(args, run);
+  if (b == Along::k) return launch_blocks<Kind, config, Along::lines, Along::k>(args, run);
+  launch_blocks<Kind, config, Along::lines, Along::lines>(args, run);
+}
+
+template <class Kind>
+void run_tiles(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element, Run& run) {
+  const cuda::OnDevice on_device(run.device->index);
+  const MmaMachine machine{run.device->processors, run.device->max_shared_bytes};
+  const auto [args, chosen, a, b] = launch_of<Kind>(p, job, element, machine, run.workspace);
+  [&]<std::size_t... tile>(std::index_sequence<tile...>) {
+    ((chosen == static_cast<int>(tile) ? launch_tile<Kind, Kind::tiles[tile]>(a, b, args, run) : void()),
+     ...);
+  }
+  (std::make_index_sequence<std::size(Kind::tiles)>{});
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loops of the serial CPU rungs share.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/typed_operands.hpp"
+#include "tessera/core/interrupt.hpp"
+
+namespace tessera::matmul {
+
+// sum + a·b in two roundings: without instructions of one CPU, a fused one would be a function call
+// for each product. Integers wrap.
+template <class T>
+inline T plus_product(T sum, T a, T b) {
+  if constexpr (std::is_integral_v<T>) return multiply_add(a, b, sum);
+  else return sum + a * b;
+}
+
+// sums[0, n) += a · row[0, n). A row of step 1 lets the compiler use its vectors.
+template <class T>
+inline void add_multiple(T* sums, T a, const T* row, std::int64_t step, std::int64_t n) {
+  if (step == 1)
+    for (std::int64_t j = 0; j < n; ++j) sums[j] = plus_product(sums[j], a, row[j]);
+  else
+    for (std::int64_t j = 0; j < n; ++j) sums[j] = plus_product(sums[j], a, row[j * step]);
+}
+
+// The product by three loops on one thread, of any element: each element of C is a row of A times a column of
+// B.
+
+template <class T>
+void naive(const Problem<T>& p) {
+  if (p.m() == 0 || p.n() == 0) return;
+  for (std::int64_t i = 0; i < p.m(); ++i) {
+    leave_if_interrupted();
+    for (std::int64_t j = 0; j < p.n(); ++j) {
+      T sum = 0;
+      for (std::int64_t l = 0; l < p.k(); ++l) sum = plus_product(sum, p.a(i, l), p.b(l, j));
+      p.store(i, j, sum);
+    }
+  }
+}
+
+// Factors of few bits: sums in f32, those of i8 in i32; then all that follows the sum.
+inline void naive_mixed(const MixedProblem& p) {
+  if (p.m == 0 || p.n == 0) return;
+  const Epilogue epilogue(p);
+  with_factors(p, [&](const auto& a, const auto& b) {
+    using A = std::remove_cvref_t<decltype(*a.data)>;
+    using Sum = std::conditional_t<std::is_same_v<A, std::int8_t>, std::int32_t, float>;
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      leave_if_interrupted();
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        Sum sum = 0;
+        for (std::int64_t l = 0; l < p.k; ++l)
+          sum = plus_product(sum, static_cast<Sum>(widened(a(i, l))), static_cast<Sum>(widened(b(l, j))));
+        epilogue.store(i, j, sum);
+      }
+    }
+  });
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vectorized product on every instruction set of this CPU: odd sizes, any strides, one thread or
+// two. Whole numbers keep every sum exact, so results must agree to the last bit.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+#include "ops/matmul/kernels/cpu/simd.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+// A matrix in memory of its own, with room after each row and gaps between the elements of a row.
+template <class T>
+struct Owned {
+  std::vector<T> memory;
+  Matrix<T> view;
+
+  Owned(std::int64_t rows, std::int64_t cols, bool by_columns, std::int64_t step) {
+    const std::int64_t slow = by_columns ? cols : rows, fast = by_columns ? rows : cols;
+    const std::int64_t leap = fast * step + 3;
+    memory.assign(static_cast<std::size_t>(slow * leap + 1), T{77});
+    view = {memory.data(), {rows, cols}, {by_columns ? step : leap, by_columns ? leap : step}};
+  }
+  Matrix<const T> read_only() const {
+    return {view.data, {view.extent[0], view.extent[1]}, {view.stride[0], view.stride[1]}};
+  }
+};
+
+template <class T>
+void fill(Owned<T>& to, std::mt19937& random) {
+  for (std::int64_t i = 0; i < to.view.rows(); ++i)
+    for (std::int64_t j = 0; j < to.view.cols(); ++j)
+      if constexpr (std::is_integral_v<T>) to.view(i, j) = static_cast<T>(random());
+      else to.view(i, j) = static_cast<T>(static_cast<int>(random() % 17) - 8);
+}
+
+template <class T>
+T expected(const Problem<T>& p, std::int64_t i, std::int64_t j) {
+  T sum = 0;
+  for (std::int64_t l = 0; l < p.k(); ++l) sum = multiply_add(p.a(i, l), p.b(l, j), sum);
+  return p.scaled(i, j, sum);
+}
+
+// Bit 0: A by columns, 1: B by columns, 2: C by columns, 3: gaps everywhere, 4: β ≠ 0.
+template <class T>
+void check(const Shape& shape, int layout, int threads) {
+  std::mt19937 random(static_cast<unsigned>(layout + 1));
+  const std::int64_t step = (layout & 8) != 0 ? 2 : 1;
+  Owned<T> a(shape.m, shape.k, layout & 1, step), b(shape.k, shape.n, layout & 2, step);
+  Owned<T> c(shape.m, shape.n, layout & 4, step), c0(shape.m, shape.n, layout & 1, 1);
+  fill(a, random);
+  fill(b, random);
+  fill(c0, random);
+  const std::vector<T> before = c.memory;
+  const bool scaled = (layout & 16) != 0;
+  Problem<T> p{a.read_only(), b.read_only(), {}, c.view, T(scaled ? 2 : 1), T(scaled ? 3 : 0)};
+  if (scaled) p.c0 = c0.read_only();
+  multiply_simd(p, threads);
+  for (std::int64_t i = 0; i < shape.m; ++i)
+    for (std::int64_t j = 0; j < shape.n; ++j) {
+      ASSERT_EQ(c.view(i, j), expected(p, i, j))
+          << i << ", " << j << " of " << shape.m << " × " << shape.n << " × " << shape.k << ", layout "
+          << layout << ", threads " << threads;
+      c.view(i, j) = T{77};
+    }
+  ASSERT_EQ(c.memory, before) << "wrote between or after the rows of C";
+}
+
+class EveryTarget : public testing::Test {
+ protected:
+  // Restricts dispatch to one instruction set after another.
+  template <class F>
+  void each(const F& f) {
+    const std::int64_t all = hwy::SupportedTargets();
+    for (std::int64_t left = all; left != 0; left &= left - 1) {
+      const std::int64_t target = left & -left;
+      SCOPED_TRACE(hwy::TargetName(target));
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      f();
+    }
+  }
+  void TearDown() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST_F(EveryTarget, EverySizeAroundATile) {
+  each([] {
+    for (std::int64_t m = 1; m <= 10; ++m)
+      for (const std::int64_t n : {1, 7, 16, 31, 48, 65}) {
+        check<float>({m, n, 21}, 0, 1);
+        check<double>({m, n, 21}, 16, 1);
+        check<std::int32_t>({m, n, 21}, 16, 1);
+      }
+  });
+}
+
+TEST_F(EveryTarget, EveryLayout) {
+  each([] {
+    for (int layout = 0; layout < 32; ++layout) {
+      check<float>({37, 53, 29}, layout, 2);
+      check<double>({37, 53, 29}, layout, 2);
+      check<std::int32_t>({37, 53, 29}, layout, 2);
+    }
+  });
+}
+
+TEST_F(EveryTarget, SeveralBlocksEachWay) {
+  each([] {
+    for (const int threads : {1, 2}) {
+      check<float>({11, 170, 2100}, 16, threads);
+      check<double>({70, 170, 1100}, 1, threads);
+      check<std::int32_t>({11, 170, 2100}, 18, threads);
+    }
+  });
+}
+
+TEST_F(EveryTarget, EmptySumsAndEmptyMatrices) {
+  each([] {
+    for (const Shape& shape : {Shape{5, 7, 0}, Shape{0, 7, 3}, Shape{5, 0, 3}, Shape{0, 0, 0}})
+      for (const int layout : {0, 16}) check<float>(shape, layout, 2);
+  });
+}
+
+// Infinity times the zeros that pad a panel must reach no element of C.
+TEST_F(EveryTarget, InfinityStaysInItsRow) {
+  each([] {
+    Owned<float> a(9, 5, false, 1), b(5, 19, false, 1), c(9, 19, false, 1);
+    for (float& value : a.memory) value = 1;
+    for (float& value : b.memory) value = 2;
+    a.view(4, 2) = std::numeric_limits<float>::infinity();
+    b.view(3, 17) = std::numeric_limits<float>::quiet_NaN();
+    multiply_simd(Problem<float>{a.read_only(), b.read_only(), {}, c.view}, 2);
+    for (std::int64_t i = 0; i < 9; ++i)
+      for (std::int64_t j = 0; j < 19; ++j) {
+        if (j == 17) EXPECT_TRUE(std::isnan(c.view(i, j)));
+        else EXPECT_EQ(c.view(i, j), i == 4 ? std::numeric_limits<float>::infinity() : 10.0f);
+      }
+  });
+}
+
+// Any numbers: what is fused, and where, decides the last bit.
+template <class T>
+void fill_any(Owned<T>& to, std::mt19937& random) {
+  for (T& value : to.memory) value = static_cast<T>(static_cast<double>(random()) / 3e9 - 0.7);
+}
+
+template <class T>
+Matrix<T> columns(Matrix<T> of, std::int64_t first, std::int64_t last) {
+  return {of.data + first * of.stride[1], {of.extent[0], last - first}, {of.stride[0], of.stride[1]}};
+}
+
+template <class T>
+Matrix<T> rows(Matrix<T> of, std::int64_t first, std::int64_t last) {
+  return {of.data + first * of.stride[0], {last - first, of.extent[1]}, {of.stride[0], of.stride[1]}};
+}
+
+// Part of C, panel after panel, as a rank computes it: the bits of the whole at once.
+template <class T>
+void check_panels(const Shape& shape, std::int64_t first, std::int64_t last) {
+  std::mt19937 random(5);
+  Owned<T> a(shape.m, shape.k, false, 1), b(shape.k, shape.n, false, 1), c0(shape.m, shape.n, false, 1);
+  Owned<T> whole(shape.m, shape.n, false, 1), part(shape.m, last - first, false, 1);
+  for (Owned<T>* owned : {&a, &b, &c0}) fill_any(*owned, random);
+  Problem<T> p{a.read_only(), b.read_only(), c0.read_only(), whole.view, T(1.7), T(-0.3)};
+  multiply_simd(p, 2);
+  p.c = part.view;
+  p.c0 = columns(c0.read_only(), first, last);
+  const std::int64_t depth = simd_depth(shape.k, sizeof(T));
+  for (std::int64_t l = 0; l < shape.k; l += depth) {
+    const std::int64_t end = std::min(l + depth, shape.k);
+    p.a = columns(a.read_only(), l, end);
+    p.b = columns(rows(b.read_only(), l, end), first, last);
+    if (l == 0) multiply_simd(p, 1);
+    else add_simd(p, 1);
+  }
+  for (std::int64_t i = 0; i < shape.m; ++i)
+    for (std::int64_t j = first; j < last; ++j)
+      ASSERT_EQ(part.view(i, j - first), whole.view(i, j)) << i << ", " << j << " of " << shape.k << " deep";
+}
+
+TEST_F(EveryTarget, PanelsOfAPartHaveTheBitsOfTheWhole) {
+  each([] {
+    for (const std::int64_t k : {1, 40, 1300, 2500})
+      for (const std::int64_t first : {0, 48, 71}) {
+        check_panels<float>({9, 131, k}, first, 131);
+        check_panels<float>({9, 131, k}, first, first + 29);
+        check_panels<double>({9, 131, k}, first, first + 29);
+        check_panels<std::int32_t>({9, 131, k}, first, first + 29);
+      }
+  });
+}
+
+TEST(Division, APanelIsOneBlockAlone) {
+  for (const std::int64_t wanted : {64, 418, 1024})
+    for (std::int64_t k = 1; k < 5000; k += 7) {
+      const std::int64_t depth = near_part(k, wanted, 16);
+      for (const std::int64_t panel : {std::min(depth, k), k % depth == 0 ? depth : k % depth})
+        EXPECT_GE(near_part(panel, wanted, 16), panel) << k;
+    }
+}
+
+TEST(Division, DepthsAreNearTheOneWanted) {
+  for (const std::int64_t wanted : {64, 418, 1024})
+    for (std::int64_t k = 1; k < 5000; k += 7) {
+      const std::int64_t depth = near_part(k, wanted, 16), parts = (k + depth - 1) / depth;
+      EXPECT_EQ(depth % 16, 0);
+      EXPECT_LT(depth, wanted * 3 / 2 + 16);
+      EXPECT_TRUE(parts == 1 || depth > wanted * 2 / 3);
+    }
+}
+
+TEST(Division, EveryElementOfCBelongsToOneBlock) {
+  for (const std::int64_t m : {0, 1, 8, 100, 4096})
+    for (const std::int64_t n : {0, 1, 16, 100, 4096})
+      for (const int threads : {1, 2, 3, 6, 64}) {
+        const Division division = divide(m, n, threads, 8, 16);
+        ASSERT_LE(division.down * division.across, threads);
+        std::int64_t elements = 0;
+        for (int part = 0; part < division.down * division.across; ++part) {
+          const Block block = division.block(part, m, n);
+          elements += (block.last_row - block.first_row) * (block.last_col - block.first_col);
+        }
+        EXPECT_EQ(elements, m * n);
+      }
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include <algorithm>
+
+namespace tessera::matmul {
+
+namespace {
+
+constexpr double meeting_us = 5,
+                 split_us =
+                     0.7;  // parts that wait for each other; each part's sums on their way through memory
+constexpr double cluster_us = 1.2,
+                 again_us =
+                     4;  // the same of a cluster's blocks, for 128 × 128 sums each; blocks that come later
+// Bytes of operands that reach all multiprocessors in a microsecond: for one block each, or for all who need
+// them.
+constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
+// Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for
+// twice.
+constexpr double asked_for = 11.6e6;
+constexpr double asked_for_by_one = 136e3;  // and one of them
+constexpr std::int64_t least_stages = 8, least_cluster_stages = 4;
+constexpr std::int32_t usual_group = 8;
+constexpr std::int64_t most_splits = 16;
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// What a model tells of `units` that blocks take in turn, the first `tiles` of them as long as `tile_us`, the
+// others tail tiles.
+double longest(std::int64_t tiles, double tile_us, std::int64_t units, double unit_us,
+               std::int64_t clusters) {
+  double out = 0;
+  for (std::int64_t i = 0; i < std::min(clusters, units); ++i) {
+    const std::int64_t all = (units - i - 1) / clusters + 1,
+                       whole = i < tiles ? (tiles - i - 1) / clusters + 1 : 0;
+    out = std::max(out, static_cast<double>(whole) * tile_us + static_cast<double>(all - whole) * unit_us);
+  }
+  return out;
+}
+
+// What a stage takes where so many blocks are at work: they share the ways from the L2.
+double stage_us(const TileShape& shape, std::int64_t blocks, int processors, CacheLines lines) {
+  const int cluster = shape.cluster_rows * shape.cluster_cols;
+  const double each = 128.0 * static_cast<double>(std::min<std::int64_t>(blocks, processors));
+  const double us = std::max(shape.stage_us,
+                             each * (shape.rows + shape.cols) / (cluster > 1 ? arriving_for_all : arriving));
+  if (lines.of_a == 1 && lines.of_b == 1) return us;
+  const int asked =
+      shape.rows / shape.cluster_cols * lines.of_a + shape.cols / shape.cluster_rows * lines.of_b;
+  return std::max({us, each * asked / asked_for, 128.0 * asked / asked_for_by_one});
+}
+
+// The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
+// or too many.
+TilePlan with_tail_tiles(const TilePlan& whole, const TileShape& shape, std::int64_t m, std::int64_t n,
+                         std::int64_t clusters, CacheLines lines) {
+  constexpr std::int64_t most_tail_cols = 2;
+  const std::int64_t wide = std::int64_t{shape.cols} * shape.cluster_cols,
+                     tail_cols = parts(n % wide, TailOrder::width);
+  if (shape.tail_us == 0 || n < wide || tail_cols == 0 || tail_cols > most_tail_cols ||
+      whole.order.splits > 1 || whole.cluster_splits > 1)
+    return whole;
+  const int cluster = shape.cluster_rows * shape.cluster_cols;
+  const double tile_us =
+                   whole.depth * stage_us(shape, whole.blocks, static_cast<int>(clusters) * cluster, lines) +
+                   shape.tile_us,
+               piece_us = whole.depth * shape.tail_us + shape.tile_us;
+  TilePlan best = whole;
+  for (std::int32_t tall = 1; tall <= 8; ++tall) {
+    TilePlan out = whole;
+    out.order.cols = static_cast<std::int32_t>(n / wide);
+    out.tail = {static_cast<std::int32_t>(parts(m, shape.rows)), static_cast<std::int32_t>(tail_cols), tall};
+    out.units = out.order.count() + out.tail.units(cluster);
+    out.blocks = out.units * cluster;
+    out.microseconds =
+        shape.last_us + longest(out.order.count(), tile_us, out.units, tall * piece_us, clusters);
+    if (best.tail.cols == 0 || out.microseconds < best.microseconds) best = out;
+  }
+  return best;
+}
+
+TilePlan planned(const TileShape& shape, std::int64_t m, std::int64_t n, std::int64_t stages,
+                 std::int64_t splits, int processors, CacheLines lines) {
+  TilePlan out;
+  out.depth = static_cast<std::int32_t>(stages);
+  out.split_depth = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, splits), 1));
+  out.order.rows = static_cast<std::int32_t>(parts(m, std::int64_t{shape.rows} * shape.cluster_rows));
+  out.order.cols = static_cast<std::int32_t>(parts(n, std::int64_t{shape.cols} * shape.cluster_cols));
+  const auto sums = static_cast<std::int32_t>(std::max<std::int64_t>(parts(stages, out.split_depth), 1));
+  out.cluster_splits = shape.cluster_split_k ? sums : 1;
+  out.order.splits = shape.cluster_split_k ? 1 : sums;
+  out.order.group = std::max(1, usual_group / shape.cluster_rows * 2);
+  const int cluster = shape.cluster_rows * shape.cluster_cols * out.cluster_splits;
+  out.units = out.order.count();
+  out.blocks = out.units * cluster;
+  // Large clusters do not fill a device: its multiprocessors come in groups of some 16.
+  const int placed = cluster > 2 ? processors * 9 / 10 : processors;
+  const std::int64_t rounds = parts(out.units, std::max(1, placed / cluster));
+  const double joining = cluster_us * out.cluster_splits * (shape.rows * shape.cols / 16384.0) +
+                         again_us * static_cast<double>(rounds - 1);
+  out.microseconds = static_cast<double>(rounds) *
+                         (out.split_depth * stage_us(shape, out.blocks, processors, lines) + shape.tile_us) +
+                     shape.last_us + (out.order.splits > 1 ? meeting_us + split_us * out.order.splits : 0) +
+                     (out.cluster_splits > 1 ? joining : 0);
+  return out;
+}
+
+bool has_room(const TileShape& shape, const TilePlan& plan) {
+  if (plan.order.splits == 1) return true;
+  return plan.blocks * shape.rows * shape.cols * 4 <= most_split_bytes && plan.blocks <= most_split_tiles;
+}
+
+}  // namespace
+
+TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
+                    int processors, unsigned tiles, const TileOptions& options, double results,
+                    CacheLines lines) {
+  const std::int64_t stages = parts(k, stage);
+  TilePlan best;
+  bool found = false;
+  for (int tile = 0; tile < static_cast<int>(shapes.size()); ++tile) {
+    if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
+    TileShape shape = shapes[static_cast<std::size_t>(tile)];
+    shape.tile_us *= results;
+    shape.last_us *= results;
+    // More than two blocks in a cluster have not been worth it: fewer clusters find room.
+    const std::int64_t unjoined = shape.cuts_sums || options.splits != 0 ? most_splits : 1;
+    const std::int64_t most = !shape.cluster_split_k ? unjoined
+                              : options.splits == 0  ? 2
+                                                     : most_cluster_splits,
+                       requested = std::min<std::int64_t>(options.splits, most);
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
+      if (requested != 0
+              ? splits != requested
+              : splits > 1 && stages / splits < (shape.cluster_split_k ? least_cluster_stages : least_stages))
+        continue;
+      TileShape here = shape;
+      if (results == 1 && splits == 1 && stages >= least_overlapped_depth<2>) {
+        here.tile_us -= shape.overlapped_us;
+        here.last_us += shape.overlapped_us;
+      }
+      TilePlan plan = planned(here, m, n, stages, splits, processors, lines);
+      if (!has_room(shape, plan)) {
+        if (options.splits == 0) continue;
+        plan = planned(shape, m, n, stages, 1, processors, lines);
+      }
+      if (options.tail != 1) {
+        const TilePlan narrow = with_tail_tiles(
+            plan, shape, m, n, std::max(1, processors / (shape.cluster_rows * shape.cluster_cols)), lines);
+        if (options.tail == 2 || narrow.microseconds < plan.microseconds) plan = narrow;
+      }
+      if (found && plan.microseconds >= best.microseconds) continue;
+      best = plan;
+      best.tile = tile;
+      found = true;
+    }
+  }
+  // A options for a tile that these operands do not allow is not heard.
+  if (!found)
+    return plan_tiles(shapes, m, n, k, stage, processors, tiles,
+                      {.tile = 0, .splits = options.splits, .group = options.group, .tail = options.tail},
+                      results, lines);
+  if (options.group != 0) best.order.group = options.group;
+  return best;
+}
+
+namespace {
+
+// What a further launch costs; and of which length on a product is worth the time of looking for cuts, for
+// planning a part takes the host some microseconds.
+constexpr double launch_us = 2, least_us = 40;
+constexpr std::int64_t large = 256,
+                       small =
+                           64;  // rows, and columns, of the largest tile of a cluster, and of the smallest
+
+// How many of `whole` are multiples.
+std::int64_t multiples(std::int64_t whole) {
+  return whole >= large ? whole / large * large : whole / small * small;
+}
+
+class Planner {
+ public:
+  Planner(std::int64_t m, std::int64_t n, const PartPlanner& plan) : m_(m), n_(n), plan_(plan) {}
+
+  // The large part has `rows` rows and `cols` columns.
+  PlannedParts cut_at(std::int64_t rows, std::int64_t cols) const {
+    PlannedParts out;
+    add(out, 0, 0, rows, cols);
+    if (cols < n_) add(out, 0, cols, rows, n_ - cols);
+    if (rows < m_) add(out, rows, 0, m_ - rows, n_);
+    out.microseconds += launch_us * (out.count - 1);
+    return out;
+  }
+
+ private:
+  void add(PlannedParts& out, std::int64_t row, std::int64_t col, std::int64_t rows,
+           std::int64_t cols) const {
+    PlannedPart& part = out.part[out.count];
+    part = {row, col, rows, cols, plan_(rows, cols, out.count == 0)};
+    out.microseconds += part.plan.microseconds;
+    ++out.count;
+  }
+
+  std::int64_t m_, n_;
+  const PartPlanner& plan_;
+};
+
+}  // namespace
+
+PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPlanner& plan) {
+  const Planner planner(m, n, plan);
+  const std::int64_t rows = multiples(m), cols = multiples(n);
+  const bool below = rows > 0 && rows<m, beside = cols> 0 && cols < n;
+  if (cuts == Cuts::wherever && (below || beside)) return planner.cut_at(below ? rows : m, beside ? cols : n);
+  PlannedParts best = planner.cut_at(m, n);
+  if (cuts != Cuts::model || best.microseconds < least_us) return best;
+  const auto attempt = [&](std::int64_t part_rows, std::int64_t part_cols) {
+    const PlannedParts cut = planner.cut_at(part_rows, part_cols);
+    if (cut.microseconds < best.microseconds) best = cut;
+  };
+  if (below) attempt(rows, n);
+  if (beside) attempt(m, cols);
+  if (below && beside) attempt(rows, cols);
+  return best;
+}
+
+Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {
+  const int count = static_cast<int>(shapes.size());
+  const auto is_there = [&](int one) { return one <= count && (tiles >> (one - 1) & 1) != 0; };
+  if (tile == 0 || is_there(tile)) return std::nullopt;
+  std::string there;
+  for (int one = 1; one <= count; ++one)
+    if (is_there(one)) there += (there.empty() ? "" : ", ") + std::to_string(one);
+  const std::string why = tile > count ? "sums that are promoted" : "operands that are turned in loading";
+  return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + there;
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tile a product is cut into, and whether its sums are: by a model of what each tile takes. Plain
+// arithmetic.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include "ops/matmul/kernels/tile_order.hpp"
+#include "tessera/core/variant.hpp"
+
+namespace tessera::matmul {
+
+struct TileShape {
+  int rows, cols, cluster_rows, cluster_cols;
+  double stage_us;     // what 128 bytes of k take a block whose multiprocessors are all busy
+  double tile_us;      // a tile's first copies and its results, as far as nobody multiplies beside them
+  double last_us;      // what is hidden so but for a block's last tile
+  double tail_us = 0;  // as stage_us, of a tail tile; 0: the kernel has none
+  bool cluster_split_k = false;  // parts of a sum are made by the blocks of one cluster
+  double overlapped_us =
+      0;  // of tile_us, what is hidden as well where results of 16 bits wait for the next tile's products
+  bool cuts_sums = true;  // else in parts only where that is requested for
+};
+using TileShapes = std::span<const TileShape>;
+
+// The tiles that kernels were made for; the fifth's results are stored beside the next tile's products, and
+// the sixth is the first without a cluster, whose copies begin sooner but are shared by nobody. Times: fitted
+// to products of a dozen shapes on one NVIDIA H200; only their proportions matter.
+inline constexpr TileShape tile_shapes[] = {{128, 256, 2, 1, 0.66, 2.3, 0, 0.2, false, 1.2},
+                                            {128, 128, 1, 1, 0.333, 1.2, 0, 0.2, true},
+                                            {128, 64, 1, 1, 0.205, 1.0, 0, 0, true},
+                                            {64, 64, 1, 1, 0.165, 0.6, 0},
+                                            {128, 128, 2, 1, 0.335, 0.65, 0.7},
+                                            {128, 256, 1, 1, 0.667, 1.9, 0, 0.2, false, 1.2, false},
+                                            {64, 128, 1, 1, 0.21, 0.7, 0, 0, false, 0, false}};
+inline constexpr int tile_count = static_cast<int>(sizeof tile_shapes / sizeof *tile_shapes);
+// Of sums that are promoted.
+inline constexpr TileShape promoted_shapes[] = {{256, 128, 1, 2, 0.68, 1.8, 0, 0.35},
+                                                {128, 128, 1, 1, 0.36, 1.2, 0, 0.2, true},
+                                                {128, 64, 1, 1, 0.23, 1.0, 0, 0, true},
+                                                {64, 64, 1, 1, 0.185, 0.6, 0}};
+
+// Results wait where a sum has as many stages, so that there is time to store them in: `boxes` of their four
+// beside each stage but the first and the last.
+template <int boxes>
+inline constexpr std::int64_t least_overlapped_depth = 4 / boxes + 2;
+
+// Sums of splits wait in spare memory of this size, beside a counter for each tile.
+inline constexpr std::int64_t most_split_bytes = std::int64_t{64} << 20,
+                              most_split_tiles = std::int64_t{1} << 16;
+
+struct TilePlan {
+  int tile = 0;  // of the shapes
+  TileOrder order;
+  TailOrder tail;                   // for columns beyond the order's
+  std::int64_t units = 0;           // of work, of a cluster each
+  std::int32_t cluster_splits = 1;  // blocks of a cluster, each of which makes a part of a tile's sums
+  std::int32_t depth = 0, split_depth = 0;  // stages, in all and of each part
+  double microseconds = 0;                  // what the model tells
+  std::int64_t blocks = 0;                  // as many as there are parts of tiles
+};
+
+// Blocks of a cluster of a tile that cluster_split_k: as many as every device can place.
+inline constexpr int most_cluster_splits = 8;
+
+// What the caller would have; 0: the model's choice. More splits than spare memory holds are none; a tile
+// that cluster_split_k has no more than its cluster.
+struct TileOptions {
+  int tile = 0;  // counted from 1
+  int splits = 0, group = 0;
+  int tail = 0;  // 1: none; 2: where they can be
+};
+
+// How many lines of the cache, of 128 bytes, the copy engine asks for where a stage takes 128 bytes of a line
+// of A, or B: two where those do not begin at multiples of 128.
+struct CacheLines {
+  int of_a = 1, of_b = 1;
+};
+
+// m, n ≥ 1, k ≥ 0; `stage` elements of k fill a stage. `tiles`: bits of those that may be taken; one at
+// least. `results`: how much longer than 16-bit ones in boxes they take.
+TilePlan plan_tiles(TileShapes shapes, std::int64_t m, std::int64_t n, std::int64_t k, int stage,
+                    int processors, unsigned tiles, const TileOptions& options = {}, double results = 1,
+                    CacheLines lines = {});
+
+// A product in one launch or in several: a few rows or columns beyond whole tiles would take a round of all
+// multiprocessors; by themselves they are a product of few small tiles. Plain arithmetic.
+
+// Of C: which rows and columns, and by which plan.
+struct PlannedPart {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+  TilePlan plan;
+};
+
+// The first part is the large one; then, if it does not reach that far, the columns beside it and the rows
+// below both.
+struct PlannedParts {
+  static constexpr int most = 3;
+  PlannedPart part[most];
+  int count = 0;
+  double microseconds = 0;  // what the model tells
+};
+
+enum class Cuts : int { model, never, wherever };
+
+// The plan of a part of `rows` by `cols`; the large one, or one of the others.
+using PartPlanner = std::function<TilePlan(std::int64_t rows, std::int64_t cols, bool is_large)>;
+
+// m, n ≥ 1. Cuts are at the last multiple of so many rows and columns as the largest
+// tile has, or of the smallest one's where C has fewer; never within a product that the model says is short.
+PlannedParts plan_parts(std::int64_t m, std::int64_t n, Cuts cuts, const PartPlanner& plan);
+
+// Whether a tile that the caller names is there for a product, so that no other is taken in its name.
+
+// Why there is no such tile; nothing: there is. `tile`: counted from 1, 0: none is named. `tiles`: bits of
+// those among `shapes` that have kernels for how the operands lie.
+Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of the tensor core kernels: every part of every sum exactly once, whatever the shape.
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include <gtest/gtest.h>
+#include <cmath>
+#include <random>
+#include <set>
+#include <tuple>
+
+namespace tessera::matmul {
+namespace {
+
+TEST(TileOrder, MeetsEveryTileAndSplitOnce) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 500; ++i) {
+    TileOrder order;
+    order.rows = static_cast<std::int32_t>(random() % 40 + 1);
+    order.cols = static_cast<std::int32_t>(random() % 40 + 1);
+    order.group = static_cast<std::int32_t>(random() % 20 + 1);
+    order.splits = static_cast<std::int32_t>(random() % 4 + 1);
+    std::set<std::tuple<int, int, int>> met;
+    for (std::int32_t unit = 0; unit < order.count(); ++unit) {
+      const TileOrder::Tile tile = order.at(unit);
+      ASSERT_TRUE(tile.row >= 0 && tile.row < order.rows && tile.col >= 0 && tile.col < order.cols &&
+                  tile.split >= 0 && tile.split < order.splits);
+      ASSERT_TRUE(met.emplace(tile.row, tile.col, tile.split).second);
+    }
+    ASSERT_EQ(static_cast<std::int64_t>(met.size()), std::int64_t{order.rows} * order.cols * order.splits);
+  }
+}
+
+// Any number by any other, those beside multiples first.
+TEST(Divisor, DividesAsTheProcessorDoes) {
+  std::mt19937 random(6);
+  const auto number = [&] { return static_cast<std::int32_t>(random() >> (1 + random() % 31)); };
+  for (int i = 0; i < 200000; ++i) {
+    const std::int32_t by = std::max(number(), 1), multiple = number() / by * by;
+    const Divisor divisor(by);
+    for (const std::int32_t n : {number(), multiple, std::max(multiple - 1, 0), 2147483647, 0})
+      ASSERT_EQ(divisor.into(n), n / by) << n << " / " << by;
+  }
+}
+
+TEST(TileWalk, GoesAsTheOrderDoes) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const auto below = [&](std::uint32_t most) { return static_cast<std::int32_t>(random() % most + 1); };
+    const TileOrder order{.rows = below(1 << random() % 14),
+                          .cols = below(1 << random() % 12),
+                          .group = below(80),
+                          .splits = below(16)};
+    const TileWalk walk(order);
+    for (int j = 0; j < 100; ++j) {
+      const auto unit = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(order.count()));
+      const TileOrder::Tile here = walk.at(unit), wanted = order.at(unit);
+      ASSERT_TRUE(here.row == wanted.row && here.col == wanted.col && here.split == wanted.split) << unit;
+    }
+  }
+}
+
+TEST(TileOrder, NeighboursShareRowsAndColumns) {
+  const TileOrder order{.rows = 32, .cols = 32, .group = 8, .splits = 1};
+  std::set<int> rows, cols;
+  for (std::int32_t unit = 0; unit < 64; ++unit) {
+    rows.insert(order.at(unit).row);
+    cols.insert(order.at(unit).col);
+  }
+  EXPECT_EQ(rows.size(), 8u);
+  EXPECT_EQ(cols.size(), 8u);
+}
+
+TEST(TailOrder, MeetsEveryTileOnce) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 500; ++i) {
+    const TailOrder tail{.rows = static_cast<std::int32_t>(random() % 60 + 1),
+                         .cols = static_cast<std::int32_t>(random() % 2 + 1),
+                         .tall = static_cast<std::int32_t>(random() % 8 + 1)};
+    const int cluster = static_cast<int>(random() % 2 + 1);
+    std::set<std::pair<int, int>> met;
+    for (std::int32_t unit = 0; unit < tail.units(cluster); ++unit) {
+      int in_unit = 0;
+      for (std::int32_t rank = 0; rank < cluster; ++rank)
+        for (std::int32_t k = 0; k < tail.tall; ++k) {
+          const TailOrder::Tile tile = tail.at(unit, k, cluster, rank);
+          if (!tile.exists) continue;
+          ++in_unit;
+          ASSERT_TRUE(tile.row >= 0 && tile.row < tail.rows && tile.col >= 0 && tile.col < tail.cols);
+          ASSERT_TRUE(met.emplace(tile.row, tile.col).second);
+        }
+      ASSERT_GT(in_unit, 0);
+    }
+    ASSERT_EQ(static_cast<std::int64_t>(met.size()), tail.count());
+  }
+}
+
+TEST(TilePlan, CoversAnyShapeAndItsSum) {
+  std::mt19937 random(2);
+  const auto size = [&] {
+    return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1500) / 100));
+  };
+  for (int i = 0; i < 5000; ++i) {
+    const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
+    const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
+    const auto tiles = static_cast<unsigned>(random() % ((std::uint64_t{1} << shapes.size()) - 1) + 1);
+    const TileOptions options{.tile = static_cast<int>(random() % 6),
+                              .splits = static_cast<int>(random() % 17),
+                              .group = 0,
+                              .tail = static_cast<int>(random() % 3)};
+    const TilePlan plan =
+        plan_tiles(shapes, m, n, k, 64, 132, tiles, random() % 2 == 0 ? options : TileOptions{});
+    ASSERT_TRUE(tiles >> plan.tile & 1) << m << " " << n << " " << k;
+    const TileShape& shape = shapes[static_cast<std::size_t>(plan.tile)];
+    const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows,
+                       width = std::int64_t{shape.cols} * shape.cluster_cols;
+    ASSERT_TRUE(plan.order.rows * height >= m && (plan.order.rows - 1) * height < m);
+    const std::int64_t whole = plan.order.cols * width, left = n - whole;
+    if (plan.tail.cols > 0) {
+      ASSERT_TRUE(left > (plan.tail.cols - 1) * TailOrder::width &&
+                  left <= plan.tail.cols * TailOrder::width);
+      ASSERT_TRUE(plan.tail.rows * shape.rows >= m && (plan.tail.rows - 1) * shape.rows < m);
+      ASSERT_EQ(plan.order.splits * plan.cluster_splits, 1);
+    } else {
+      ASSERT_TRUE(left <= 0 && left > -width);
+    }
+    ASSERT_EQ(plan.units, plan.order.count() + plan.tail.units(shape.cluster_rows * shape.cluster_cols));
+    // Each split has something to add, and together they have all.
+    ASSERT_EQ(plan.depth, (k + 63) / 64);
+    const std::int32_t sums = plan.order.splits * plan.cluster_splits;
+    ASSERT_TRUE(shape.cluster_split_k ? plan.order.splits == 1 && plan.cluster_splits <= most_cluster_splits
+                                      : plan.cluster_splits == 1);
+    ASSERT_GE(std::int64_t{plan.split_depth} * sums, plan.depth);
+    ASSERT_TRUE(sums == 1 || std::int64_t{plan.split_depth} * (sums - 1) < plan.depth);
+    if (plan.order.splits > 1) {
+      ASSERT_LE(plan.blocks * shape.rows * shape.cols * 4, most_split_bytes);
+      ASSERT_LE(plan.blocks, most_split_tiles);
+    }
+  }
+}
+
+TEST(TilePlan, KnownShapes) {
+  const auto tile_of = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return plan_tiles(tile_shapes, m, n, k, 64, 132, 0b1111111).tile;
+  };
+  EXPECT_EQ(tile_of(8192, 8192, 8192), 0);  // 128 × 256
+  EXPECT_EQ(tile_of(4096, 4096, 4096), 0);
+  EXPECT_EQ(tile_of(2048, 2048, 2048), 5);  // without a cluster
+  EXPECT_EQ(tile_of(8192, 8192, 512), 5);
+  EXPECT_EQ(tile_of(1024, 1024, 1024), 6);  // 64 × 128: 128 tiles for 132 multiprocessors
+  EXPECT_EQ(tile_of(512, 512, 512), 3);     // 64 × 64
+  EXPECT_EQ(tile_of(64, 7168, 2112), 3);
+  const TilePlan deep = plan_tiles(tile_shapes, 1024, 1024, 16384, 64, 132, 0b1111);
+  EXPECT_GT(deep.order.splits * deep.cluster_splits, 1);
+  EXPECT_EQ(plan_tiles(tile_shapes, 8192, 8192, 8192, 64, 132, 0b1111).order.splits, 1);
+  // 2048 tiles, two in a cluster, on 66 clusters: 16 rounds.
+  const TilePlan large = plan_tiles(tile_shapes, 8192, 8192, 512, 64, 132, 0b0001);
+  EXPECT_EQ(large.order.count(), 1024);
+  const double hidden = tile_shapes[0].overlapped_us;
+  EXPECT_NEAR(large.microseconds,
+              16 * (8 * tile_shapes[0].stage_us + tile_shapes[0].tile_us - hidden) + hidden, 1e-9);
+  // One column more than 16 tiles of 256: no fifth round, but strips for those who have three tiles.
+  const TilePlan odd = plan_tiles(tile_shapes, 4095, 4097, 4093, 64, 132, 0b0001);
+  EXPECT_EQ(odd.order.cols, 16);
+  EXPECT_EQ(odd.tail.cols, 1);
+  EXPECT_EQ(odd.units, 256 + 8);
+  EXPECT_NEAR(odd.microseconds, 4 * (64 * tile_shapes[0].stage_us + tile_shapes[0].tile_us), 1e-9);
+}
+
+// Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of
+// what they need, win.
+TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
+  const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
+    return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
+  };
+  const CacheLines two{.of_a = 2, .of_b = 2};
+  EXPECT_EQ(plan(3072, {}).tile, 4);   // 128 × 128 in turn
+  EXPECT_EQ(plan(3080, two).tile, 0);  // 128 × 256
+  EXPECT_EQ(plan(1512, {}).tile, 1);
+  EXPECT_EQ(plan(1512, two).tile, 0);
+  // 1024 tiles of 128 × 128 on 132 multiprocessors, 65 stages of 512 lines each: what all can ask for in a
+  // microsecond.
+  const double stage = 132.0 * 2 * 256 * 128 / 11.6e6;
+  EXPECT_NEAR(plan_tiles(tile_shapes, 4096, 4096, 4104, 64, 132, 0b00010, {}, 1, two).microseconds,
+              8 * (65 * stage + tile_shapes[1].tile_us) + tile_shapes[1].last_us, 1e-6);
+  std::mt19937 random(6);
+  for (int i = 0; i < 300; ++i) {
+    const auto side = static_cast<std::int64_t>(random() % 6000 + 1);
+    const double one = plan(side, {}).microseconds, of_a = plan(side, {.of_a = 2}).microseconds,
+                 both = plan(side, two).microseconds;
+    ASSERT_TRUE(one <= of_a && of_a <= both && both <= 2.2 * one) << side;
+  }
+}
+
+TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
+  EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000).order.splits,
+            1);  // the model cuts no sums for it
+  EXPECT_EQ(plan_tiles(tile_shapes, 64, 128, 65536, 64, 132, 0b1000000, {.splits = 4}).order.splits, 4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.tile = 3}).tile, 2);
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b0101, {.tile = 2}).tile,
+            0);  // there is none: the model's
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 4, .splits = 4}).order.splits,
+            4);
+  EXPECT_EQ(plan_tiles(tile_shapes, 256, 256, 4096, 64, 132, 0b1111, {.tile = 3, .splits = 4}).cluster_splits,
+            4);
+  EXPECT_EQ(
+      plan_tiles(tile_shapes, 256, 256, 16384, 64, 132, 0b1111, {.tile = 3, .splits = 16}).cluster_splits,
+      most_cluster_splits);
+  EXPECT_EQ(
+      plan_tiles(tile_shapes, 16384, 16384, 4096, 64, 132, 0b1111, {.tile = 1, .splits = 8}).order.splits,
+      1);  // no room
+  EXPECT_EQ(plan_tiles(tile_shapes, 4096, 4096, 4096, 64, 132, 0b1111, {.group = 5}).order.group, 5);
+}
+
+TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
+  EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101),
+            "has no tile=2 for operands that are turned in loading; it has tile=1, 3");
+  EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111),
+            "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
+  for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})
+    for (unsigned tiles = 1; tiles < 32; ++tiles)
+      for (int tile = 0; tile <= tile_count; ++tile) {
+        if ((tiles & ((1u << shapes.size()) - 1)) == 0) continue;
+        const bool heard =
+            tile == 0 ||
+            plan_tiles(shapes, 4096, 4096, 4096, 64, 132, tiles, {.tile = tile}).tile == tile - 1;
+        EXPECT_EQ(heard, !refuses_tile(tile, shapes, tiles))
+            << tile << " of " << tiles << " and " << shapes.size();
+      }
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel of the tensor core rungs is given, and how a block's shared memory is laid out.
+#pragma once
+#include <cstdint>
+#include <cuda.h>
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/problem/mixed_problem.hpp"
+#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/mbarrier.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
+
+namespace tessera::matmul {
+
+namespace ptx = cuda::ptx;
+
+// What follows the sums: C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias).
+struct EpilogueArgs {
+  float alpha = 1, beta = 0;
+  const void* c0 = nullptr;  // of C's element
+  std::int64_t c0_row = 0, c0_col = 0;
+  const void* bias = nullptr;
+  Element bias_element = Element::f32;
+  std::int64_t bias_row = 0, bias_col = 0;
+  const float *scale_a = nullptr, *scale_b = nullptr;
+  std::int64_t scale_a_step = 0, scale_b_step = 0;
+  Activation activation = Activation::none;
+
+  // Nothing but one factor for all.
+  bool plain() const {
+    return beta == 0 && bias == nullptr && (scale_a == nullptr || scale_a_step == 0) &&
+           (scale_b == nullptr || scale_b_step == 0) && activation == Activation::none;
+  }
+};
+
+struct WgmmaArgs {
+  CUtensorMap a, b, c;  // boxes of 128 bytes along the contiguous dimension; c: of 16 rows
+  TileWalk order;
+  TailOrder tail;             // beyond the order's tiles
+  std::int32_t tiles, units;  // of work: the order's, and all
+  std::int64_t m, n;
+  std::int32_t depth, split_depth;  // stages, in all and of each split
+  std::int32_t cluster_splits;      // blocks that share the sums of a tile, if the tile is for that
+  std::int32_t a_bytes;             // of a stage: fewer than a tile's where C has fewer rows than a tile
+  EpilogueArgs epilogue;
+  void* out;
+  Element out_element;
+  bool plain;      // nothing but a factor follows the sums, and C's elements have two bytes or more
+  bool tma_store;  // C is plain, and stored by the copy engine
+  bool overlaps_epilogue =
+      false;  // results are boxes of 16-bit elements that may be stored beside the next tile's products
+  std::int64_t out_row;  // from a row to the next, in elements
+  void* partial;         // sums of splits: tile after tile, a thread's `workers` apart
+  std::uint32_t*
+      arrived;          // of each tile, and from the end on of those who have seen that; 0 before and after
+  bool all_at_work;     // each unit has a block of its own, all at the same time
+  bool beside = false;  // the kernel before makes another part of the same product: nothing it writes is read
+};
+
+// How a block makes tiles of C.
+struct TileConfig {
+  int rows, cols;
+  int consumers;  // warpgroups that multiply
+  int stages;
+  // Blocks of a cluster, below and beside each other: those beside share A, those below B.
+  int cluster_rows = 1, cluster_cols = 1;
+  // The consumers take tiles in turn, so that one's results are stored while another multiplies; else they
+  // share the rows of a tile.
+  bool ping_pong = false;
+  bool cluster_split_k =
+      false;              // as many blocks as the launch says are a cluster, and share the sums of a tile
+  bool promoted = false;  // each stage is summed by itself, then added
+  bool mn_major_a = false, mn_major_b = false;
+};
+
+template <class Kind_, TileConfig config>
+struct Tile {
+  using Kind = Kind_;
+  using Sum = typename Kind::Sum;
+  static constexpr int rows = config.rows, cols = config.cols, consumers = config.consumers,
+                       stages = config.stages;
+  static constexpr int cluster_rows = config.cluster_rows, cluster_cols = config.cluster_cols,
+                       cluster = cluster_rows * cluster_cols;
+  static constexpr bool ping_pong = config.ping_pong, cluster_split_k = config.cluster_split_k,
+                        promoted = config.promoted, mn_major_a = config.mn_major_a,
+                        mn_major_b = config.mn_major_b;
+  static constexpr int element_bytes = Kind::bytes;
+  static constexpr int sharers = ping_pong ? 1 : consumers;  // consumers of one tile
+  static constexpr int row_blocks = rows / sharers / 64;     // of 64 rows, of one consumer
+  static constexpr int sums = cols / 2;                      // of a thread, in each of them
+  static constexpr bool has_tail =
+      cols > TailOrder::width && !ping_pong;  // whether it can do with fewer columns
+  static constexpr int a_bytes = rows * 128, b_bytes = cols * 128, stage_bytes = a_bytes + b_bytes;
+  static constexpr int threads = (consumers + 1) * 128, workers = sharers * 128;
+  // C on its way out, for each consumer: two boxes of 64 rows of 128 bytes, or 64 × 64 sums.
+  static constexpr int box_bytes = 64 * 128, out_bytes = 2 * box_bytes;
+  static constexpr int shared_bytes =
+      stages * stage_bytes + consumers * out_bytes + (2 * stages + consumers) * 8 + 1024;
+  static_assert(!cluster_split_k || (cluster == 1 && !ping_pong && row_blocks == 1));
+  static_assert(shared_bytes <= 227 * 1024 && row_blocks * sums + (promoted ? sums : 0) <= 192);
+};
+
+// Of how many columns, and how many of them, parts of a tile's sums are added.
+inline constexpr int slice_cols = 64;
+template <class C>
+inline constexpr int split_slices = C::cols / slice_cols;
+
+template <class C>
+struct TileShared {
+  unsigned char* base;
+
+  __device__ explicit TileShared(unsigned char* raw)
+      : base(raw + (1024 - ptx::shared_address(raw) % 1024) % 1024) {}
+  __device__ unsigned char* a(int stage) const { return base + stage * C::stage_bytes; }
+  __device__ unsigned char* b(int stage) const { return a(stage) + C::a_bytes; }
+  __device__ unsigned char* out(int consumer) const {
+    return base + C::stages * C::stage_bytes + consumer * C::out_bytes;
+  }
+  __device__ ptx::Barrier& full(int stage) const {
+    return reinterpret_cast<ptx::Barrier*>(out(C::consumers))[stage];
+  }
+  __device__ ptx::Barrier& empty(int stage) const { return (&full(0))[C::stages + stage]; }
+  __device__ ptx::Barrier& turn(int consumer) const { return (&full(0))[2 * C::stages + consumer]; }
+};
+
+// This thread's number, from which the compiler computes again what it could have kept: while products are
+// summed there are no registers for that.
+__device__ __forceinline__ int fresh_thread() { return ptx::opaque(static_cast<int>(threadIdx.x)); }
+
+// Where a ring of stages is.
+template <int stages>
+struct Ring {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == stages) stage = 0, parity ^= 1;
+  }
+  __device__ __forceinline__ void skip(int count) {
+    const int to = stage + count;
+    stage = to % stages;
+    parity ^= to / stages & 1;
+  }
+};
+
+}  // namespace tessera::matmul

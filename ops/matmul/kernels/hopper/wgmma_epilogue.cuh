@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a warpgroup's sums to C where more than a factor follows them, or where the copy engine cannot store
+// C: through shared memory, so that neighbouring lanes meet neighbouring elements of a row.
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <type_traits>
+#include "ops/matmul/epilogue/epilogue.hpp"
+#include "ops/matmul/kernels/hopper/wgmma_args.cuh"
+#include "tessera/cuda/ptx/cluster.cuh"
+#include "tessera/cuda/ptx/matrix_store.cuh"
+#include "tessera/cuda/ptx/tensor_copy.cuh"
+
+namespace tessera::matmul {
+
+__device__ __forceinline__ float real_at(Element element, const void* data, std::int64_t offset) {
+  switch (element) {
+    case Element::bf16:
+      return static_cast<float>(static_cast<const __nv_bfloat16*>(data)[offset]);
+    case Element::f16:
+      return static_cast<float>(static_cast<const __half*>(data)[offset]);
+    case Element::i8:
+      return static_cast<float>(static_cast<const signed char*>(data)[offset]);
+    default:
+      return static_cast<const float*>(data)[offset];
+  }
+}
+
+__device__ __forceinline__ void store_real(Element element, void* data, std::int64_t offset, float value) {
+  switch (element) {
+    case Element::bf16:
+      static_cast<__nv_bfloat16*>(data)[offset] = __float2bfloat16_rn(value);
+      return;
+    case Element::f16:
+      static_cast<__half*>(data)[offset] = __float2half_rn(value);
+      return;
+    case Element::i8:
+      // To the nearest, within the range; NaN gives 0.
+      static_cast<signed char*>(data)[offset] =
+          static_cast<signed char>(max(-128, min(127, __float2int_rn(value))));
+      return;
+    default:
+      static_cast<float*>(data)[offset] = value;
+  }
+}
+
+// Whole numbers, modulo 2^32.
+__device__ __forceinline__ void store_whole(const WgmmaArgs& args, std::int32_t sum, std::int64_t y,
+                                            std::int64_t x) {
+  const EpilogueArgs& e = args.epilogue;
+  auto value =
+      static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha)) * static_cast<std::uint32_t>(sum);
+  if (e.beta != 0)
+    value += static_cast<std::uint32_t>(static_cast<std::int32_t>(e.beta)) *
+             static_cast<const std::uint32_t*>(e.c0)[y * e.c0_row + x * e.c0_col];
+  if (e.bias != nullptr) value += static_cast<const std::uint32_t*>(e.bias)[y * e.bias_row + x * e.bias_col];
+  auto whole = static_cast<std::int32_t>(value);
+  if (e.activation == Activation::relu) whole = max(whole, 0);
+  static_cast<std::int32_t*>(args.out)[y * args.out_row + x] = whole;
+}
+
+// 16 rows of 64 sums that a warp has staged, each pair of 16-byte pieces of a row moved by its row's number:
+// neither those who stage nor those who walk then meet on a bank.
+struct StagedSums {
+  static constexpr int rows = 16, cols = 64;
+  static __device__ __forceinline__ int at(int row, int col) {
+    return row * cols + (((col / 4) ^ (row % 4 * 2)) * 4 | col % 4);
+  }
+};
+
+template <class Sum>
+__device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col) {
+  constexpr int pieces = 2, together = 2;  // of 32 columns; rows whose reads are under way at once
+  const EpilogueArgs& e = args.epilogue;
+  const int lane = fresh_thread() % 32;
+  const bool whole = args.out_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
+  float scale_b[pieces], bias[pieces];
+#pragma unroll
+  for (int i = 0; i < pieces; ++i) {
+    const std::int64_t x = col + lane + 32 * i;
+    const bool there = x < args.n;
+    scale_b[i] = there && e.scale_b != nullptr ? e.scale_b[x * e.scale_b_step] : 1.0f;
+    bias[i] = there && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
+  }
+#pragma unroll 1
+  for (int r = 0; r < StagedSums::rows; r += together) {
+    float old[together][pieces];
+#pragma unroll
+    for (int j = 0; j < together; ++j)
+#pragma unroll
+      for (int i = 0; i < pieces; ++i) {
+        const std::int64_t y = row + r + j, x = col + lane + 32 * i;
+        old[j][i] = e.beta != 0 && !whole && y < args.m && x < args.n
+                        ? real_at(args.out_element, e.c0, y * e.c0_row + x * e.c0_col)
+                        : 0.0f;
+      }
+#pragma unroll
+    for (int j = 0; j < together; ++j) {
+      const std::int64_t y = row + r + j;
+      if (y >= args.m) return;
+      const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;
+#pragma unroll
+      for (int i = 0; i < pieces; ++i) {
+        const std::int64_t x = col + lane + 32 * i;
+        if (x >= args.n) continue;
+        const Sum sum = staged[StagedSums::at(r + j, lane + 32 * i)];
+        if (whole) {
+          store_whole(args, static_cast<std::int32_t>(sum), y, x);
+          continue;
+        }
+        float value = scaled_sum(e.alpha, scale_a, scale_b[i], static_cast<float>(sum));
+        if (e.beta != 0) value += e.beta * old[j][i];
+        if (bias_of_column) value += bias[i];
+        else if (e.bias != nullptr) value += real_at(e.bias_element, e.bias, y * e.bias_row + x * e.bias_col);
+        store_real(args.out_element, args.out, y * args.out_row + x, activated(e.activation, value));
+      }
+    }
+  }
+}
+
+// A consumer's sums, 16 rows and 64 columns of each warp at a time. The loop stays one: its body is long.
+template <class C, int sums>
+__device__ __forceinline__ void store_rows(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                           int col) {
+  using Sum = typename C::Sum;
+  struct alignas(8) Pair {
+    Sum left, right;
+  };
+  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  Sum* const staged =
+      reinterpret_cast<Sum*>(shared.out(consumer)) + warp * StagedSums::rows * StagedSums::cols;
+  constexpr int parts = 2 * sums / StagedSums::cols;
+#pragma unroll 1
+  for (int step = 0; step < C::row_blocks * parts; ++step) {
+#pragma unroll
+    for (int block = 0; block < C::row_blocks; ++block)
+#pragma unroll
+      for (int part = 0; part < parts; ++part) {
+        if (step != block * parts + part) continue;
+#pragma unroll
+        for (int i = 0; i < 32; i += 2) {
+          const int r = lane / 4 + 8 * (i / 2 % 2), c = 8 * (i / 4) + 2 * (lane % 4);
+          *reinterpret_cast<Pair*>(staged + StagedSums::at(r, c)) = {sum[block][32 * part + i],
+                                                                     sum[block][32 * part + i + 1]};
+        }
+      }
+    __syncwarp();
+    walk_rows(args, staged, row + step / parts * 64 + warp * 16, col + step % parts * StagedSums::cols);
+    __syncwarp();
+  }
+}
+
+// From a warpgroup's sums to C: splits that are cluster_split_k, boxes that the copy engine writes.
+
+// Two results beside each other, as an output of 16 bits holds them.
+__device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(left, right);
+  return reinterpret_cast<const std::uint32_t&>(both);
+}
+__device__ __forceinline__ std::uint32_t pair_of(__half, float left, float right) {
+  const __half2 both = __floats2half2_rn(left, right);
+  return reinterpret_cast<const std::uint32_t&>(both);
+}
+
+// The factor of all sums where nothing else follows them.
+struct PlainFactor {
+  float real;
+  bool serves;  // else only row by row is a product of it and a sum what it should be: scaled_sum()
+  std::uint32_t whole;
+
+  __device__ explicit PlainFactor(const EpilogueArgs& e) : real(e.alpha) {
+    if (e.scale_a != nullptr) real *= *e.scale_a;
+    serves = is_ordinary(real);
+    if (e.scale_b != nullptr) real *= *e.scale_b;
+    serves = (serves && is_ordinary(real)) || e.alpha == 0;
+    whole = static_cast<std::uint32_t>(static_cast<std::int32_t>(e.alpha));
+  }
+  template <class Out, class Sum>
+  __device__ __forceinline__ auto of(Sum sum) const {
+    if constexpr (std::is_same_v<Out, std::int32_t>) return whole * static_cast<std::uint32_t>(sum);
+    else return real * static_cast<float>(sum);
+  }
+};
+
+// Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
+// as the copy engine has them.
+template <class Out, class Sum, int sums>
+__device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
+                                         const Sum (&sum)[sums], int part) {
+  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+  if constexpr (sizeof(Out) == 2) {
+    const int r = warp * 16 + lane % 16;
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      std::uint32_t piece[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int at = 4 * (part * 8 + j) + 2 * i;
+        piece[i] = pair_of(Out{}, factor.of<Out>(sum[at]), factor.of<Out>(sum[at + 1]));
+      }
+      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, piece[0], piece[1], piece[2],
+                        piece[3]);
+    }
+  } else {
+    struct alignas(8) Pair {
+      Out left, right;
+    };
+#pragma unroll
+    for (int i = 0; i < 16; i += 2) {
+      const int r = warp * 16 + lane / 4 + 8 * (i / 2 % 2), piece = 2 * (i / 4) + lane % 4 / 2,
+                at = 16 * part + i;
+      *reinterpret_cast<Pair*>(box + r * 128 + (piece ^ (r % 8)) * 16 + lane % 2 * 8) = {
+          static_cast<Out>(factor.of<Out>(sum[at])), static_cast<Out>(factor.of<Out>(sum[at + 1]))};
+    }
+  }
+}
+
+// What a warp has put into its 16 rows of a box, to rows of C that begin anywhere: neighbouring lanes,
+// neighbouring elements. `row`: of C's, of the warp's first.
+template <class Out>
+__device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsigned char* box, int warp,
+                                              int lane, int row, int col) {
+  constexpr int bytes = sizeof(Out), cols = 128 / bytes;
+  Out* const to = static_cast<Out*>(args.out) + row * args.out_row + col + lane;
+  const int rows = min(16, static_cast<int>(args.m) - row), there = static_cast<int>(args.n) - col - lane;
+#pragma unroll 4
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int i = 0; i < cols; i += 32) {
+      const int at = (lane + i) * bytes;
+      const unsigned char* const from = box + (warp * 16 + r) * 128 + ((at / 16) ^ (r % 8)) * 16 + at % 16;
+      if (i < there) to[r * args.out_row + i] = *reinterpret_cast<const Out*>(from);
+    }
+}
+
+// Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
+// the copy engine, and nobody waits for another warp. `layer`: of a map of layers, of C that the engine
+// stores.
+template <class C, class Out, int sums, class... Layer>
+__device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                                             const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                             int col, Layer... layer) {
+  const bool tma_store = sizeof...(Layer) > 0 || args.tma_store;
+  constexpr int cols = 128 / static_cast<int>(sizeof(Out)), parts = 2 * sums / cols,
+                all = C::row_blocks * parts;
+  const PlainFactor factor(args.epilogue);
+  const int me = fresh_thread() % 128, warp = me / 32, lane = me % 32;
+#pragma unroll
+  for (int block = 0; block < C::row_blocks; ++block) {
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      unsigned char* const box = shared.out(consumer) + (block * parts + part) % 2 * C::box_bytes;
+      const int first_row = row + block * 64 + warp * 16, first_col = col + part * cols;
+      if (tma_store && lane == 0) ptx::wait_until_read<all == 1 ? 0 : 1>();
+      __syncwarp();
+      fill_box<Out>(box, factor, sum[block], part);
+      if (tma_store) {
+        ptx::fence_shared();
+        __syncwarp();
+        if (lane != 0) continue;
+        ptx::store_box(args.c, box + warp * 16 * 128, first_col, first_row, layer...);
+        ptx::commit_stores();
+      } else {
+        __syncwarp();
+        copy_elements<Out>(args, box, warp, lane, first_row, first_col);
+      }
+    }
+  }
+}
+
+// Where no more than a factor follows the sums.
+template <class C, int sums, class... Layer>
+__device__ __forceinline__ void store_plain(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                                            const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                            int col, Layer... layer) {
+  if constexpr (!std::is_same_v<typename C::Sum, float>) {
+    if (args.out_element == Element::i32)
+      return store_by_tma<C, std::int32_t, sums>(args, shared, consumer, sum, row, col, layer...);
+  } else if constexpr (C::Kind::bytes <= 2) {
+    if (args.out_element == Element::bf16)
+      return store_by_tma<C, __nv_bfloat16, sums>(args, shared, consumer, sum, row, col, layer...);
+    if (args.out_element == Element::f16)
+      return store_by_tma<C, __half, sums>(args, shared, consumer, sum, row, col, layer...);
+  }
+  store_by_tma<C, float, sums>(args, shared, consumer, sum, row, col, layer...);
+}
+
+// row, col: of this consumer's first sum.
+template <class C, int sums>
+__device__ __forceinline__ void store_tile(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                                           const typename C::Sum (&sum)[C::row_blocks][sums], int row,
+                                           int col) {
+  if (args.plain && PlainFactor(args.epilogue).serves)
+    store_plain<C, sums>(args, shared, consumer, sum, row, col);
+  else store_rows<C, sums>(args, shared, consumer, sum, row, col);
+}
+
+}  // namespace tessera::matmul

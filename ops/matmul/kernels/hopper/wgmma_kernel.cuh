@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that wait: a tile's sums, rounded to 16 bits, take half of their registers, so the next tile's
+// products begin before they are stored.
+#pragma once
+#include "ops/matmul/kernels/hopper/wgmma_epilogue.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_mainloop.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_split_k.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
+
+namespace tessera::matmul {
+
+// Whether a tile leaves registers for results of the one before.
+template <class C>
+inline constexpr bool can_overlap_epilogue =
+    !C::promoted && !C::ping_pong && !C::cluster_split_k && C::row_blocks == 1 && C::cols == 256 &&
+    C::Kind::bytes <= 2 && std::is_same_v<typename C::Sum, float>;
+
+// One consumer's 64 rows of a tile, two neighbours in a register.
+template <class C>
+struct OverlappedEpilogue {
+  static constexpr int parts = C::sums / 32;  // boxes of 64 columns
+  static_assert(parts == 4);                  // as least_overlapped_depth has it
+  std::uint32_t pairs[C::sums / 2];
+  int row = 0, col = 0;
+
+  template <class Out>
+  __device__ __forceinline__ void round_as(float factor, const float (&sum)[C::sums]) {
+    if (factor == 1) {
+#pragma unroll
+      for (int i = 0; i < C::sums / 2; ++i) pairs[i] = pair_of(Out{}, sum[2 * i], sum[2 * i + 1]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < C::sums / 2; ++i)
+        pairs[i] = pair_of(Out{}, factor * sum[2 * i], factor * sum[2 * i + 1]);
+    }
+  }
+  __device__ __forceinline__ void round(const WgmmaArgs& args, float factor, const float (&sum)[C::sums]) {
+    if (args.out_element == Element::f16) round_as<__half>(factor, sum);
+    else round_as<__nv_bfloat16>(factor, sum);
+  }
+
+  // 64 columns of it, by way of a box.
+  __device__ __forceinline__ void fill(unsigned char* box, int part) const {
+    const int me = fresh_thread() % 128, lane = me % 32, r = me / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      const std::uint32_t* const at = pairs + 2 * (part * 8 + j);
+      ptx::store_pieces(box + r * 128 + ((j + lane / 16) ^ (r % 8)) * 16, at[0], at[1], at[2], at[3]);
+    }
+  }
+  __device__ __forceinline__ void send(const WgmmaArgs& args, const unsigned char* box, int part) const {
+    const int warp = fresh_thread() % 128 / 32;
+    ptx::store_box(args.c, box + warp * 16 * 128, col + part * 64, row + warp * 16);
+    ptx::commit_stores();
+  }
+
+  // Two boxes in turn: one is filled while the copy engine may still read the other.
+  __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                                        int part) const {
+    unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
+    const bool first = fresh_thread() % 32 == 0;
+    if (first) ptx::wait_until_read<1>();
+    __syncwarp();
+    fill(box, part);
+    ptx::fence_shared();
+    __syncwarp();
+    if (first) send(args, box, part);
+  }
+
+  // Of a block's last tile: this consumer's rows of A's stages are boxes enough, for nobody needs them any
+  // more.
+  __device__ __forceinline__ void store_last(const WgmmaArgs& args, const TileShared<C>& shared,
+                                             int consumer) const {
+    static_assert(parts <= C::stages && C::cluster_cols == 1 && C::a_bytes == C::consumers * C::box_bytes);
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      unsigned char* const box = shared.a(part) + consumer * C::box_bytes;
+      fill(box, part);
+      ptx::fence_shared();
+      __syncwarp();
+      if (fresh_thread() % 32 == 0) send(args, box, part);
+    }
+  }
+};
+
+// As consume, of whole tiles whose results are plain and wait. `boxes` of them are stored beside a stage.
+template <class C, int boxes>
+__device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                                   std::uint32_t rank) {
+  const Sharing<C> sharing(rank);
+  const std::uint32_t peers = sharing.of_a() | sharing.of_b();
+  const int first_row = consumer * 64;
+  const float factor = PlainFactor(args.epilogue).real;
+  std::int32_t unit = first_unit(C::cluster);
+  if (unit >= args.units) return;
+
+  Ring<C::stages> ring;
+  OverlappedEpilogue<C> waiting;
+  typename C::Sum sum[1][C::sums];
+  ptx::wait(shared.full(ring.stage), ring.parity);
+  multiply_stage<C>(shared, ring.stage, first_row, sum, false);
+  bool any = false;
+  while (true) {
+    // The tile's first stage is under way.
+    int before = ring.stage;
+    ring.advance();
+#pragma unroll
+    for (int part = 0; part < OverlappedEpilogue<C>::parts; part += boxes) {
+      ptx::wait(shared.full(ring.stage), ring.parity);
+      multiply_stage<C>(shared, ring.stage, first_row, sum, true);
+      if (any) {
+#pragma unroll
+        for (int box = 0; box < boxes; ++box) waiting.store(args, shared, consumer, part + box);
+      }
+      ptx::wait_for_products<1>();
+      release<C, false>(shared, before, peers);
+      before = ring.stage;
+      ring.advance();
+    }
+    add_stages<C, C::cols>(shared, ring, 1 + OverlappedEpilogue<C>::parts / boxes, args.depth - 1, first_row,
+                           peers, before, sum);
+
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    multiply_stage<C>(shared, ring.stage, first_row, sum, true);
+    const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
+    waiting.row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row;
+    waiting.col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    any = true;
+    ptx::wait_for_products<1>();
+    release<C, false>(shared, before, peers);
+    before = ring.stage;
+    ring.advance();
+    ptx::wait_for_products<0>();
+    ptx::touch(sum[0]);
+    release<C, false>(shared, before, peers);
+    waiting.round(args, factor, sum[0]);
+
+    unit += unit_step(C::cluster);
+    if (unit >= args.units) break;
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    multiply_stage<C>(shared, ring.stage, first_row, sum, false);
+  }
+  waiting.store_last(args, shared, consumer);
+  if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+}
+
+// The kernel of the tensor core rungs: tiles of C by warpgroups, fed by the copy engine.
+//
+// One warpgroup copies, the others multiply; between them a ring of stages in shared memory. Blocks stay and
+// take tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks
+// of a cluster copy each other what they share of A or B.
+
+// What this block copies for a unit of work that is a tile: from which row of A and column of B on, which
+// stages.
+template <class C>
+struct Share {
+  int row, col, first, count;
+
+  __device__ __forceinline__ Share(const WgmmaArgs& args, std::int32_t unit, std::uint32_t rank,
+                                   const Sharing<C>& sharing) {
+    const TileOrder::Tile tile = args.order.at(unit);
+    const int part = part_of<C>(tile, rank);
+    row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows;
+    col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    first = first_stage(args, part);
+    count = stages_of(args, part);
+  }
+  __device__ __forceinline__ void copy(const WgmmaArgs& args, const TileShared<C>& shared,
+                                       const Sharing<C>& sharing, int i, int stage) const {
+    copy_stage<C>(args, shared, stage, row, col, (first + i) * (128 / C::element_bytes), sharing);
+  }
+  // Stages of a block's first tile that are asked for before the block has met: more of them keep the others
+  // waiting.
+  __device__ __forceinline__ int ahead() const { return count < most_ahead ? count : most_ahead; }
+  static constexpr int most_ahead = 4;
+  static_assert(most_ahead <= C::stages);
+};
+
+// By who made the barriers: no other block writes to this one's memory, and who reads it will have seen them.
+template <class C>
+__device__ __forceinline__ void begin_copies(const WgmmaArgs& args, const TileShared<C>& shared,
+                                             std::uint32_t rank) {
+  static_assert(C::cluster == 1);
+  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const std::int32_t unit = first_unit(cluster_blocks<C>(args));
+  if (unit >= args.units || unit >= args.tiles) return;
+  const Share<C> share(args, unit, rank, sharing);
+  for (int i = 0; i < share.ahead(); ++i) share.copy(args, shared, sharing, i, i);
+}
+
+template <class C>
+__device__ void produce(const WgmmaArgs& args, const TileShared<C>& shared, std::uint32_t rank) {
+  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  Ring<C::stages> ring;
+  const int blocks = cluster_blocks<C>(args);
+  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
+    if constexpr (C::has_tail) {
+      if (unit >= args.tiles) {
+        each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
+          for (int i = 0; i < args.depth; ++i) {
+            ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+            copy_tail_stage<C>(args, shared, ring.stage, row, col, i * (128 / C::element_bytes));
+            ring.advance();
+          }
+        });
+        continue;
+      }
+    }
+    const Share<C> share(args, unit, rank, sharing);
+    const bool begun = C::cluster == 1 && unit == first_unit(blocks);
+    if (begun) ring.skip(share.ahead());
+    for (int i = begun ? share.ahead() : 0; i < share.count; ++i) {
+      ptx::wait(shared.empty(ring.stage), ring.parity ^ 1);
+      share.copy(args, shared, sharing, i, ring.stage);
+      ring.advance();
+    }
+  }
+}
+
+template <class C>
+__device__ void consume(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
+                        std::uint32_t rank) {
+  if constexpr (can_overlap_epilogue<C>)
+    if (args.overlaps_epilogue && PlainFactor(args.epilogue).serves) {
+      if (args.depth < least_overlapped_depth<1>) consume_overlapped<C, 2>(args, shared, consumer, rank);
+      else consume_overlapped<C, 1>(args, shared, consumer, rank);
+      return;
+    }
+  const Sharing<C> sharing(C::cluster_split_k ? 0 : rank);
+  const std::uint32_t peers = sharing.of_a() | sharing.of_b();  // who copies to this block
+  const int first_row = C::ping_pong ? 0 : consumer * C::row_blocks * 64;
+  Ring<C::stages> ring;
+  PingPong<C> turns{shared, consumer};
+  int turn = 0;
+  const int blocks = cluster_blocks<C>(args);
+  for (std::int32_t unit = first_unit(blocks); unit < args.units; unit += unit_step(blocks)) {
+    if constexpr (C::has_tail) {
+      if (unit >= args.tiles) {
+        each_tail_tile<C>(args, unit, rank, [&](int row, int col) {
+          typename C::Sum sum[C::row_blocks][TailOrder::width / 2];
+          sum_up<C, TailOrder::width>(shared, ring, args.depth, first_row, peers, turns, sum);
+          store_tile<C, TailOrder::width / 2>(args, shared, consumer, sum, row + first_row, col);
+        });
+        continue;
+      }
+    }
+    const int count = stages_of(args, part_of<C>(args.order.at(unit), rank));
+    if constexpr (C::ping_pong) {
+      if (turn++ % C::consumers != consumer) {
+        ring.skip(count);
+        continue;
+      }
+    }
+    turns.wait();
+    typename C::Sum sum[C::row_blocks][C::sums];
+    sum_up<C, C::cols>(shared, ring, count, first_row, peers, turns, sum);
+    // Computed afresh: the products leave no register for what is needed only now.
+    const TileOrder::Tile tile = args.order.at(ptx::opaque(unit));
+    const int row = (tile.row * C::cluster_rows + static_cast<int>(sharing.row)) * C::rows + first_row,
+              col = (tile.col * C::cluster_cols + static_cast<int>(sharing.col)) * C::cols;
+    if constexpr (C::cluster_split_k) {
+      if (args.cluster_splits == 1) store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
+      else reduce_cluster_splits<C>(args, shared, rank, consumer, sum, row - first_row, col);
+      continue;
+    }
+    if (args.order.splits > 1) reduce_splits<C>(args, shared, tile, rank, consumer, sum, row, col);
+    else store_tile<C, C::sums>(args, shared, consumer, sum, row, col);
+  }
+  if (args.tma_store && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+}
+
+struct NothingAhead {};
+
+// A block's life. `meets`: whether the blocks of a cluster share the sums of their one tile. `begin` is
+// called by one thread, before anything that the kernel before wrote may be read; `copies(shared, rank)` by
+// one, `multiplies(shared, consumer, rank)` by warpgroups. `beside`: the kernel before, which began when all
+// that is read had been written, may still be at work. `ahead(shared, rank)`: copies that who made the
+// barriers begins before the block has met.
+template <class C, class Begin, class Copies, class Multiplies, class First = NothingAhead>
+__device__ __forceinline__ void work_in_roles(unsigned char* raw, const Begin& begin, const Copies& copies,
+                                              const Multiplies& multiplies, bool meets = false,
+                                              bool beside = false, const First& ahead = {}) {
+  const TileShared<C> shared(raw);
+  const int group = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
+  const std::uint32_t rank = C::cluster == 1 && !C::cluster_split_k ? 0 : ptx::rank_in_cluster();
+  if (threadIdx.x == 0) {
+    begin();
+    for (int stage = 0; stage < C::stages; ++stage) {
+      ptx::init(shared.full(stage), 1);
+      ptx::init(shared.empty(stage), C::sharers * (C::cluster_rows + C::cluster_cols - 1));
+    }
+    if constexpr (C::ping_pong)
+      for (int consumer = 0; consumer < C::consumers; ++consumer) ptx::init(shared.turn(consumer), 1);
+    ptx::fence_init();
+    if constexpr (C::cluster == 1 && !std::is_same_v<First, NothingAhead>) {
+      ptx::fence_shared();
+      if (!beside) ptx::wait_for_kernel_before();
+      ahead(shared, rank);
+    }
+  }
+  if constexpr (C::cluster == 1) __syncthreads();
+  else ptx::synchronize_cluster();
+  // What follows touches the arrays; all before it may happen while the kernel before is still at work.
+  if (!beside) ptx::wait_for_kernel_before();
+  ptx::let_next_kernel_start();
+  if (group == 0) {
+    ptx::keep_registers<C::consumers == 1 ? 56 : C::consumers == 2 ? 40 : 32>();
+    if (threadIdx.x < 32 && ptx::elected()) copies(shared, rank);
+    __syncwarp();
+    if (C::cluster_split_k && meets) ptx::synchronize_cluster();  // as those who multiply do it once
+  } else {
+    ptx::take_registers<C::consumers == 1 ? 248 : C::consumers == 2 ? 232 : 160>();
+    multiplies(shared, group - 1, rank);
+  }
+  // A block stays while the other one of its cluster may still tell it something.
+  if (C::cluster > 1 || (C::cluster_split_k && meets)) ptx::synchronize_cluster();
+  // Who waits for this kernel waits for the one before as well.
+  if (beside) ptx::wait_for_kernel_before();
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_constant__ WgmmaArgs args) {
+  extern __shared__ unsigned char raw[];
+  const auto ahead = [&](const TileShared<C>& shared, std::uint32_t rank) {
+    if constexpr (C::cluster == 1) begin_copies<C>(args, shared, rank);
+  };
+  work_in_roles<C>(
+      raw,
+      [&] {
+        if (args.depth <= 0) return;
+        ptx::prefetch(args.a);
+        ptx::prefetch(args.b);
+        if (args.tma_store) ptx::prefetch(args.c);
+      },
+      [&](const TileShared<C>& shared, std::uint32_t rank) { produce<C>(args, shared, rank); },
+      [&](const TileShared<C>& shared, int consumer, std::uint32_t rank) {
+        consume<C>(args, shared, consumer, rank);
+      },
+      args.cluster_splits > 1, args.beside, ahead);
+}
+
+// The kernel of rung 13: one warpgroup that asks for copies, waits for them and multiplies.
+
+// As many threads as multiply: nobody else is here.
+inline constexpr int alone_threads = 128;
+
+template <class C>
+__global__ void __launch_bounds__(alone_threads, 1) multiply_alone(const __grid_constant__ WgmmaArgs args) {
+  static_assert(C::cluster == 1 && C::consumers == 1);
+  extern __shared__ unsigned char raw[];
+  const TileShared<C> shared(raw);
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < C::stages; ++stage) ptx::init(shared.full(stage), 1);
+    ptx::fence_init();
+  }
+  __syncthreads();
+  ptx::wait_for_kernel_before();
+  ptx::let_next_kernel_start();
+  const TileOrder::Tile tile = args.order.at(static_cast<std::int32_t>(blockIdx.x));
+  const int row = tile.row * C::rows, col = tile.col * C::cols, count = args.depth;
+  const Sharing<C> sharing(0);
+  const auto copy = [&](int i) {
+    if (threadIdx.x == 0 && i < count)
+      copy_stage<C>(args, shared, i % C::stages, row, col, i * (128 / C::element_bytes), sharing);
+  };
+  for (int i = 0; i + 1 < C::stages; ++i) copy(i);
+  typename C::Sum sum[C::row_blocks][C::sums];
+#pragma unroll
+  for (int i = 0; i < C::row_blocks * C::sums; ++i) sum[i / C::sums][i % C::sums] = 0;
+  Ring<C::stages> ring;
+  for (int i = 0; i < count; ++i) {
+    copy(i + C::stages - 1);  // over what the last pass has read
+    ptx::wait(shared.full(ring.stage), ring.parity);
+    multiply_stage<C>(shared, ring.stage, 0, sum, true);
+    ptx::wait_for_products<0>();
+    __syncthreads();
+    ring.advance();
+  }
+#pragma unroll
+  for (int block = 0; block < C::row_blocks; ++block) ptx::touch(sum[block]);
+  store_tile<C, C::sums>(args, shared, 0, sum, row, col);
+  if (args.tma_store && threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
+}
+
+}  // namespace tessera::matmul

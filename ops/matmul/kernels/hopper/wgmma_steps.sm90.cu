@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that lead to rung 16, on the same tiles of C: rungs 13 to 15.
+#include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
+#include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
+
+namespace tessera::matmul {
+namespace {
+
+constexpr TileConfig alone{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
+    with_roles{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
+
+// Tiles of one shape, no splits. `group`: how many rows of tiles go together; all: column after column.
+TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
+  const auto parts = [](std::int64_t whole, std::int64_t part) {
+    return static_cast<std::int32_t>((whole + part - 1) / part);
+  };
+  TilePlan out;
+  out.order = {.rows = parts(job.args.m, config.rows), .cols = parts(job.args.n, config.cols)};
+  out.order.group = group > 0 ? group : out.order.rows;
+  out.units = out.order.count();
+  out.depth = out.split_depth = parts(job.a.k * job.a.bytes, 128);
+  return out;
+}
+
+template <class Kind>
+void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
+  const cuda::OnDevice on_device(run.device->index);
+  const auto [a, b] = read_factors(job, false, run);
+  constexpr int together = 16;
+  follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
+                 step == Step::blocks_that_stay ? together : 0),
+         job.args, run);
+  using Alone = Tile<Kind, alone>;
+  using WithRoles = Tile<Kind, with_roles>;
+  if (step == Step::one_warpgroup)
+    return launch_tiles<Alone, multiply_alone<Alone>>(alone_threads, job.args, a, b, type,
+                                                      Blocks::one_for_each_tile, run);
+  launch_tiles<WithRoles, multiply_tiles<WithRoles>>(
+      WithRoles::threads, job.args, a, b, type,
+      step == Step::blocks_that_stay ? Blocks::stay : Blocks::one_for_each_tile, run);
+}
+
+}  // namespace
+
+void run_step(WgmmaJob& job, Step step, bool f16, Run& run) {
+  if (f16) run_kind<ptx::F16>(job, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, step, run);
+  else run_kind<ptx::Bf16>(job, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, step, run);
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that pack operands, as they are, on the executor: every byte of every line, nothing beyond, and
+// no load from outside the operand but of bytes that share 16 with its first one.
+#include "cuda.hpp"
+#include "ops/matmul/kernels/pack_kernels.cuh"
+#include <gtest/gtest.h>
+#include <cstring>
+#include <random>
+#include <vector>
+#include "tessera/kernel.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+template <int bytes>
+struct Shift {
+  struct Shared {};
+  static constexpr int threads = ShiftShape::threads;
+  static constexpr bool may_return_early = true;
+  void operator()(Thread, Shared&, const PackPair& pair) const { shift_lines<bytes>(pair); }
+};
+template <int bytes>
+struct Turn {
+  struct Shared {};
+  static constexpr int threads = TransposeShape<bytes>::threads;
+  static constexpr bool may_return_early = true;
+  void operator()(Thread, Shared&, const PackPair& pair) const { turn_lines<bytes>(pair); }
+};
+
+// An operand of `layers`, its first byte `ahead` elements behind an aligned address, and room for what it is
+// packed to.
+template <int bytes>
+struct Operand {
+  std::vector<unsigned char> memory;
+  const unsigned char* first;
+  std::size_t length;
+  std::vector<std::uint32_t> packed;
+  PackArgs args;
+  static constexpr std::size_t beyond = 64;  // words that nobody may write
+
+  Operand(std::int64_t lines, std::int64_t k, std::int64_t line_step, std::int64_t k_step,
+          std::int64_t layers, int ahead, std::int64_t padding, std::mt19937& random) {
+    const std::int64_t layer =
+        (lines - 1) * line_step + (k - 1) * k_step + 1 + static_cast<std::int64_t>(random() % 3);
+    length = static_cast<std::size_t>(
+        ((layers - 1) * layer + (lines - 1) * line_step + (k - 1) * k_step + 1) * bytes);
+    memory.resize(length + 64 + static_cast<std::size_t>(ahead * bytes));
+    for (unsigned char& x : memory) x = static_cast<unsigned char>(random() % 255 + 1);
+    const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
+    first = memory.data() + (16 - at % 16) % 16 + ahead * bytes;
+    const std::int64_t words = (k * bytes + padding - 1) / padding * padding / 4;
+    packed.assign(static_cast<std::size_t>(layers * lines * words) + beyond, 0xabababab);
+    args = {first, lines, k, line_step, k_step, packed.data(), words, layer, lines * words};
+  }
+
+  int wrong(std::int64_t layers) const {
+    int out = 0;
+    for (std::int64_t i = 0; i < layers * args.lines; ++i) {
+      const unsigned char* const from =
+          first + (i / args.lines * args.from_layer + i % args.lines * args.line_step) * bytes;
+      const auto* const to = reinterpret_cast<const unsigned char*>(packed.data() + i * args.to_step);
+      const unsigned char zero[4] = {};
+      for (std::int64_t x = 0; x < args.to_step * 4 / bytes; ++x)
+        out += std::memcmp(to + x * bytes, x < args.k ? from + x * args.k_step * bytes : zero, bytes) != 0;
+    }
+    for (std::size_t i = packed.size() - beyond; i < packed.size(); ++i) out += packed[i] != 0xabababab;
+    return out;
+  }
+};
+
+template <int bytes>
+void expect_packed(bool turned, std::mt19937& random) {
+  const auto size = [&](std::int64_t most) {
+    const std::int64_t near[] = {1, 2, 15, 16, 17, 31, 32, 33, 127, 128, 129, 255, 257};
+    return std::min(most, random() % 2 == 0 ? near[random() % std::size(near)]
+                                            : static_cast<std::int64_t>(random() % 300 + 1));
+  };
+  const std::int64_t lines = size(turned ? 300 : 40),
+                     k = size(turned ? 300 : 5000) * (turned ? 1 : 8 / bytes) + 1,
+                     gap = random() % 2 == 0 ? 0 : static_cast<std::int64_t>(random() % 6),
+                     layers = random() % 4 == 0 ? 2 : 1, apart = turned && random() % 5 == 0 ? 2 : 1,
+                     padding = random() % 2 == 0 ? 16 : 128;
+  const int ahead = random() % 3 == 0 ? 0 : static_cast<int>(random() % 16);
+  Operand<bytes> operand(lines, k, turned ? apart : k + gap, turned ? lines * apart + gap : 1, layers, ahead,
+                         padding, random);
+  SCOPED_TRACE(testing::Message() << bytes << " bytes, " << (turned ? "turned" : "shifted") << ", lines "
+                                  << lines << " k " << k << " gap " << gap << " layers " << layers
+                                  << " ahead " << ahead);
+  PackPair pair;
+  pair.of[0] = operand.args;
+  pair.count = 1;
+  emulated::first_readable =
+      operand.first - (operand.first - static_cast<const unsigned char*>(nullptr)) % 16;
+  emulated::end_readable = operand.first + operand.length;
+  const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+  Device device;  // one thread: what a block shares is static
+  Run run{.device = &device};
+  if (turned) {
+    using Shape = TransposeShape<bytes>;
+    launch_kernel<Turn<bytes>>(
+        {.grid = {parts(operand.args.to_step, Shape::line_words), parts(lines, Shape::lines), layers},
+         .block = {Shape::threads}},
+        pair, run);
+  } else {
+    launch_kernel<Shift<bytes>>({.grid = {parts(operand.args.to_step, 4 * ShiftShape::pieces_of_warp),
+                                          parts(lines, ShiftShape::lines), layers},
+                                 .block = {ShiftShape::threads}},
+                                pair, run);
+  }
+  emulated::first_readable = emulated::end_readable = nullptr;
+  EXPECT_EQ(operand.wrong(layers), 0);
+}
+
+TEST(Packing, TurnsAndShiftsWhateverLiesAnyhow) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 60; ++i) {
+    for (const bool turned : {false, true}) {
+      expect_packed<1>(turned, random);
+      expect_packed<2>(turned, random);
+      expect_packed<4>(turned, random);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::matmul

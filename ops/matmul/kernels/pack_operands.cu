@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/kernels/pack_operands.cuh"
+#include <algorithm>
+#include "ops/matmul/kernels/pack_kernels.cuh"
+#include "tessera/cuda/check.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// Kernels begin beside the one before from compute capability 9.0 on.
+bool kernels_overlap() {
+  int device = 0, major = 0;
+  cuda::check(cudaGetDevice(&device));
+  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  return major >= 9;
+}
+
+// The launches of one call: all but the first need not wait for those before.
+struct Launches {
+  cudaStream_t stream;
+  std::int64_t layers;  // operands of each kind
+  int done = 0;
+
+  template <class Kernel>
+  void launch(Kernel kernel, const dim3& grid, int threads, const PackPair& pair) {
+    cudaLaunchAttribute beside{};
+    beside.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    beside.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = static_cast<unsigned>(threads);
+    config.stream = stream;
+    config.attrs = &beside;
+    config.numAttrs = done++ > 0 && kernels_overlap() ? 1 : 0;
+    cuda::check(cudaLaunchKernelEx(&config, kernel, pair));
+  }
+
+  // A block makes `wide` words of `high` lines. Grids are short along y and z: as many launches as it takes.
+  template <class Kernel>
+  void launch_all(Kernel kernel, PackPair pair, int bytes, std::int64_t wide, std::int64_t high,
+                  int threads) {
+    constexpr std::int64_t most_layers = 32767;
+    const std::int64_t most = 65535 * high;
+    for (;;) {
+      PackPair now = pair;
+      std::int64_t lines = 0, words = 0;
+      for (int i = 0; i < pair.count; ++i) {
+        now.of[i].lines = std::min(most, pair.of[i].lines);
+        lines = std::max(lines, now.of[i].lines);
+        words = std::max(words, now.of[i].to_step);
+        pair.of[i].lines -= now.of[i].lines;
+        pair.of[i].from += most * pair.of[i].line_step * bytes;
+        pair.of[i].to += most * pair.of[i].to_step;
+      }
+      if (lines == 0) return;
+      for (std::int64_t layer = 0; layer < layers; layer += most_layers) {
+        PackPair some = now;
+        for (PackArgs& args : some.of) {
+          args.from += layer * args.from_layer * bytes;
+          args.to += layer * args.to_layer;
+        }
+        const std::int64_t deep = std::min(most_layers, layers - layer) * pair.count;
+        launch(kernel,
+               dim3(static_cast<unsigned>(parts(words, wide)), static_cast<unsigned>(parts(lines, high)),
+                    static_cast<unsigned>(deep)),
+               threads, some);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::int64_t packed_step(const Factor& f) {
+  constexpr std::int64_t long_line = 1024;
+  const std::int64_t piece = (f.k * f.bytes >= long_line ? 128 : 16) / f.bytes;
+  return parts(f.k, piece) * piece;
+}
+
+std::size_t packed_bytes(const Factor& f) {
+  return static_cast<std::size_t>(parts(f.lines * packed_step(f) * f.bytes, 256) * 256);
+}
+
+template <int bytes>
+void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers) {
+  PackPair shifted, turned;
+  for (const auto& [f, to, from_layer] : all) {
+    if (f.lines == 0 || f.k == 0) continue;
+    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : turned;
+    pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data),
+                             f.lines,
+                             f.k,
+                             f.line_step,
+                             f.k_step,
+                             static_cast<std::uint32_t*>(to),
+                             packed_step(f) * bytes / 4,
+                             from_layer,
+                             static_cast<std::int64_t>(packed_bytes(f) / 4)};
+  }
+  Launches launches{stream, layers};
+  launches.launch_all(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines,
+                      ShiftShape::threads);
+  using Turn = TransposeShape<bytes>;
+  launches.launch_all(turn_lines<bytes>, turned, bytes, Turn::line_words, Turn::lines, Turn::threads);
+}
+
+template void pack<1>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);
+template void pack<2>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);
+template void pack<4>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);
+
+}  // namespace tessera::matmul

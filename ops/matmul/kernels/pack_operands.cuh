@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands that the copy engine cannot read as they lie, copied to lines along k that it can.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime_api.h>
+#include <initializer_list>
+
+namespace tessera::matmul {
+
+// An operand by its lines along k: rows of A, columns of B.
+struct Factor {
+  const void* data;
+  int bytes;  // of an element
+  std::int64_t lines, k, line_step, k_step;
+};
+
+// To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes,
+// which the copy engine asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
+// are one line of the caches.
+std::int64_t packed_step(const Factor& f);
+std::size_t packed_bytes(const Factor& f);
+
+struct Packing {
+  Factor from;
+  void* to;
+  std::int64_t from_layer =
+      0;  // elements from one operand of a batch to the next; packed_bytes apart at the other end
+};
+
+// Elements of 1, 2 or 4 bytes; what is beyond k in a packed line is 0.
+template <int bytes>
+void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers = 1);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles in shared memory that are filled and read 16 bytes at a time, from operands with any strides.
+//
+// A tile holds, for each k of a step, a run of rows of A or of columns of B: both are alike, an
+// operand that extends "along" its tile and "deep" into k. Whichever of the two is contiguous in
+// memory is the direction of the loads, so a transposed operand is as fast; where neither is, or the
+// address is odd, the same elements come one by one.
+#pragma once
+#include "ops/matmul/matmul.hpp"
+#include "tessera/kernel.hpp"
+
+namespace tessera::matmul {
+
+inline namespace TESSERA_UNIT {
+
+// As many elements as 16 bytes hold.
+template <class T>
+struct Lot {
+  static constexpr int count = 16 / int(sizeof(T));
+  T element[count];
+
+  SIMT void copy_to(T* to) const {
+    SIMT_UNROLL
+    for (int e = 0; e < count; ++e) to[e] = element[e];
+  }
+};
+
+// Whether 16-byte accesses along `stride` reach the elements at `data`, whatever line one is in.
+template <class T>
+SIMT bool lies_in_lots(const T* data, std::int64_t stride, std::int64_t line_stride) {
+  return stride == 1 && line_stride % Lot<T>::count == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+template <class T, int along, int threads>
+struct Tile16 {
+  static constexpr int lot = Lot<T>::count;
+  static constexpr int deep_lots = 4;                       // two whole sectors of a row of A
+  static constexpr int depth = deep_lots * lot;             // of a step along k
+  static constexpr int each = along * deep_lots / threads;  // lots that a thread brings
+  static_assert(each * threads == along * deep_lots && along % (8 * lot) == 0);
+
+  alignas(16) T element[depth][along];
+
+  // Exchanges lots within groups of eight, in another way for each of the four depths to which the
+  // lanes of a warp write when the tile is turned: they then meet every bank once.
+  SIMT static int swizzled(int l, int i) { return i ^ (l / lot * 2 * lot); }
+
+  SIMT Lot<T> lot_at(Thread thread, int l, int i, int further) const {
+    return __builtin_bit_cast(Lot<T>, thread.load16(&element[l][swizzled(l, i) + further]));
+  }
+
+  // One thread's share of filling tile after tile along k.
+  class Filler {
+   public:
+    SIMT Filler(const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
+                std::int64_t k_stride, int rank)
+        : data_(data),
+          stride_(stride),
+          k_stride_(k_stride),
+          along_first_(stride == 1),
+          rank_(rank),
+          room_(extent - first < along ? int(extent - first) : along) {
+      wide_ = along_first_ ? lies_in_lots(data, stride, k_stride) : lies_in_lots(data, k_stride, stride);
+      offset_ = first * stride;
+    }
+
+    // Loads the next tile's share, of which `left` of k are there; beyond the operand lie zeros.
+    SIMT void fetch(Thread thread, std::int64_t left) {
+      const int deep = left < depth ? int(left) : depth;
+      SIMT_UNROLL
+      for (int v = 0; v < each; ++v) {
+        const int i = along_of(v), l = deep_of(v);
+        const std::int64_t at = offset_ + i * stride_ + l * k_stride_;
+        if (wide_ && i + (along_first_ ? lot : 1) <= room_ && l + (along_first_ ? 1 : lot) <= deep)
+          value_[v] = __builtin_bit_cast(Lot<T>, thread.load16(data_ + at));
+        else value_[v] = one_by_one(i, l, deep, at);
+      }
+      offset_ += depth * k_stride_;
+    }
+
+    SIMT void put(Thread thread, Tile16& tile) const {
+      SIMT_UNROLL
+      for (int v = 0; v < each; ++v) {
+        const int i = along_of(v), l = deep_of(v);
+        T* const to = &tile.element[l][swizzled(l, i)];
+        if (along_first_) {
+          thread.store16(to, __builtin_bit_cast(Bytes16, value_[v]));
+        } else {
+          SIMT_UNROLL
+          for (int e = 0; e < lot; ++e) to[e * along] = value_[v].element[e];
+        }
+      }
+    }
+
+   private:
+    SIMT int along_of(int v) const {
+      const int lot_number = rank_ + v * threads;
+      return along_first_ ? lot_number % (along / lot) * lot : lot_number / deep_lots;
+    }
+    SIMT int deep_of(int v) const {
+      const int lot_number = rank_ + v * threads;
+      return along_first_ ? lot_number / (along / lot) : lot_number % deep_lots * lot;
+    }
+    SIMT Lot<T> one_by_one(int i, int l, int deep, std::int64_t at) const {
+      Lot<T> out;
+      SIMT_UNROLL
+      for (int e = 0; e < lot; ++e) {
+        const bool inside = i + (along_first_ ? e : 0) < room_ && l + (along_first_ ? 0 : e) < deep;
+        out.element[e] = inside ? data_[at + e * (along_first_ ? stride_ : k_stride_)] : T{0};
+      }
+      return out;
+    }
+
+    const T* data_;
+    std::int64_t offset_, stride_, k_stride_;
+    bool along_first_, wide_;
+    int rank_, room_;
+    Lot<T> value_[each];
+  };
+};
+
+// Writes a lot of C's row i from column j on, as far as C reaches.
+template <class T>
+SIMT void store_lot(Thread thread, const Problem<T>& p, bool wide, std::int64_t i, std::int64_t j,
+                    const T* sum) {
+  constexpr int lot = Lot<T>::count;
+  if (wide && i < p.m() && j + lot <= p.n()) {
+    Lot<T> out;
+    SIMT_UNROLL
+    for (int e = 0; e < lot; ++e) out.element[e] = p.scaled(i, j + e, sum[e]);
+    thread.store16(&p.c(i, j), __builtin_bit_cast(Bytes16, out));
+  } else {
+    SIMT_UNROLL
+    for (int e = 0; e < lot; ++e) p.store(i, j + e, sum[e]);
+  }
+}
+
+}  // namespace TESSERA_UNIT
+
+// The kernel of rung 10, of one product and of a batch's: a tile of C, everything 16 bytes at a time.
+
+inline namespace TESSERA_UNIT {
+
+struct VectorizedConfig {
+  int rows = 128, cols = 128;  // of C per block
+  Tuning tuning() const { return {{"rows", rows}, {"cols", cols}}; }
+};
+
+template <class T, VectorizedConfig config>
+struct Vectorized {
+  static constexpr int rows = config.rows, cols = config.cols, micro = 8;
+  static constexpr int threads = rows / micro * (cols / micro);
+  static constexpr int lot = Lot<T>::count, runs = micro / lot;   // a patch's row: runs of one lot each …
+  static constexpr int down = rows / runs, across = cols / runs;  // … this far apart
+
+  using TileA = Tile16<T, rows, threads>;
+  using TileB = Tile16<T, cols, threads>;
+  static constexpr int depth = TileA::depth;
+
+  struct Shared {
+    TileA a[2];
+    TileB b[2];
+  };
+
+  static Launch launch(const Problem<T>& p, const Tuning&) {
+    return {.grid = {(p.n() + cols - 1) / cols, (p.m() + rows - 1) / rows}, .block = {threads}};
+  }
+
+  // A warp is 4 threads down and 8 across; neighbouring lanes share a run of B's tile, and those two
+  // apart one of A's.
+  SIMT static int across_of(int rank) { return (rank >> 1) % 8 + rank / 32 % (cols / 64) * 8; }
+  SIMT static int down_of(int rank) { return rank % 2 + (rank >> 4) % 2 * 2 + rank / (cols / 2) * 4; }
+
+  static Owner owner(const Tuning&, std::int64_t i, std::int64_t j) {
+    const int y = int(i % rows % down) / lot, x = int(j % cols % across) / lot;
+    const int lane = y % 2 + x % 8 * 2 + y / 2 % 2 * 16, warp = x / 8 + y / 4 * (cols / 64);
+    return {.block = {int(j / cols), int(i / rows), 0}, .thread = {warp * 32 + lane, 0, 0}};
+  }
+
+  SIMT static void multiply_tiles(Thread thread, const TileA& tile_a, const TileB& tile_b, int x, int y,
+                                  T (&sum)[micro][micro]) {
+    SIMT_UNROLL
+    for (int l = 0; l < depth; ++l) {
+      T a[micro], b[micro];
+      SIMT_UNROLL
+      for (int r = 0; r < runs; ++r) {
+        tile_a.lot_at(thread, l, y * lot, r * down).copy_to(a + r * lot);
+        tile_b.lot_at(thread, l, x * lot, r * across).copy_to(b + r * lot);
+      }
+      SIMT_UNROLL
+      for (int i = 0; i < micro; ++i) {
+        SIMT_UNROLL
+        for (int j = 0; j < micro; ++j) sum[i][j] = multiply_add(a[i], b[j], sum[i][j]);
+      }
+    }
+  }
+
+  SIMT static void write(Thread thread, const Problem<T>& p, std::int64_t row, std::int64_t col,
+                         const T (&sum)[micro][micro]) {
+    const bool wide = lies_in_lots(p.c.data, p.c.stride[1], p.c.stride[0]);
+    SIMT_UNROLL
+    for (int i = 0; i < micro; ++i) {
+      SIMT_UNROLL
+      for (int r = 0; r < runs; ++r)
+        store_lot(thread, p, wide, row + i / lot * down + i % lot, col + r * across, &sum[i][r * lot]);
+    }
+  }
+
+  // Of a problem like p, whose A and B lie there. (What p says is then read where it lies, and takes no
+  // registers.)
+  SIMT static void sum_products(Thread thread, Shared& shared, const Problem<T>& p, const T* a_data,
+                                const T* b_data, T (&sum)[micro][micro]) {
+    const int rank = thread.rank(), x = across_of(rank), y = down_of(rank);
+    const std::int64_t row0 = std::int64_t{thread.block().y} * rows;
+    const std::int64_t col0 = std::int64_t{thread.block().x} * cols;
+    typename TileA::Filler a(a_data, row0, p.m(), p.a.stride[0], p.a.stride[1], rank);
+    typename TileB::Filler b(b_data, col0, p.n(), p.b.stride[1], p.b.stride[0], rank);
+    if (p.k() > 0) {
+      a.fetch(thread, p.k());
+      b.fetch(thread, p.k());
+      a.put(thread, shared.a[0]);
+      b.put(thread, shared.b[0]);
+    }
+    thread.sync();
+    int buffer = 0;
+    SIMT_NO_UNROLL
+    for (std::int64_t left = p.k(); left > 0; left -= depth, buffer ^= 1) {
+      if (left > depth) {
+        a.fetch(thread, left - depth);
+        b.fetch(thread, left - depth);
+      }
+      multiply_tiles(thread, shared.a[buffer], shared.b[buffer], x, y, sum);
+      if (left > depth) {
+        a.put(thread, shared.a[buffer ^ 1]);
+        b.put(thread, shared.b[buffer ^ 1]);
+      }
+      thread.sync();
+    }
+  }
+
+  SIMT static void write_sums(Thread thread, const Problem<T>& p, const T (&sum)[micro][micro]) {
+    const int rank = thread.rank();
+    write(thread, p, std::int64_t{thread.block().y} * rows + down_of(rank) * lot,
+          std::int64_t{thread.block().x} * cols + across_of(rank) * lot, sum);
+  }
+
+  SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
+    T sum[micro][micro] = {};
+    sum_products(thread, shared, p, p.a.data, p.b.data, sum);
+    write_sums(thread, p, sum);
+  }
+};
+
+}  // namespace TESSERA_UNIT
+
+}  // namespace tessera::matmul

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rung 11's kernels as they are, on the executor: copies that come as late as they may or as early as they
+// can, and sums whose parts several blocks make. Sums of whole numbers, so results are exact.
+#include "cuda.hpp"
+#include "ops/matmul/kernels/simt/warp_launch.cuh"
+#include <gtest/gtest.h>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+#include "tessera/kernel.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+// What to multiply, and how it lies: `ahead` elements from an aligned address, lines `more` elements longer.
+struct Shape {
+  std::int64_t m, n, k;
+  bool a_rows = true, b_rows = true;
+  int more = 0, ahead = 0;
+  bool c0 = false;
+  // Tiles that have a block of their own, and stages of a share; 0: as the plan says for `splits`.
+  int whole = 0, share = 0, splits = 1;
+};
+
+struct Numbers {
+  std::vector<float> numbers;
+  Matrix<const float> view;
+
+  Numbers(std::int64_t rows, std::int64_t cols, bool by_rows, const Shape& s, std::mt19937& random) {
+    const std::int64_t step = (by_rows ? cols : rows) + s.more;
+    numbers.resize(static_cast<std::size_t>((by_rows ? rows : cols) * step + s.ahead + 4));
+    for (float& x : numbers) x = static_cast<float>(random() % 9) - 4;
+    const auto at = reinterpret_cast<std::uintptr_t>(numbers.data());
+    view = {numbers.data() + (16 - at % 16) % 16 / sizeof(float) + s.ahead,
+            {rows, cols},
+            {by_rows ? step : 1, by_rows ? 1 : step}};
+  }
+};
+
+template <int tile, Access a, Access b>
+bool execute_if(const WarpLaunch& launch) {
+  if (launch.tile != tile || launch.a != a || launch.b != b) return false;
+  Device device;  // one thread: what a block shares is static
+  Run run{.device = &device};
+  using Kernel = WarpTiles<float, warp_tiles[tile].config, a, b>;
+  launch_kernel<Kernel>({.grid = {launch.args.shares.blocks()}, .block = {Kernel::threads}}, launch.args,
+                        run);
+  return true;
+}
+
+bool execute(const WarpLaunch& launch) {
+  constexpr Access along_k = Access::along_k, along_mn = Access::along_mn, vector = Access::vector;
+  return execute_if<0, along_k, vector>(launch) || execute_if<1, vector, along_mn>(launch) ||
+         execute_if<2, along_k, vector>(launch) || execute_if<2, along_mn, along_k>(launch) ||
+         execute_if<3, along_mn, vector>(launch) || execute_if<3, along_mn, along_k>(launch) ||
+         execute_if<4, along_k, vector>(launch) || execute_if<4, along_k, along_k>(launch) ||
+         execute_if<4, along_mn, along_mn>(launch) || execute_if<5, along_k, along_k>(launch) ||
+         execute_if<5, along_k, vector>(launch) || execute_if<5, along_mn, along_mn>(launch);
+}
+
+void expect_product(int tile, const Shape& s, std::mt19937& random) {
+  const Numbers a(s.m, s.k, s.a_rows, s, random), b(s.k, s.n, s.b_rows, s, random);
+  constexpr std::size_t beyond = 4096;  // numbers that nobody may write
+  std::vector<float> c(static_cast<std::size_t>(s.m * s.n) + beyond, std::numeric_limits<float>::quiet_NaN()),
+      c0(c.size());
+  for (float& x : c0) x = static_cast<float>(random() % 5);
+  Problem<float> p;
+  p.a = a.view;
+  p.b = b.view;
+  p.c = {c.data(), {s.m, s.n}, {s.n, 1}};
+  p.alpha = 2;
+  p.beta = s.c0 ? 3.0f : 0.0f;
+  if (s.c0) p.c0 = {c0.data(), {s.m, s.n}, {s.n, 1}};
+  std::vector<float> workspace(static_cast<std::size_t>(most_warp_counters) + (std::size_t{16} << 20));
+  WarpLaunch launch =
+      warp_launch(p, {132, 227 * 1024}, {.tile = tile + 1, .splits = s.splits}, workspace.data());
+  ASSERT_EQ(launch.tile, tile);
+  StreamK& shares = launch.args.shares;
+  if (s.share != 0) {
+    shares.whole = s.whole;
+    shares.share = s.share;
+    shares.padded = shares.stages;
+  }
+  ASSERT_LT(shares.rooms() * warp_tiles[tile].config.m * warp_tiles[tile].config.n, std::int64_t{16} << 20);
+  ASSERT_TRUE(execute(launch)) << "no kernel here of tile " << tile << ", access " << int(launch.a) << " "
+                               << int(launch.b);
+  int wrong = 0;
+  for (std::int64_t i = 0; i < s.m; ++i)
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < s.k; ++l) sum += double(p.a(i, l)) * double(p.b(l, j));
+      const auto at = static_cast<std::size_t>(i * s.n + j);
+      wrong += !(double(c[at]) == 2 * sum + (s.c0 ? 3 * double(c0[at]) : 0));
+    }
+  for (std::size_t i = c.size() - beyond; i < c.size(); ++i) wrong += !std::isnan(c[i]);
+  EXPECT_EQ(wrong, 0);
+  for (std::int64_t i = 0; i < most_warp_counters; ++i) ASSERT_EQ(launch.args.arrived[i], 0u);
+}
+
+void expect_products(int tile, const std::vector<Shape>& shapes) {
+  std::mt19937 random(static_cast<unsigned>(tile));
+  for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
+    const Shape& s = shapes[i / 2];
+    cuda::ptx::copies_are_late = i % 2 == 0;
+    SCOPED_TRACE("shape " + std::to_string(i / 2) + (i % 2 == 0 ? ", late" : ", early"));
+    expect_product(tile, s, random);
+  }
+}
+
+TEST(WarpKernel, LargeTilesAreDealtOut) {
+  expect_products(0, {{.m = 128, .n = 256, .k = 88},
+                      {.m = 256, .n = 260, .k = 61, .more = 4, .c0 = true, .whole = 1, .share = 5},
+                      {.m = 100, .n = 200, .k = 40, .splits = 5}});
+}
+
+TEST(WarpKernel, MiddleTilesTakeWhatLiesAnyhow) {
+  expect_products(1, {{.m = 128, .n = 131, .k = 40, .a_rows = false},
+                      {.m = 132, .n = 129, .k = 83, .a_rows = false, .c0 = true, .whole = 0, .share = 4}});
+}
+
+TEST(WarpKernel, SmallTilesAreDealtOut) {
+  expect_products(2,
+                  {{.m = 64, .n = 64, .k = 160},
+                   {.m = 128, .n = 192, .k = 163, .whole = 2, .share = 7},
+                   {.m = 65, .n = 60, .k = 17, .c0 = true, .whole = 0, .share = 1},
+                   {.m = 150, .n = 68, .k = 95, .whole = 1, .share = 20},
+                   {.m = 64, .n = 64, .k = 100, .splits = 4},
+                   {.m = 64, .n = 64, .k = 0, .c0 = true},
+                   {.m = 61, .n = 67, .k = 65, .a_rows = false, .b_rows = false, .ahead = 1, .share = 2},
+                   {.m = 132, .n = 40, .k = 33, .a_rows = false, .b_rows = false, .whole = 1, .share = 2}});
+}
+
+// Few rows, and few columns: then the product is turned.
+TEST(WarpKernel, NarrowTilesStreamTheOtherFactor) {
+  expect_products(3, {{.m = 16, .n = 512, .k = 72},
+                      {.m = 16, .n = 1024, .k = 80, .share = 3},
+                      {.m = 5, .n = 516, .k = 33, .c0 = true, .share = 2},
+                      {.m = 16, .n = 512, .k = 64, .b_rows = false, .splits = 4},
+                      {.m = 520, .n = 16, .k = 70, .more = 3, .c0 = true, .share = 3},
+                      {.m = 20, .n = 40, .k = 9, .b_rows = false, .more = 1, .ahead = 1}});
+}
+
+// Sums of fewer stages than slices, of as many, of more; results that end within a tile, by elements and by
+// 16 bytes.
+TEST(WarpKernel, SlicesOfASumAreAdded) {
+  for (const int tile : {4, 5}) {
+    const int side = warp_tiles[tile].config.m;
+    expect_products(tile,
+                    {{.m = side, .n = side, .k = 512},
+                     {.m = side + 1, .n = side - 4, .k = 200, .b_rows = false, .c0 = true},
+                     {.m = 2 * side, .n = side + 5, .k = 131, .b_rows = false, .more = 3, .ahead = 1},
+                     {.m = side - 3, .n = 2 * side + 3, .k = 61, .a_rows = false, .ahead = 1, .c0 = true},
+                     {.m = side, .n = side, .k = 1},
+                     {.m = 33, .n = 34, .k = 9, .b_rows = false},
+                     {.m = side, .n = side, .k = 0, .c0 = true}});
+  }
+}
+
+}  // namespace
+}  // namespace tessera::matmul

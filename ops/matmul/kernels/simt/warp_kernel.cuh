@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+// Panels of rung 11 in shared memory: how threads copy them there, and where each finds its part.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include "ops/matmul/matmul.hpp"
+#include "tessera/core/thread.hpp"
+#include "tessera/core/variant.hpp"
+#include "tessera/cuda/ptx/cp_async.cuh"
+
+namespace tessera::matmul {
+
+inline namespace TESSERA_UNIT {
+
+// How a block reads a panel, which lies in shared memory with k as its slow dimension, but for a LinesPanel.
+enum class Access {
+  along_k,   // along k, whose stride is 1: element by element, transposed on the way; or as it lies
+  along_mn,  // element by element, neighbouring lanes along m or n, whatever the strides
+  vector,    // 16 bytes at a time along m or n, whose stride is 1, all rows aligned
+};
+
+// One operand's panel, `width` by config.depth, and this thread's share in copying it.
+template <class T, WarpTilesConfig config, int width, Access access>
+class Panel {
+  static constexpr int vector = 16 / sizeof(T);
+  static constexpr int unit = access == Access::vector ? vector : 1;  // elements a copy moves
+  // The threads' arrangement over the panel, in units. Eight lanes along k fill a sector.
+  static constexpr int threads = config.slice_threads();
+  static constexpr int wide = access == Access::along_k ? threads / 8
+                              : width / unit < threads  ? width / unit
+                                                        : threads;
+  static constexpr int deep = threads / wide;
+  static_assert(wide * deep == threads && width % (wide * unit) == 0 && config.depth % deep == 0);
+
+ public:
+  // A row 16 bytes longer than the panel is wide spreads a column of eight over all the banks.
+  using Stage = T[config.depth][width + vector];
+  struct Place {
+    int first;  // of a thread's rows or columns
+  };
+
+  // From row or column `first` of `extent` on, and from step first_k on.
+  __device__ Panel(int thread, const T* data, std::int64_t first, std::int64_t extent, std::int64_t stride,
+                   std::int64_t first_k, std::int64_t stride_k)
+      : k_(access == Access::along_k ? thread % deep : thread / wide),
+        mn_((access == Access::along_k ? thread / deep : thread % wide) * unit),
+        left_(extent - first - mn_),
+        stride_(access == Access::vector ? 1 : stride),
+        stride_k_(access == Access::along_k ? 1 : stride_k),
+        data_(data),
+        next_(data + (first + mn_) * stride_ + (first_k + k_) * stride_k_) {}
+
+  // Copies the next stage, of which the first `depth_left` steps exist. An `inner` one is all there.
+  template <bool inner>
+  __device__ void copy(Stage& stage, std::int64_t depth_left) {
+    SIMT_UNROLL
+    for (int i = 0; i < width / (wide * unit); ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < config.depth / deep; ++j) {
+        T* const to = &stage[k_ + j * deep][mn_ + i * wide * unit];
+        const T* const from = next_ + i * (wide * unit) * stride_ + j * deep * stride_k_;
+        if constexpr (inner) cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+        else copy_at_edge(to, from, left_ - i * wide * unit, depth_left - k_ - j * deep);
+      }
+    }
+    next_ += config.depth * stride_k_;
+  }
+
+ private:
+  __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
+    int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
+    cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
+                                            there * static_cast<int>(sizeof(T)));
+  }
+
+  int k_, mn_;         // of this thread's first unit in the panel
+  std::int64_t left_;  // elements of the operand from there on, along m or n
+  std::int64_t stride_, stride_k_;
+  const T *data_, *next_;
+};
+
+// A panel of columns of B that lie along k, as they lie: each in a row of its own, in pieces of 16 bytes. So
+// it is copied 16 bytes at a time, and a thread loads several steps of each of its columns at once.
+template <class T, WarpTilesConfig config>
+class LinesPanel {
+  static constexpr int vector = 16 / sizeof(T), pieces = config.depth / vector, row_bytes = pieces * 16;
+  static constexpr int threads = config.slice_threads(), lanes = 32 / config.lanes_m;
+  // Rows that all threads copy at once, in units of so many elements.
+  static constexpr int beside(int unit) { return threads * unit / config.depth; }
+  // Lanes that load together, whose columns are `vector` apart, find theirs in neighbouring rows. From as
+  // many rows as have 128 bytes to the next as many, pieces are exchanged, so that eight lanes meet all
+  // banks.
+  static constexpr int row_of(int col) {
+    return col / (vector * lanes) * (vector * lanes) + col % vector * lanes + col / vector % lanes;
+  }
+  static constexpr int col_of(int row) {
+    return row / (vector * lanes) * (vector * lanes) + row % lanes * vector + row / lanes % vector;
+  }
+  static constexpr int exchanged(int row) { return row / (128 / row_bytes) % pieces; }
+  static_assert(row_bytes <= 128 && config.n % beside(vector) == 0);
+
+ public:
+  using Stage = T[config.n][config.depth];
+
+  // From column `first` of `extent` on, and from step first_k on.
+  __device__ LinesPanel(int thread, const T* data, std::int64_t first, std::int64_t extent,
+                        std::int64_t stride, std::int64_t first_k, std::int64_t /*stride_k: 1*/)
+      : whole_(stride % vector == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0),
+        stride_(stride),
+        data_(data) {
+    const int units = whole_ ? pieces : config.depth, row = thread / units,
+              k = thread % units * (whole_ ? vector : 1);
+    k_ = k;
+    place_ = row * row_bytes + (k / vector ^ exchanged(row)) * 16 + k % vector * static_cast<int>(sizeof(T));
+    left_ = extent - first - col_of(row);
+    next_ = data + (first + col_of(row)) * stride + first_k + k;
+  }
+
+  template <bool inner>
+  __device__ void copy(Stage& stage, std::int64_t depth_left) {
+    if (whole_) copy_units<vector, inner>(stage, depth_left);
+    else copy_units<1, inner>(stage, depth_left);
+    next_ += config.depth;
+  }
+
+  // Where a thread finds its columns, of which `col` is the first.
+  struct Place {
+    int of[pieces];
+    __device__ explicit Place(int col) {
+      SIMT_UNROLL
+      for (int i = 0; i < pieces; ++i) of[i] = row_of(col) * row_bytes + (i ^ exchanged(row_of(col))) * 16;
+    }
+    // Of the column `more` further on, the piece that begins with step k.
+    __device__ const void* at(const Stage& stage, int more, int k) const {
+      return reinterpret_cast<const char*>(&stage) + of[k / vector ^ exchanged(row_of(more))] +
+             row_of(more) * row_bytes;
+    }
+  };
+
+ private:
+  template <int unit, bool inner>
+  __device__ void copy_units(Stage& stage, std::int64_t depth_left) const {
+    constexpr int passes = config.n / beside(unit);
+    if constexpr (unit > 1) {
+      SIMT_UNROLL
+      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, depth_left, i * beside(unit));
+    } else {  // seldom, and many: there are no registers for all their addresses
+      SIMT_NO_UNROLL
+      for (int i = 0; i < passes; ++i) copy_unit<unit, inner>(stage, depth_left, i * beside(unit));
+    }
+  }
+
+  // `more`: a number of rows, of whose bits those that this thread begins with have none.
+  template <int unit, bool inner>
+  __device__ void copy_unit(Stage& stage, std::int64_t depth_left, int more) const {
+    char* const to = reinterpret_cast<char*>(&stage) + (place_ ^ exchanged(more) * 16) + more * row_bytes;
+    const T* const from = next_ + col_of(more) * stride_;
+    if constexpr (inner) {
+      cuda::ptx::copy_async<unit * sizeof(T)>(to, from);
+    } else {
+      const std::int64_t steps = left_ > col_of(more) ? depth_left - k_ : 0;
+      const int there = steps <= 0 ? 0 : steps < unit ? static_cast<int>(steps) : unit;
+      cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
+                                              there * static_cast<int>(sizeof(T)));
+    }
+  }
+
+  bool whole_;         // aligned to 16 bytes; else element by element
+  int k_, place_;      // of this thread's first unit in the panel
+  std::int64_t left_;  // columns of the operand from there on
+  std::int64_t stride_;
+  const T *data_, *next_;
+};
+
+// Whether B is taken as it lies along k: where a tile is little more than a stream of B. In others, sums of
+// several steps from registers beside each other wait for each other.
+constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
+  return b == Access::along_k && config.m <= 16;
+}
+
+}  // namespace TESSERA_UNIT
+
+// From a thread's sums to C, and parts of sums that several blocks made joined.
+
+inline namespace TESSERA_UNIT {
+
+template <class T>
+struct WarpArgs {
+  Problem<T> p;
+  TileOrder order;
+  StreamK shares;
+  void* partial = nullptr;           // a room is a block's sums, those of neighbouring threads side by side
+  std::uint32_t* arrived = nullptr;  // of each tile that is dealt out; 0 before and after
+};
+
+// Leaves a part of a tile's sums in spare memory; if it is the last to come, adds all parts, in their order.
+// Whether it is. Sums go one by one: 16 bytes at a time would tie them to registers whose order makes the
+// multiply-adds wait for each other.
+template <int threads, class T, int m, int n>
+__device__ bool join_parts(Thread thread, const WarpArgs<T>& args, const StreamK::Part& part,
+                           T (&sums)[m][n]) {
+  constexpr int each = m * n;
+  const StreamK& shares = args.shares;
+  const int me = thread.index().x;
+  T* const rooms = static_cast<T*>(args.partial) + me;
+  T* const mine = rooms + shares.room(thread.block().x - shares.whole, part.tile) * (each * threads);
+  SIMT_UNROLL
+  for (int i = 0; i < each; ++i) __stcg(mine + i * threads, sums[i / n][i % n]);
+  __threadfence();
+  thread.sync();
+  __shared__ bool last;
+  if (me == 0) {
+    const auto others = static_cast<unsigned>(part.to - part.from);
+    last = atomicInc(args.arrived + (part.tile - shares.whole), others) == others;
+    __threadfence();
+  }
+  thread.sync();
+  if (!last) return false;
+  SIMT_UNROLL
+  for (int i = 0; i < each; ++i) sums[i / n][i % n] = 0;
+  for (int share = part.from; share <= part.to; ++share) {
+    const T* const other = rooms + shares.room(share, part.tile) * (each * threads);
+    SIMT_UNROLL
+    for (int i = 0; i < each; ++i) sums[i / n][i % n] += __ldcg(other + i * threads);
+  }
+  return true;
+}
+
+// Whether rows may be read and written 16 bytes at a time.
+template <class T>
+__device__ bool takes_vectors(const Matrix<T>& matrix) {
+  constexpr int vector = 16 / sizeof(T);
+  return matrix.stride[1] == 1 && matrix.stride[0] % vector == 0 &&
+         reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
+}
+
+template <class T>
+__device__ void store_vector(const Problem<T>& p, std::int64_t row, std::int64_t col, const T* sums) {
+  constexpr int vector = 16 / sizeof(T);
+  T out[vector], before[vector];
+  uint4 words = {};
+  if (p.beta != T{0}) words = *reinterpret_cast<const uint4*>(&p.c0(row, col));
+  __builtin_memcpy(before, &words, sizeof words);
+  SIMT_UNROLL
+  for (int e = 0; e < vector; ++e) {
+    out[e] = multiply(p.alpha, sums[e]);
+    if (p.beta != T{0}) out[e] = multiply_add(p.beta, before[e], out[e]);
+  }
+  __builtin_memcpy(&words, out, sizeof words);
+  *reinterpret_cast<uint4*>(&p.c(row, col)) = words;
+}
+
+}  // namespace TESSERA_UNIT
+
+// The kernel of rung 11: panels of A and B on their way to shared memory while earlier ones are
+// multiplied, and an outer product of register fragments for each step along k.
+
+inline namespace TESSERA_UNIT {
+
+template <class T, WarpTilesConfig config, Access access_a, Access access_b>
+struct WarpTiles {
+  static constexpr int threads = config.threads(), blocks_per_processor = config.blocks;
+  static constexpr int vector = 16 / sizeof(T);
+  using Layout = WarpLayout<config, vector>;
+  using Place = typename Layout::Place;
+  static constexpr int lanes_m = Layout::lanes_m, lanes_n = Layout::lanes_n;
+  static constexpr int thread_m = Layout::thread_m, thread_n = Layout::thread_n;
+  static_assert(config.depth % 2 == 0);
+
+  using PanelA = Panel<T, config, config.m, access_a>;
+  static constexpr bool b_in_lines = takes_lines(config, access_b);
+  using PanelB = std::conditional_t<b_in_lines, LinesPanel<T, config>, Panel<T, config, config.n, access_b>>;
+  struct alignas(16) Slice {
+    typename PanelA::Stage a[config.stages];
+    typename PanelB::Stage b[config.stages];
+  };
+  struct Shared {
+    Slice slice[config.slices];
+  };
+  static_assert(config.slices == 1 || config.slice_threads() == 32,
+                "a slice is a warp's: it meets nobody on its way");
+  // Of a step of k, or of B in lines of so many.
+  static constexpr int steps_of_b = b_in_lines ? vector : 1;
+  struct FragmentA {
+    T of[thread_m];
+  };
+  struct FragmentB {
+    T of[thread_n][steps_of_b];
+  };
+  using Sums = T[thread_m][thread_n];
+  static constexpr bool can_split = std::is_same_v<T, float>;
+
+  __device__ void operator()(Thread thread, Shared& shared, const WarpArgs<T>& args) const {
+    const int block = thread.block().x;
+    std::int64_t at = args.shares.begin(block);
+    do {
+      const StreamK::Part part = args.shares.part(block, at);
+      at = part.next;
+      add_part(thread, shared, args, part);
+    } while (can_split && at < args.shares.end(block));
+  }
+
+  static __device__ void add_part(Thread thread, Shared& shared, const WarpArgs<T>& args,
+                                  const StreamK::Part& part) {
+    const Problem<T>& p = args.p;
+    const TileOrder::Tile tile = args.order.at(part.tile);
+    const std::int64_t row = std::int64_t{tile.row} * config.m, col = std::int64_t{tile.col} * config.n;
+    // Of the part's stages, this slice's.
+    const int rank = thread.index().x % config.slice_threads(),
+              slice = thread.index().x / config.slice_threads();
+    const int share = (part.end - part.first + config.slices - 1) / config.slices,
+              from = part.first + slice * share;
+    const std::int64_t first = std::int64_t{from} * config.depth,
+                       end = std::int64_t{from + share < part.end ? from + share : part.end} * config.depth;
+    const std::int64_t k = (end < p.k() ? end : p.k()) - first;
+    const Place place(rank);
+    Sums sums = {};
+    if (k > 0) {
+      PanelA a(rank, p.a.data, row, p.m(), p.a.stride[0], first, p.a.stride[1]);
+      PanelB b(rank, p.b.data, col, p.n(), p.b.stride[1], first, p.b.stride[0]);
+      const bool inside = row + config.m <= p.m() && col + config.n <= p.n();
+      sum_over_k(thread, shared.slice[slice], a, b, place, inside, k, sums);
+    }
+    if constexpr (config.slices > 1) {
+      store_slices(thread, shared, slice, place, p, row, col, sums);
+    } else {
+      if constexpr (can_split)
+        if (!part.alone() && !join_parts<threads>(thread, args, part, sums)) return;
+      store(p, row + place.m, col + place.n, sums);
+    }
+  }
+
+  // Of those who share a ring of stages.
+  static __device__ void meet(Thread thread) {
+    if constexpr (config.slices > 1) __syncwarp();
+    else thread.sync();
+  }
+
+  static __device__ void copy(Slice& shared, int stage, PanelA& a, PanelB& b, bool inside,
+                              std::int64_t depth_left) {
+    if (inside && depth_left >= config.depth) {
+      a.template copy<true>(shared.a[stage], depth_left);
+      b.template copy<true>(shared.b[stage], depth_left);
+    } else if (depth_left > 0) {
+      a.template copy<false>(shared.a[stage], depth_left);
+      b.template copy<false>(shared.b[stage], depth_left);
+    }
+    cuda::ptx::commit_copies();
+  }
+
+  static __device__ void load_a(FragmentA& f, const Slice& shared, int stage, int l, Place place) {
+    load_vectors<thread_m, lanes_m>(f.of, &shared.a[stage][l][place.m]);
+  }
+  static __device__ void load_b(FragmentB& f, const Slice& shared, int stage, int l,
+                                const typename PanelB::Place& place) {
+    if constexpr (b_in_lines) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; ++j) load_piece(f.of[j], place.at(shared.b[stage], Layout::col_of(j), l));
+    } else {
+      T all[thread_n];
+      load_vectors<thread_n, lanes_n>(all, &shared.b[stage][l][place.first]);
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; ++j) f.of[j][0] = all[j];
+    }
+  }
+  static __device__ void load_piece(T* to, const void* from) {
+    const uint4 words = *static_cast<const uint4*>(from);
+    __builtin_memcpy(to, &words, sizeof words);
+  }
+  template <int count, int lanes>
+  static __device__ void load_vectors(T (&to)[count], const T* from) {
+    SIMT_UNROLL
+    for (int i = 0; i < count; i += vector) load_piece(&to[i], from + i * lanes);
+  }
+
+  static __device__ void add_outer_product(Sums& sums, const FragmentA& a, const FragmentB& b, int step) {
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; ++j) sums[i][j] = multiply_add(a.of[i], b.of[j][step], sums[i][j]);
+    }
+  }
+
+  // While one fragment is multiplied the next comes from shared memory, and while one stage is
+  // multiplied config.stages - 1 others are on their way there.
+  static __device__ void sum_over_k(Thread thread, Slice& shared, PanelA& a, PanelB& b, Place place,
+                                    bool inside, std::int64_t k, Sums& sums) {
+    constexpr int ahead = config.stages - 1;
+    for (int s = 0; s < ahead; ++s) copy(shared, s, a, b, inside, k - s * config.depth);
+    cuda::ptx::wait_for_copies<ahead - 1>();
+    meet(thread);
+    static_assert(config.depth / steps_of_b % 2 == 0);
+    FragmentA of_a[2];
+    FragmentB of_b[2];
+    load_a(of_a[0], shared, 0, 0, place);
+    const typename PanelB::Place place_of_b{place.n};
+    load_b(of_b[0], shared, 0, 0, place_of_b);
+    int reading = 0, writing = ahead;
+    for (std::int64_t left = k; left > 0; left -= config.depth) {
+      SIMT_UNROLL
+      for (int l = 0; l < config.depth; ++l) {
+        if (l == config.depth - 1) {  // the stage is read to its end: go to the next
+          cuda::ptx::wait_for_copies<ahead - 1>();
+          meet(thread);
+          reading = reading + 1 == config.stages ? 0 : reading + 1;
+        }
+        const int next = (l + 1) % config.depth;
+        load_a(of_a[next % 2], shared, reading, next, place);
+        if (next % steps_of_b == 0) load_b(of_b[next / steps_of_b % 2], shared, reading, next, place_of_b);
+        if (l == 0) {
+          copy(shared, writing, a, b, inside, left - ahead * config.depth);
+          writing = writing + 1 == config.stages ? 0 : writing + 1;
+        }
+        add_outer_product(sums, of_a[l % 2], of_b[l / steps_of_b % 2], l % steps_of_b);
+      }
+    }
+  }
+
+  static __device__ bool stores_vectors(const Problem<T>& p) {
+    return takes_vectors(p.c) && (p.beta == T{0} || takes_vectors(p.c0));
+  }
+  static __device__ void store_some(const Problem<T>& p, bool vectors, std::int64_t row, std::int64_t col,
+                                    const T* sums) {
+    if (vectors && row < p.m() && col + vector <= p.n()) return store_vector(p, row, col, sums);
+    SIMT_UNROLL
+    for (int e = 0; e < vector; ++e) p.store(row, col + e, sums[e]);
+  }
+
+  static __device__ void store(const Problem<T>& p, std::int64_t row, std::int64_t col, const Sums& sums) {
+    const bool vectors = stores_vectors(p);
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; j += vector)
+        store_some(p, vectors, row + Layout::row_of(i), col + Layout::col_of(j), &sums[i][j]);
+    }
+  }
+
+  // Each warp leaves its slice's sums of the tile in its ring, which is read to its end; all threads add
+  // them, in the slices' order.
+  static __device__ void store_slices(Thread thread, Shared& shared, int slice, Place place,
+                                      const Problem<T>& p, std::int64_t row, std::int64_t col,
+                                      const Sums& sums) {
+    constexpr int wide = config.n + vector;  // 16 bytes more spread a column of eight lanes over the banks
+    static_assert(sizeof(Slice) % sizeof(T) == 0 && config.m * wide * sizeof(T) <= sizeof(Slice));
+    T* const own = &shared.slice[slice].a[0][0][0];
+    cuda::ptx::wait_for_copies<0>();
+    __syncwarp();
+    SIMT_UNROLL
+    for (int i = 0; i < thread_m; ++i) {
+      SIMT_UNROLL
+      for (int j = 0; j < thread_n; j += vector) {
+        uint4 words;
+        __builtin_memcpy(&words, &sums[i][j], sizeof words);
+        *reinterpret_cast<uint4*>(own + (place.m + Layout::row_of(i)) * wide + place.n + Layout::col_of(j)) =
+            words;
+      }
+    }
+    thread.sync();
+    const bool vectors = stores_vectors(p);
+    constexpr int across = config.n / vector;
+    SIMT_UNROLL
+    for (int i = 0; i < config.m * across; i += threads) {
+      const int at = i + thread.index().x, r = at / across, c = at % across * vector;
+      T all[vector] = {};
+      SIMT_UNROLL
+      for (int s = 0; s < config.slices; ++s) {
+        T some[vector];
+        const uint4 words = *reinterpret_cast<const uint4*>(&shared.slice[s].a[0][0][0] + r * wide + c);
+        __builtin_memcpy(some, &words, sizeof words);
+        SIMT_UNROLL
+        for (int e = 0; e < vector; ++e) all[e] = s == 0 ? some[e] : all[e] + some[e];
+      }
+      store_some(p, vectors, row + r, col + c, all);
+    }
+  }
+};
+
+}  // namespace TESSERA_UNIT
+
+}  // namespace tessera::matmul

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::matmul {
+namespace {
+
+// In cycles, and bytes a cycle, of a multiprocessor. Only their proportions matter.
+constexpr double multiply_adds = 128, memory_rate = 16, store_rate = 32, load_rate = 40;
+constexpr double start = 1500;    // a block's first copies
+constexpr double meeting = 3000;  // of those who have parts of one tile
+constexpr std::int64_t least_depth = 32, most_splits = 32;
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+double together(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
+
+// Stages that `count` blocks beside each other take, each.
+double stage_cycles(const WarpTile& tile, std::int64_t count) {
+  const WarpTilesConfig& c = tile.config;
+  const double filled = c.blocks == 1 ? 1 : double(count - 1) / (c.blocks - 1);
+  const double rate = tile.alone + (tile.full - tile.alone) * std::sqrt(filled);
+  return double(count) * c.m * c.n * c.depth / multiply_adds / rate;
+}
+
+// Of `count` equal pieces of work, on multiprocessors that are filled one block after the other.
+double busy(const WarpTile& tile, std::int64_t count, std::int64_t stages, int processors) {
+  const std::int64_t slots = std::int64_t{processors} * tile.config.blocks, rounds = count / slots;
+  double cycles = double(rounds * stages) * stage_cycles(tile, tile.config.blocks);
+  if (count % slots != 0) cycles += double(stages) * stage_cycles(tile, parts(count % slots, processors));
+  return cycles;
+}
+
+double cycles_of(const WarpPlan& plan, double operand_bytes, int processors) {
+  const WarpTile& tile = warp_tiles[plan.tile];
+  const StreamK& s = plan.shares;
+  const double bytes = 4.0 * tile.config.m * tile.config.n;
+  const std::int64_t slots = std::int64_t{processors} * tile.config.blocks;
+  const std::int64_t others = s.blocks() - s.whole;
+  // The slices of a sum go on beside each other, all as long as the longest.
+  const std::int64_t stages = parts(s.stages, tile.config.slices) * tile.config.slices;
+  double cycles = busy(tile, s.whole, stages, processors) + busy(tile, others, s.share, processors);
+  cycles = together(cycles, operand_bytes / (memory_rate * processors));
+  // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
+  const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
+  cycles += rounds * (start + bytes / store_rate);
+  if (s.share == s.stages || others == 0) return cycles;
+  // All leave their parts at the same time; then the last of each tile reads them.
+  const auto beside =
+      static_cast<double>(std::min<std::int64_t>(parts(others, processors), tile.config.blocks));
+  const double pieces = double(parts(s.padded, s.share)) + (s.padded % s.share != 0 ? 1 : 0);
+  return cycles + meeting + beside * bytes / store_rate + pieces * bytes / load_rate;
+}
+
+WarpPlan planned(int tile, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const WarpTilesConfig& config = warp_tiles[tile].config;
+  WarpPlan out;
+  out.tile = tile;
+  out.order = config.order(m, n);
+  out.shares.tiles = out.shares.whole = out.order.rows * out.order.cols;
+  out.shares.stages = static_cast<std::int32_t>(std::max<std::int64_t>(parts(k, config.depth), 1));
+  out.shares.padded = out.shares.share = out.shares.stages;
+  return out;
+}
+
+// Each tile's sum in equal parts.
+WarpPlan split(WarpPlan plan, std::int64_t splits) {
+  StreamK& s = plan.shares;
+  s.share = static_cast<std::int32_t>(parts(s.stages, splits));
+  s.padded = static_cast<std::int32_t>(parts(s.stages, s.share) * s.share);
+  s.whole = s.padded == s.share ? s.tiles : 0;
+  return plan;
+}
+
+// What is left after the rounds that fill all multiprocessors, and one of those: in as many shares as blocks
+// run together.
+WarpPlan dealt(WarpPlan plan, std::int64_t blocks) {
+  StreamK& s = plan.shares;
+  const std::int64_t least = parts(least_depth, warp_tiles[plan.tile].config.depth);
+  s.whole = static_cast<std::int32_t>(std::max<std::int64_t>(s.tiles / blocks - 1, 0) * blocks);
+  const std::int64_t share = std::max(parts(s.dealt(), blocks), least);
+  if (share >= std::int64_t{s.stages} * 2) {
+    s.whole = s.tiles;
+    return plan;
+  }
+  s.share = static_cast<std::int32_t>(share);
+  return plan;
+}
+
+bool has_room(const WarpPlan& plan, std::int64_t partial_bytes) {
+  const StreamK& s = plan.shares;
+  const WarpTilesConfig& c = warp_tiles[plan.tile].config;
+  return s.whole == s.tiles ||
+         (s.tiles - s.whole <= most_warp_counters && s.rooms() * c.m * c.n * 4 <= partial_bytes);
+}
+
+// The candidates of a tile, the simplest first. `requested`: this tile was asked for.
+template <class Try>
+void try_tile(const WarpPlan& plain, const WarpMachine& machine, int splits, bool requested,
+              const Try& consider) {
+  const WarpTilesConfig& config = warp_tiles[plain.tile].config;
+  if (config.slices > 1) {  // such sums are not cut twice
+    if (splits <= 1 || requested) consider(plain);
+    return;
+  }
+  if (splits != 0) {
+    consider(split(plain, splits));
+    return;
+  }
+  consider(plain);
+  const std::int64_t least = parts(least_depth, config.depth);
+  for (std::int64_t count = 2; count <= most_splits && plain.shares.stages / count >= least; ++count)
+    consider(split(plain, count));
+  for (int beside = 1; beside <= config.blocks; ++beside)
+    consider(dealt(plain, std::int64_t{machine.processors} * beside));
+}
+
+}  // namespace
+
+bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k) {
+  // In microseconds, of one NVIDIA H200: the launch and the pass.
+  constexpr double operations = 50e6, bytes = 3e6, launch = 3;
+  const double product = 2 * double(lines) * double(others) * double(k) / operations;
+  return lost * product > launch + 2 * 4 * double(lines) * double(k) / bytes;
+}
+
+std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t most = std::int64_t{64} << 20, widest = 512, high = 128;
+  const std::int64_t height = parts(m, high) * high, width = parts(n, widest) * widest;
+  if (height > most / width) return most;
+  return std::min(most, most_splits * 2 * height * width * 4);
+}
+
+WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
+                         unsigned tiles, const WarpOptions& options) {
+  const std::int64_t room = warp_partial_bytes(m, n);
+  const double operand_bytes = 4 * (double(m) + double(n)) * double(k);
+  WarpPlan best;
+  bool found = false;
+  for (int tile = 0; tile < warp_tile_count; ++tile) {
+    if ((tiles >> tile & 1) == 0 || (options.tile != 0 && options.tile != tile + 1)) continue;
+    if (warp_shared_bytes(warp_tiles[tile].config, 4) > machine.shared_bytes) continue;
+    const WarpPlan plain = planned(tile, m, n, k);
+    try_tile(plain, machine, options.splits, options.tile != 0, [&](WarpPlan plan) {
+      if (!has_room(plan, room)) plan = plain;
+      plan.cycles = cycles_of(plan, operand_bytes, machine.processors);
+      if (found && plan.cycles >= best.cycles) return;
+      best = plan;
+      found = true;
+    });
+  }
+  if (found || options.tile == 0) return best;
+  return plan_warp_tiles(m, n, k, machine, tiles, {.tile = 0, .splits = options.splits});
+}
+
+}  // namespace tessera::matmul

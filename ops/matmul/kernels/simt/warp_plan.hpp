@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which thread of rung 11 computes which element of C: said once, for the kernel that writes it and for
+// whoever asks who wrote it.
+#pragma once
+#include <cstdint>
+#include <span>
+#include "ops/matmul/kernels/tile_order.hpp"
+#include "tessera/core/thread.hpp"
+#include "tessera/core/variant.hpp"
+
+namespace tessera::matmul {
+
+struct WarpTilesConfig {
+  int m = 128, n = 128, depth = 16;  // of C per block; k per stage
+  int stages = 4;
+  int warp_m = 64, warp_n = 64;  // of C per warp
+  int blocks = 1;                // per multiprocessor
+  int lanes_m = 8;               // of a warp's 32, along m; the others lie along n
+  int slices = 1;                // of the sum in a block, each with warps and a ring of stages of its own
+
+  constexpr int slice_threads() const { return 32 * (m / warp_m) * (n / warp_n); }
+  constexpr int threads() const { return slices * slice_threads(); }
+  Tuning tuning() const {
+    return {{"m", m}, {"n", n}, {"k", depth}, {"stages", stages}, {"threads", threads()}};
+  }
+  // Blocks that run together cover a compact patch of C, so that they share panels in the L2.
+  constexpr TileOrder order(std::int64_t rows, std::int64_t cols) const {
+    const std::int64_t patch = m < 2048 ? 2048 / m : 1;
+    return {.rows = static_cast<std::int32_t>((rows + m - 1) / m),
+            .cols = static_cast<std::int32_t>((cols + n - 1) / n),
+            .group = static_cast<std::int32_t>(patch)};
+  }
+};
+
+inline namespace TESSERA_UNIT {
+
+// `vector`: the elements of 16 bytes.
+template <WarpTilesConfig config, int vector>
+struct WarpLayout {
+  static constexpr int lanes_m = config.lanes_m, lanes_n = 32 / lanes_m;
+  static constexpr int thread_m = config.warp_m / lanes_m, thread_n = config.warp_n / lanes_n;
+  static constexpr int warps_n = config.n / config.warp_n;
+  static_assert(thread_m % vector == 0 && thread_n % vector == 0 && lanes_m % 2 == 0);
+
+  // In the block's tile: the first of this thread's rows and columns. Lanes are numbered so that
+  // either operand's 16-byte load finds its address repeated in a neighbour pair, which halves its
+  // passes through shared memory.
+  struct Place {
+    int m, n;
+    SIMT explicit Place(int thread) {
+      const int lane = thread % 32, warp = thread / 32;
+      m = warp / warps_n * config.warp_m + ((lane / (2 * lanes_n)) * 2 + lane % 2) * vector;
+      n = warp % warps_n * config.warp_n + (lane / 2 % lanes_n) * vector;
+    }
+  };
+
+  // From there on: where the i-th of the thread's rows and the j-th of its columns lie.
+  SIMT static constexpr int row_of(int i) { return i / vector * (lanes_m * vector) + i % vector; }
+  SIMT static constexpr int col_of(int j) { return j / vector * (lanes_n * vector) + j % vector; }
+
+  // Where sums are sliced: who adds the slices of an element and writes it; the threads take vectors in turn,
+  // row by row.
+  SIMT static constexpr int adder(int row, int col) {
+    return (row * (config.n / vector) + col / vector) % config.threads();
+  }
+
+  // Of element (i, j) of C, which is m × n, where each block computes one tile.
+  static Owner owner(std::int64_t m, std::int64_t n, std::int64_t i, std::int64_t j) {
+    const TileOrder order = config.order(m, n);
+    const std::int64_t tile_m = i / config.m, first = tile_m / order.group * order.group;
+    const std::int64_t height = order.rows - first < order.group ? order.rows - first : order.group;
+    const int row = static_cast<int>(i % config.m), col = static_cast<int>(j % config.n);
+    const int block = static_cast<int>(first * order.cols + j / config.n * height + tile_m - first);
+    if (config.slices > 1) return {.block = {block, 0, 0}, .thread = {adder(row, col), 0, 0}};
+    const int warp = row / config.warp_m * warps_n + col / config.warp_n;
+    const int lane_m = row % config.warp_m / vector % lanes_m,
+              lane_n = col % config.warp_n / vector % lanes_n;
+    const int lane = lane_m / 2 * (2 * lanes_n) + lane_n * 2 + lane_m % 2;
+    return {.block = {block, 0, 0}, .thread = {warp * 32 + lane, 0, 0}};
+  }
+};
+
+}  // namespace TESSERA_UNIT
+
+// Which block of rung 11 sums up what. The first blocks have a tile of C each. The stages of the other tiles,
+// one tile after the other, are dealt out in equal shares, whatever tiles they belong to: so no
+// multiprocessor waits for others, however few tiles there are. Plain arithmetic for host and device.
+
+struct StreamK {
+  std::int32_t tiles = 0, whole = 0;  // in all; those of the first blocks
+  std::int32_t stages = 1;            // of a tile's sum
+  // What a tile counts for among shares: its stages, or more, so that shares end where tiles do.
+  std::int32_t padded = 1;
+  std::int32_t share = 1;  // stages
+
+  TESSERA_BOTH std::int64_t dealt() const { return std::int64_t{tiles - whole} * padded; }
+  TESSERA_BOTH std::int64_t blocks() const { return whole + (dealt() + share - 1) / share; }
+
+  // Some stages of one tile's sum.
+  struct Part {
+    std::int32_t tile, first, end;  // stages
+    // Of a tile that has several, all of which know each other: the first one's share, and the last one's.
+    std::int32_t from, to;
+    std::int64_t next;  // where the block goes on
+
+    TESSERA_BOTH bool alone() const { return from == to; }
+  };
+
+  // Where a block begins: at a tile if it has one, else at a stage of those that are dealt out.
+  TESSERA_BOTH std::int64_t begin(std::int32_t block) const {
+    return block < whole ? 0 : std::int64_t{block - whole} * share;
+  }
+  TESSERA_BOTH std::int64_t end(std::int32_t block) const {
+    if (block < whole) return 1;
+    const std::int64_t end = (std::int64_t{block - whole} + 1) * share, most = dealt();
+    return end < most ? end : most;
+  }
+  // From there on; begin(block) ≤ at < end(block).
+  TESSERA_BOTH Part part(std::int32_t block, std::int64_t at) const {
+    if (block < whole) return {block, 0, stages, 0, 0, 1};
+    const auto tile = static_cast<std::int32_t>(at / padded);
+    const std::int64_t before = std::int64_t{tile} * padded, after = before + padded, stop = end(block);
+    const std::int64_t next = stop < after ? stop : after;
+    const auto last = static_cast<std::int32_t>(next - before);
+    return {whole + tile,
+            static_cast<std::int32_t>(at - before),
+            last < stages ? last : stages,
+            static_cast<std::int32_t>(before / share),
+            static_cast<std::int32_t>((after - 1) / share),
+            next};
+  }
+  // Room for two parts a share: of the tile that it begins in, and of the one that it ends in. The number of
+  // the room of a share's part of a tile.
+  TESSERA_BOTH std::int64_t room(std::int32_t of_share, std::int32_t tile) const {
+    const bool began_before = std::int64_t{of_share} * share < std::int64_t{tile - whole} * padded;
+    return std::int64_t{of_share} * 2 + (began_before ? 1 : 0);
+  }
+  TESSERA_BOTH std::int64_t rooms() const { return whole == tiles ? 0 : 2 * (blocks() - whole); }
+};
+
+// Which tile rung 11 cuts a product of floats into, and how its blocks share the work: by a model of what
+// binds a multiprocessor. Plain arithmetic.
+
+// What the model knows of a tile: of the rate of multiply-adds, what blocks come near to that fill a
+// multiprocessor, and a block that is alone there.
+struct WarpTile {
+  WarpTilesConfig config;
+  double full, alone;
+};
+
+// The tiles that kernels are made for: for large results; for any; for small ones; for little more than a
+// stream of B; and for small products two whose warps have the whole tile each, for a slice of the sum, and
+// wait for each other only once.
+inline constexpr WarpTilesConfig warp_large{.n = 256, .depth = 8, .stages = 5}, warp_middle{.blocks = 2},
+    warp_small{.m = 64, .n = 64, .warp_m = 64, .warp_n = 32, .blocks = 6},
+    warp_narrow{
+        .m = 16, .n = 256, .depth = 8, .stages = 6, .warp_m = 16, .warp_n = 128, .blocks = 4, .lanes_m = 2},
+    warp_sliced{.m = 64, .n = 64, .depth = 8, .stages = 5, .blocks = 2, .slices = 4},
+    warp_sliced_small{
+        .m = 32, .n = 32, .depth = 8, .stages = 4, .warp_m = 32, .warp_n = 32, .blocks = 2, .slices = 8};
+inline constexpr WarpTile warp_tiles[] = {{warp_large, 0.76, 0.76},  {warp_middle, 0.715, 0.5},
+                                          {warp_small, 0.70, 0.25},  {warp_narrow, 0.65, 0.4},
+                                          {warp_sliced, 0.68, 0.50}, {warp_sliced_small, 0.52, 0.38}};
+inline constexpr int warp_tile_count = static_cast<int>(sizeof warp_tiles / sizeof *warp_tiles);
+
+struct WarpPlan {
+  int tile = 0;
+  TileOrder order;
+  StreamK shares;
+  double cycles = 0;  // what the model tells
+};
+
+// What the caller would have; 0: the model's choice. Splits: equal parts of each tile's sum.
+struct WarpOptions {
+  int tile = 0;  // counted from 1
+  int splits = 0;
+};
+
+struct WarpMachine {
+  int processors;
+  std::int64_t shared_bytes;  // that a block may have
+};
+
+// Of shared memory, with the 16 bytes that part the rows of a panel.
+constexpr std::int64_t warp_shared_bytes(const WarpTilesConfig& config, std::int64_t element) {
+  return std::int64_t{config.slices} * config.stages * config.depth * ((config.m + config.n) * element + 32);
+}
+
+// Whether it pays to copy an operand first, to rows across k of whole 16-byte pieces: a pass over it, against
+// the share `lost` of the product's time that the kernel loses by reading it as it lies. `lines`: its extent
+// across k; `others`: that of the other operand.
+bool is_worth_a_copy(double lost, std::int64_t lines, std::int64_t others, std::int64_t k);
+
+// Of one NVIDIA H200: turning B costs that much, turning A nothing; taking elements one by one more.
+inline constexpr double lost_by_turning_b = 0.06, lost_by_single_elements = 0.1;
+
+// Spare memory: a counter for each tile, and the parts of sums.
+inline constexpr std::int64_t most_warp_counters = std::int64_t{1} << 14;
+std::int64_t warp_partial_bytes(std::int64_t m, std::int64_t n);
+
+// m, n ≥ 1, k ≥ 0; tiles: bits of those that have a kernel for how the operands lie. Tiles without room in
+// shared memory, and wishes for them, are left out.
+WarpPlan plan_warp_tiles(std::int64_t m, std::int64_t n, std::int64_t k, const WarpMachine& machine,
+                         unsigned tiles, const WarpOptions& options = {});
+
+}  // namespace tessera::matmul

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of rung 11: every stage of every tile's sum exactly once, whatever the shape; parts of a tile that
+// know of each other and have rooms of their own; within the spare memory.
+#include "ops/matmul/kernels/simt/warp_plan.hpp"
+#include <gtest/gtest.h>
+#include <cmath>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace tessera::matmul {
+namespace {
+
+constexpr WarpMachine h200{132, 227 * 1024};
+constexpr unsigned all_tiles = (1u << warp_tile_count) - 1;
+
+struct Met {
+  std::vector<std::int32_t> done;   // stages of each tile
+  std::vector<std::int32_t> parts;  // of each tile
+  std::set<std::int64_t> rooms;
+};
+
+// Shares come in their order, and so do a tile's parts: a part goes on where the one before it ended.
+void expect_block(const StreamK& s, std::int32_t block, Met& met) {
+  for (std::int64_t at = s.begin(block); at < s.end(block);) {
+    const StreamK::Part part = s.part(block, at);
+    ASSERT_GT(part.next, at);
+    at = part.next;
+    ASSERT_TRUE(part.tile >= 0 && part.tile < s.tiles);
+    const auto tile = static_cast<std::size_t>(part.tile);
+    ASSERT_EQ(part.first, met.done[tile]);
+    ASSERT_GT(part.end, part.first);
+    met.done[tile] = part.end;
+    if (part.alone()) {
+      ASSERT_TRUE(part.first == 0 && part.end == s.stages);
+      continue;
+    }
+    const std::int32_t share = block - s.whole;
+    ASSERT_EQ(part.from + met.parts[tile], share) << "parts are numbered without a gap";
+    ASSERT_LE(share, part.to);
+    ++met.parts[tile];
+    ASSERT_EQ(part.end == s.stages, share == part.to);
+    const std::int64_t room = s.room(share, part.tile);
+    ASSERT_TRUE(room >= 0 && room < s.rooms());
+    ASSERT_TRUE(met.rooms.insert(room).second);
+  }
+}
+
+void expect_shares(const StreamK& s) {
+  Met met{.done = std::vector<std::int32_t>(static_cast<std::size_t>(s.tiles)),
+          .parts = std::vector<std::int32_t>(static_cast<std::size_t>(s.tiles)),
+          .rooms = {}};
+  for (std::int32_t block = 0; block < s.blocks(); ++block) {
+    ASSERT_LT(s.begin(block), s.end(block)) << "nobody has nothing to do";
+    ASSERT_NO_FATAL_FAILURE(expect_block(s, block, met));
+  }
+  for (const std::int32_t done : met.done) ASSERT_EQ(done, s.stages);
+}
+
+void expect_covered(const WarpPlan& plan, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const WarpTilesConfig& tile = warp_tiles[plan.tile].config;
+  ASSERT_TRUE(std::int64_t{plan.order.rows} * tile.m >= m && std::int64_t{plan.order.rows - 1} * tile.m < m);
+  ASSERT_TRUE(std::int64_t{plan.order.cols} * tile.n >= n && std::int64_t{plan.order.cols - 1} * tile.n < n);
+  const StreamK& s = plan.shares;
+  ASSERT_EQ(s.tiles, plan.order.count());
+  ASSERT_EQ(s.stages, std::max<std::int64_t>((k + tile.depth - 1) / tile.depth, 1));
+  ASSERT_TRUE(s.padded >= s.stages && s.share >= 1);
+  ASSERT_LE(s.rooms() * tile.m * tile.n * 4, warp_partial_bytes(m, n));
+  if (s.whole != s.tiles) {
+    ASSERT_LE(s.tiles - s.whole, most_warp_counters);
+  }
+  if (s.blocks() < 20000) expect_shares(s);
+}
+
+TEST(WarpPlan, CoversAnyShapeAndItsSum) {
+  std::mt19937 random(3);
+  const auto size = [&] {
+    return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1400) / 100));
+  };
+  for (int i = 0; i < 3000; ++i) {
+    const std::int64_t m = size(), n = size(), k = random() % 20 == 0 ? 0 : size();
+    const WarpMachine machine{static_cast<int>(random() % 200 + 1),
+                              random() % 2 == 0 ? 227 * 1024 : 99 * 1024};
+    const WarpOptions options{.tile = static_cast<int>(random() % 7),
+                              .splits = static_cast<int>(random() % 33)};
+    const auto tiles = static_cast<unsigned>(random() % all_tiles + 1);
+    const WarpPlan plan = plan_warp_tiles(m, n, k, machine, tiles | 2, i % 2 == 0 ? options : WarpOptions{});
+    ASSERT_NE((tiles | 2) >> plan.tile & 1, 0u);
+    ASSERT_LE(warp_shared_bytes(warp_tiles[plan.tile].config, 4), machine.shared_bytes);
+    ASSERT_NO_FATAL_FAILURE(expect_covered(plan, m, n, k)) << m << " " << n << " " << k;
+  }
+}
+
+// Whatever a plan could ask for, and more.
+TEST(StreamK, EveryStageComesOnceInAnyShares) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 5000; ++i) {
+    const auto number = [&](unsigned most) { return static_cast<std::int32_t>(random() % most); };
+    StreamK s;
+    s.tiles = number(40) + 1;
+    s.whole = number(static_cast<unsigned>(s.tiles) + 1);
+    s.stages = s.padded = number(60) + 1;
+    s.share = number(100) + 1;
+    ASSERT_NO_FATAL_FAILURE(expect_shares(s))
+        << s.tiles << " " << s.whole << " " << s.stages << " " << s.share;
+  }
+}
+
+TEST(WarpPlan, EveryTileComesOnce) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 300; ++i) {
+    const auto m = static_cast<std::int64_t>(random() % 5000 + 1),
+               n = static_cast<std::int64_t>(random() % 5000 + 1);
+    const WarpPlan plan = plan_warp_tiles(m, n, 64, h200, all_tiles);
+    std::set<std::tuple<int, int>> met;
+    for (std::int32_t t = 0; t < plan.shares.tiles; ++t) {
+      const TileOrder::Tile tile = plan.order.at(t);
+      ASSERT_TRUE(tile.row >= 0 && tile.row < plan.order.rows && tile.col >= 0 && tile.col < plan.order.cols);
+      ASSERT_TRUE(tile.split == 0 && met.emplace(tile.row, tile.col).second);
+    }
+    ASSERT_EQ(met.size(), std::size_t(plan.order.rows) * std::size_t(plan.order.cols));
+  }
+}
+
+TEST(WarpPlan, KnownShapes) {
+  const auto plan = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return plan_warp_tiles(m, n, k, h200, all_tiles);
+  };
+  // Large squares: the large tile. 512 tiles are not a multiple of 132: the last ones are dealt out.
+  EXPECT_EQ(plan(8192, 8192, 8192).tile, 0);
+  EXPECT_EQ(plan(4096, 4096, 4096).tile, 0);
+  EXPECT_EQ(plan(4096, 4096, 4096).shares.whole, 2 * 132);
+  EXPECT_EQ(plan(4096, 4096, 4096).shares.blocks(), 3 * 132);
+  EXPECT_EQ(plan(16, 8192, 8192).tile, 3);
+  EXPECT_GT(plan(16, 8192, 8192).shares.blocks(), 3 * 132);
+  EXPECT_EQ(plan(64, 7168, 2112).tile, 2);
+  // Small ones in slices, which are not dealt out.
+  for (const std::int64_t size : {64, 256, 512}) EXPECT_EQ(plan(size, size, size).tile, 5);
+  EXPECT_EQ(plan(1024, 1024, 1024).tile, 4);
+  EXPECT_EQ(plan(512, 512, 512).shares.whole, plan(512, 512, 512).shares.tiles);
+  EXPECT_EQ(plan(768, 768, 768).tile, 2);
+  EXPECT_EQ(plan(2048, 2048, 2048).tile, 0);
+  EXPECT_LT(plan(128, 4096, 7168).shares.whole, plan(128, 4096, 7168).shares.tiles);
+  EXPECT_EQ(plan(1, 1, 0).shares.stages, 1);
+}
+
+TEST(WarpPlan, TheModelCountsWhatTakesLonger) {
+  const auto cycles = [](std::int64_t k, WarpOptions options) {
+    return plan_warp_tiles(2048, 2048, k, h200, all_tiles, options).cycles;
+  };
+  for (int tile = 1; tile <= warp_tile_count; ++tile)
+    EXPECT_GT(cycles(2048, {.tile = tile}), cycles(1024, {.tile = tile}));
+  EXPECT_GT(cycles(512, {.tile = 1, .splits = 2}), cycles(512, {.tile = 1, .splits = 1}));
+  EXPECT_GT(cycles(2048, {.tile = 4}), cycles(2048, {.tile = 1}));
+  // 2^33 multiply-adds at 128 a cycle of each multiprocessor: no model may promise more.
+  for (int tile = 1; tile <= warp_tile_count; ++tile)
+    EXPECT_GT(cycles(2048, {.tile = tile}), std::exp2(33) / 128 / 132);
+}
+
+TEST(WarpPlan, WhatIsWishedForIsDoneWhereItCanBe) {
+  const auto plan = [](std::int64_t size, std::int64_t k, WarpOptions options) {
+    return plan_warp_tiles(size, size, k, h200, all_tiles, options);
+  };
+  EXPECT_EQ(plan(4096, 4096, {.tile = 3}).tile, 2);
+  EXPECT_NE(plan_warp_tiles(64, 64, 64, h200, 2, {.tile = 1}).tile, 0) << "no kernel for how operands lie";
+  const StreamK four = plan(256, 4096, {.tile = 2, .splits = 4}).shares;
+  EXPECT_EQ(four.blocks(), 4 * four.tiles);
+  EXPECT_EQ(plan(256, 4096, {.splits = 1}).shares.whole, plan(256, 4096, {.splits = 1}).shares.tiles);
+  const StreamK none = plan(16384, 4096, {.splits = 8}).shares;  // no room
+  EXPECT_EQ(none.whole, none.tiles);
+}
+
+// A pass over an operand is next to nothing beside a large product, and too much beside a small or narrow
+// one.
+TEST(WarpPlan, LargeProductsCopyTheirOperandsFirst) {
+  for (const double lost : {lost_by_turning_b, lost_by_single_elements}) {
+    EXPECT_TRUE(is_worth_a_copy(lost, 8192, 8192, 8192));
+    EXPECT_TRUE(is_worth_a_copy(lost, 4095, 4097, 4093));
+    EXPECT_FALSE(is_worth_a_copy(lost, 256, 256, 256));
+    EXPECT_FALSE(is_worth_a_copy(lost, 8192, 16, 8192));
+    EXPECT_FALSE(is_worth_a_copy(lost, 0, 8192, 8192));
+  }
+  EXPECT_FALSE(is_worth_a_copy(0, 8192, 8192, 8192));
+  EXPECT_TRUE(is_worth_a_copy(lost_by_single_elements, 1280, 1280, 1280));
+  EXPECT_FALSE(is_worth_a_copy(lost_by_turning_b, 1280, 1280, 1280));
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/problem/matmul_operation.hpp"
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/elements.hpp"
+
+namespace tessera::matmul {
+
+namespace {
+
+Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Distribution distribution = Distribution::normal) {
+  return {.dims = {{"m", m}, {"n", n}, {"k", k}}, .distribution = distribution};
+}
+
+Case with(Case base, Arguments::Words words, bool c0 = false) {
+  base.words = std::move(words);
+  if (c0) base.optional_inputs = {"C0"};
+  return base;
+}
+
+// What only some elements know.
+std::vector<Case> mixed_cases() {
+  using enum Distribution;
+  const std::vector<Element> halves{Element::bf16, Element::f16}, bytes{Element::e4m3, Element::e5m2},
+      floats{Element::f32, Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, i8{Element::i8},
+      shorter{Element::bf16, Element::f16, Element::e4m3, Element::e5m2}, own{Element::f64, Element::i32},
+      reals{Element::f32, Element::f64};  // sums of their own
+  const auto of = [](const std::vector<Element>& elements, Case base, Arguments::Words words,
+                     std::vector<std::string> given = {}) {
+    base.elements = elements;
+    base.words = std::move(words);
+    base.optional_inputs = std::move(given);
+    return base;
+  };
+  return {
+      of(shorter, sized(65, 33, 130), {{"output-element", "f32"}}),
+      of(shorter, sized(17, 40, 200, exact), {{"output-element", "f32"}, {"op-b", "transpose"}}),
+      of(shorter, sized(40, 24, 300), {{"output-element", "f16"}, {"op-a", "transpose"}}),
+      of({Element::f16}, sized(40, 24, 300), {{"output-element", "bf16"}, {"op-a", "transpose"}}),
+      of(halves, sized(33, 47, 60), {{"output-element", "f16"}, {"alpha", "-2"}, {"beta", "0.5"}},
+         {"C0", "bias", "scale-a"}),
+      of({Element::f16}, sized(33, 47, 60, exact),
+         {{"output-element", "bf16"}, {"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
+      of(bytes, sized(33, 47, 260), {{"element-b", "e5m2"}, {"output-element", "f32"}}),
+      of(bytes, sized(33, 47, 260, exact), {{"element-b", "e4m3"}}),
+      of(bytes, sized(24, 40, 500), {{"accumulate", "fast"}}),
+      of({Element::f32}, sized(40, 50, 60), {{"compute", "tf32"}}),
+      of({Element::f32}, sized(21, 34, 55, exact), {{"compute", "tf32"}, {"op-a", "transpose"}}),
+      of(i8, sized(40, 50, 64), {{"output-element", "f32"}}, {"scale-a", "scale-b"}),
+      of(i8, sized(41, 51, 63), {{"output-element", "i8"}, {"activation", "relu"}}, {"scale-b", "bias"}),
+      of(i8, sized(20, 30, 40), {{"beta", "-2"}, {"alpha", "3"}, {"activation", "relu"}}, {"C0", "bias"}),
+      of(floats, sized(33, 65, 40), {}, {"bias"}),
+      of(floats, sized(33, 65, 40, exact), {{"bias-along", "rows"}, {"activation", "relu"}}, {"bias"}),
+      of(floats, sized(36, 20, 50), {{"alpha", "-2"}, {"beta", "0.5"}}, {"C0", "bias", "scale-a", "scale-b"}),
+      of(floats, sized(35, 21, 50, exact), {{"scale-a-per", "tensor"}, {"scale-b-per", "tensor"}},
+         {"scale-a", "scale-b"}),
+      of(floats, sized(16, 40, 32), {{"activation", "gelu"}}, {"bias"}),
+      of(floats, sized(16, 40, 32), {{"activation", "gelu-tanh"}}, {"bias"}),
+      of(floats, sized(16, 40, 32), {{"activation", "silu"}}),
+      of(floats, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias", "scale-a"}),
+      of(own, sized(33, 37, 41, exact), {{"alpha", "2"}, {"beta", "-3"}, {"bias-along", "rows"}},
+         {"C0", "bias"}),
+      of(own, sized(35, 29, 40), {{"op-a", "transpose"}, {"activation", "relu"}}, {"bias"}),
+      of(own, sized(8, 9, 0), {{"beta", "2"}, {"activation", "relu"}}, {"C0", "bias"}),
+      of(reals, sized(19, 21, 30, special), {{"activation", "relu"}}, {"bias"}),
+      of(reals, sized(37, 43, 50), {{"beta", "0.5"}, {"activation", "gelu"}}, {"C0", "bias"}),
+      of(reals, sized(21, 40, 50), {{"bias-along", "rows"}, {"activation", "gelu-tanh"}}, {"bias"}),
+      of(reals, sized(17, 40, 50, special), {{"activation", "silu"}})};
+}
+
+}  // namespace
+
+std::vector<Case> cases() {
+  using enum Distribution;
+  const Arguments::Words scaled{{"alpha", "2"}, {"beta", "-3"}};
+  std::vector<Case> out = {
+      sized(1, 1, 1, exact),
+      sized(1, 1, 2, exact),
+      sized(5, 3, 17, exact),
+      sized(33, 65, 17),
+      sized(33, 65, 17, exact),
+      sized(17, 33, 40, special),
+      with(sized(31, 33, 35, exact), scaled, true),
+      with(sized(20, 36, 44), {{"op-a", "transpose"}}),
+      with(sized(36, 20, 44), {{"op-b", "transpose"}}),
+      with(sized(19, 37, 23, exact),
+           {{"op-a", "transpose"}, {"op-b", "transpose"}, {"alpha", "-1"}, {"beta", "2"}}, true),
+      with(sized(16, 16, 16), {{"alpha", "0"}}),
+      with(sized(16, 24, 16), {{"alpha", "0"}, {"beta", "3"}}, true),
+      with(sized(9, 10, 11), {{"beta", "0"}}, true),
+      sized(0, 8, 8),
+      sized(8, 0, 8),
+      with(sized(8, 9, 0), {{"beta", "2"}}, true),
+      sized(8, 9, 0),
+      sized(1, 300, 3),
+      sized(300, 1, 5),
+      sized(2, 3, 1000, exact),
+      sized(64, 64, 64),
+      sized(64, 64, 64, exact),
+      sized(130, 70, 200),
+      with(sized(129, 127, 65), scaled, true)};
+  for (Case& more : mixed_cases()) out.push_back(std::move(more));
+  return out;
+}
+
+// The matrix product as an operation: its arguments, what it costs, how it is checked, what to try.
+
+namespace {
+
+// Elements of their own, how exactly to compute, and what is done to the sum.
+std::vector<Parameter> what_follows() {
+  using namespace parameter;
+  Parameter bias = optional_input("bias", {"n"}, "a vector to add, of C's element (f32 where C is i8)");
+  bias.element_from = element_of_bias;
+  bias.shaped_by = "bias-along";
+  bias.shapes = {{"rows", {"m"}}};
+  const auto scale = [](const char* name, const char* size, const char* per) {
+    Parameter p = optional_input(name, {size}, std::string("f32 factors of the sum, one for each ") + per);
+    p.element = Element::f32;
+    p.shaped_by = std::string(name) + "-per";
+    p.shapes = {{"tensor", {"1"}}};
+    return p;
+  };
+  return {choice("element-b", {"same", "e4m3", "e5m2"}, "B's type where it is not A's"),
+          choice("output-element", {"default", "f32", "f16", "bf16", "i32", "i8"},
+                 "C's type [A's; bf16 of 8-bit floats, i32 of i8]"),
+          choice("compute", {"strict", "tf32"}, "tf32: f32 factors may lose 13 of their bits"),
+          choice("accumulate", {"promoted", "fast"},
+                 "of 8-bit floats: promoted to f32 every 128 products, or as the tensor cores sum"),
+          scale("scale-a", "m", "row of A"),
+          choice("scale-a-per", {"row", "tensor"}, "tensor: one factor for all"),
+          scale("scale-b", "n", "column of B"),
+          choice("scale-b-per", {"column", "tensor"}, "tensor: one factor for all"),
+          bias,
+          choice("bias-along", {"columns", "rows"},
+                 "columns: one number for each column of C; rows: for each row"),
+          choice("activation", {"none", "relu", "gelu", "gelu-tanh", "silu"},
+                 "what C is put through; gelu is exact, by erf")};
+}
+
+}  // namespace
+
+Signature signature() {
+  using namespace parameter;
+  Signature out;
+  Parameter a = input("A", {"m", "k"}, "the left factor"), b = input("B", {"k", "n"}, "the right factor");
+  a.transposed_by = "op-a";
+  b.transposed_by = "op-b";
+  Parameter c0 = optional_input("C0", {"m", "n"}, "a matrix to add, β times; it is not read where β = 0");
+  Parameter c = output("C", {"m", "n"}, "α·s_a·s_b·A·B + β·C0 + bias, through the activation");
+  b.element_from = element_of_b;
+  c.element_from = c0.element_from = element_of_c;
+  Parameter beta = real("beta", 0, "β, the factor of C0, a number as α");
+  beta.needs = "C0";
+  out.parameters = {
+      a,
+      b,
+      c0,
+      real("alpha", 1,
+           "α, the factor of the product: what f32 can hold (f64's: f64), but no tiny number that would be "
+           "0; i32's "
+           "whole, in -2^31 to 2^31 - 1; i8's to i32 whole, in -2^24 to 2^24"),
+      beta,
+      choice("op-a", {"none", "transpose"}, "transpose: the file holds Aᵀ"),
+      choice("op-b", {"none", "transpose"}, "transpose: the file holds Bᵀ"),
+  };
+  for (Parameter& p : what_follows()) out.parameters.push_back(std::move(p));
+  out.parameters.push_back(c);
+  return out;
+}
+
+namespace {
+
+double flops(const Arguments& arguments) {
+  return 2 * static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")) *
+         static_cast<double>(arguments.dim("k"));
+}
+
+}  // namespace
+
+// What S0's norm can ask of floats whose errors chance cancels.
+bool norm_demanded(const Arguments& arguments) {
+  constexpr std::int64_t largest_k = 1024;
+  return arguments.element() == Element::f32 && is_plain(arguments) &&
+         arguments.text("compute") == "strict" && arguments.dim("k") <= largest_k;
+}
+
+namespace {
+
+Operation operation() {
+  Operation out;
+  out.name = "matmul";
+  out.summary = "the matrix product C = α·op(A)·op(B) + β·C0";
+  out.signature = signature();
+  out.elements = {Element::f32, Element::f64,  Element::i32,  Element::bf16,
+                  Element::f16, Element::e4m3, Element::e5m2, Element::i8};
+  out.output = "C";
+  out.flops = flops;
+  out.fill = fill;
+  out.reference = reference;
+  out.suspect_rows = suspect_rows;
+  out.sampled_only = sampled_only;
+  out.element_text = element_text;
+  out.largest_norm_error = 1e-6;
+  out.norm_demanded = norm_demanded;
+  out.cases = cases();
+  return out;
+}
+
+[[maybe_unused]] const bool matmul_registered = (register_operation(operation()), true);
+
+}  // namespace
+
+}  // namespace tessera::matmul

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the matrix product alone promises, and that its checks can fail.
+#include <gtest/gtest.h>
+#include <cmath>
+#include <limits>
+#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/matmul.hpp"
+#include "ops/matmul/problem/multiply.hpp"
+#include "tessera/core/variant.hpp"
+#include "tessera/core/random.hpp"
+#include "tessera/run/inputs.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+const Operation& product() { return *find_operation("matmul"); }
+
+Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Distribution distribution = Distribution::normal) {
+  return {.dims = {{"m", m}, {"n", n}, {"k", k}}, .distribution = distribution};
+}
+
+// C computed in order, each factor and each partial sum passed through a rounding.
+template <class T, class Factor, class Sum>
+void multiply_with(const Arguments& arguments, Factor factor, Sum sum_of) {
+  const auto p = Problem<T>::of(arguments);
+  for (std::int64_t i = 0; i < p.m(); ++i)
+    for (std::int64_t j = 0; j < p.n(); ++j) {
+      T sum = 0;
+      for (std::int64_t l = 0; l < p.k(); ++l) sum = sum_of(sum, factor(p.a(i, l)), factor(p.b(l, j)));
+      p.store(i, j, sum);
+    }
+}
+
+template <class T>
+T same(T value) {
+  return value;
+}
+template <class T>
+T plus(T sum, T a, T b) {
+  return sum + a * b;
+}
+float as_bf16(float value) { return static_cast<float>(bf16::from(value)); }
+float as_f16(float value) { return static_cast<float>(f16::from(value)); }
+
+float as_tf32(float value) {                   // 11 significant bits
+  const double scaled = (0x1p42 + 1) * value;  // Veltkamp: the upper 53 - 42 bits of a double
+  return static_cast<float>(scaled - (scaled - value));
+}
+double as_f32(double value) { return static_cast<float>(value); }
+
+// Every rung that runs on this machine's processors or the executor, on small arguments.
+void for_each_rung(Element element, const std::function<void(const Plan&)>& each) {
+  for (const Variant* v : ladder_of("matmul")) {
+    Backend* backend = find_backend(v->where);
+    if (v->where == Where::cuda || backend == nullptr || v->baseline) continue;
+    const Device device = backend->devices().at(0);
+    if (v->choices[0].run.contains(element)) each({v, &v->choices[0], v->choices[0].defaults(), device});
+  }
+}
+
+void execute(const Plan& plan, const Arguments& arguments) {
+  Placed placed(plan, arguments);
+  placed.poison();
+  placed.upload();
+  placed.launch();
+  placed.fetch();
+}
+
+template <class T>
+void expect_identity_keeps(bool on_the_left) {
+  constexpr std::int64_t size = 37;
+  Inputs inputs(product(), element_of<T>, sized(size, size, size), 3);
+  const auto identity = inputs.arguments().view<T, 2>(on_the_left ? "A" : "B");
+  const auto other = inputs.arguments().view<const T, 2>(on_the_left ? "B" : "A");
+  const auto c = inputs.arguments().view<const T, 2>("C");
+  for (std::int64_t i = 0; i < size; ++i)
+    for (std::int64_t j = 0; j < size; ++j) identity(i, j) = i == j ? T{1} : T{0};
+  int rungs = 0;
+  for_each_rung(element_of<T>, [&](const Plan& plan) {
+    if (plan.variant->refuses(*plan.choice, inputs.arguments(), plan.tuning, plan.device)) return;
+    execute(plan, inputs.arguments());
+    ++rungs;
+    for (std::int64_t i = 0; i < size; ++i)
+      for (std::int64_t j = 0; j < size; ++j)
+        ASSERT_EQ(c(i, j), other(i, j)) << plan.variant->name << i << "," << j;
+  });
+  EXPECT_GE(rungs, 4);
+}
+
+TEST(Matmul, IdentityKeepsTheOtherFactorOnEveryRung) {
+  for (const bool left : {false, true}) {
+    expect_identity_keeps<float>(left);
+    expect_identity_keeps<double>(left);
+    expect_identity_keeps<std::int32_t>(left);
+  }
+}
+
+class Exact : public testing::TestWithParam<std::int64_t> {
+ protected:
+  Verdict verdict(Inputs& inputs) const { return verify(product(), inputs.arguments()); }
+  Case exact() const { return sized(4, 3, GetParam(), Distribution::exact); }
+};
+
+TEST_P(Exact, FloatsRoundedToAShorterTypeFail) {
+  Inputs inputs(product(), Element::f32, exact(), 11);
+  multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
+  EXPECT_TRUE(verdict(inputs).passed) << describe(verdict(inputs));
+  for (const auto shorter : {as_bf16, as_f16, as_tf32}) {
+    multiply_with<float>(inputs.arguments(), shorter, plus<float>);
+    const Verdict found = verdict(inputs);
+    EXPECT_FALSE(found.passed);
+    EXPECT_EQ(found.wrong, 12);  // no rounding error cancels
+    EXPECT_TRUE(describe(found).starts_with("wrong result")) << describe(found);
+  }
+}
+
+TEST_P(Exact, DoublesComputedInFloatFail) {
+  Inputs inputs(product(), Element::f64, exact(), 12);
+  multiply_with<double>(inputs.arguments(), same<double>, plus<double>);
+  EXPECT_TRUE(verdict(inputs).passed) << describe(verdict(inputs));
+  multiply_with<double>(inputs.arguments(), as_f32, plus<double>);
+  EXPECT_EQ(verdict(inputs).wrong, 12);
+  multiply_with<double>(inputs.arguments(), same<double>,
+                        [](double s, double a, double b) { return as_f32(s + a * b); });
+  EXPECT_FALSE(verdict(inputs).passed);
+}
+
+TEST_P(Exact, IntegersThatSaturateFail) {
+  Inputs inputs(product(), Element::i32, exact(), 13);
+  multiply_with<std::int32_t>(
+      inputs.arguments(), same<std::int32_t>,
+      [](std::int32_t s, std::int32_t a, std::int32_t b) { return multiply_add(a, b, s); });
+  EXPECT_TRUE(verdict(inputs).passed) << describe(verdict(inputs));
+  multiply_with<std::int32_t>(
+      inputs.arguments(), same<std::int32_t>, [](std::int32_t s, std::int32_t a, std::int32_t b) {
+        const double sum = double(s) + double(a) * double(b);
+        return static_cast<std::int32_t>(std::clamp(sum, -2147483648.0, 2147483647.0));
+      });
+  EXPECT_FALSE(verdict(inputs).passed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Depths, Exact, testing::Values(1, 2, 17, 1000, 5000));
+
+TEST(Matmul, ExactInputsHoldWithFactorsAndC0) {
+  Case scaled = sized(5, 6, 3000, Distribution::exact);
+  scaled.words = {{"alpha", "-3"}, {"beta", "5"}};
+  scaled.optional_inputs = {"C0"};
+  for (const Element element : {Element::f32, Element::f64}) {
+    Inputs inputs(product(), element, scaled, 14);
+    if (element == Element::f32) multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
+    else multiply_with<double>(inputs.arguments(), same<double>, plus<double>);
+    EXPECT_TRUE(verify(product(), inputs.arguments()).passed);
+    Expected expected;
+    const std::vector<std::int64_t> rows{0, 1, 2, 3, 4};
+    product().reference(inputs.arguments(), rows, Data::any, expected);
+    for (const double bound : expected.bound) EXPECT_EQ(bound, 0);
+  }
+}
+
+TEST(Matmul, TheBoundPassesFloatsAndFailsBf16) {
+  for (const std::int64_t k : {1, 17, 200, 1000, 2000}) {
+    Inputs inputs(product(), Element::f32, sized(24, 25, k), 21);
+    multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
+    const Verdict honest = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
+    EXPECT_TRUE(honest.passed) << describe(honest);
+    EXPECT_GT(honest.largest_ratio, 0);
+    EXPECT_LE(honest.largest_ratio, 1);
+    EXPECT_EQ(honest.norm_demanded, k <= 1024 ? 1e-6 : 0);
+    multiply_with<float>(inputs.arguments(), as_bf16, plus<float>);
+    const Verdict rounded = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
+    EXPECT_FALSE(rounded.passed);
+    EXPECT_GT(rounded.wrong, 0) << "the bound itself must find it, k = " << k;
+  }
+}
+
+TEST(Matmul, NanNeverPasses) {
+  Inputs inputs(product(), Element::f32, sized(20, 21, 22), 31);
+  multiply_with<float>(inputs.arguments(), same<float>, plus<float>);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    float& victim = inputs.arguments().view<float, 2>("C")(7, 9);
+    const float right = victim;
+    victim = bad;
+    for (const double flops : {1e9, 0.0}) {  // every element; randomised
+      const Verdict found = verify(product(), inputs.arguments(), nullptr, {.reference_flops = flops});
+      EXPECT_FALSE(found.passed);
+      ASSERT_FALSE(found.first.empty()) << describe(found);
+      EXPECT_EQ(found.first[0].index, (Extents{7, 9}));
+    }
+    victim = right;
+  }
+}
+
+TEST(Matmul, BetaZeroDoesNotReadC0AndAlphaZeroNeitherFactor) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Case with_c0 = sized(18, 19, 20);
+  with_c0.optional_inputs = {"C0"};
+  Case no_product = with_c0;
+  no_product.words = {{"alpha", "0"}, {"beta", "2"}};
+  for (const Case& tried : {with_c0, no_product}) {
+    Inputs inputs(product(), Element::f32, tried, 41);
+    for (const std::string& name :
+         tried.words.empty() ? std::vector<std::string>{"C0"} : std::vector<std::string>{"A", "B"}) {
+      const auto unread = inputs.arguments().view<float, 2>(name);
+      for (std::int64_t i = 0; i < unread.rows(); ++i)
+        for (std::int64_t j = 0; j < unread.cols(); ++j) unread(i, j) = nan;
+    }
+    for_each_rung(Element::f32, [&](const Plan& plan) {
+      if (plan.variant->refuses(*plan.choice, inputs.arguments(), plan.tuning, plan.device)) return;
+      execute(plan, inputs.arguments());
+      const Verdict found = verify(product(), inputs.arguments(), &plan);
+      EXPECT_TRUE(found.passed) << plan.variant->name << "\n" << describe(found);
+      EXPECT_EQ(std::isnan(inputs.arguments().view<float, 2>("C")(3, 3)), false);
+    });
+  }
+}
+
+template <class T>
+void expect_one_wrong_element_is_found() {
+  Inputs inputs(product(), element_of<T>, sized(700, 600, 500), 51);
+  const Request simd{.device = "cpu", .variant = "simd"};
+  ASSERT_NO_THROW(run(product(), inputs.arguments(), simd));
+  const VerifyOptions randomised{.data = Data::random, .reference_flops = 0};
+  const Verdict right = verify(product(), inputs.arguments(), nullptr, randomised);
+  EXPECT_TRUE(right.passed) << describe(right);
+  ASSERT_TRUE(right.norm_error);
+  EXPECT_LT(*right.norm_error, 1e-6);
+  const auto c = inputs.arguments().view<T, 2>("C");
+  Random random(5);
+  for (int trial = 0; trial < 5; ++trial) {
+    const auto i = static_cast<std::int64_t>(random.below(700)),
+               j = static_cast<std::int64_t>(random.below(600));
+    const T old = c(i, j);
+    if constexpr (std::is_integral_v<T>)
+      c(i, j) = static_cast<T>(static_cast<std::uint32_t>(old) ^ 0x80000000u);
+    else c(i, j) = old + static_cast<T>(0.1);
+    const Plan plan = choose(product(), inputs.arguments(), {.device = "cpu"});
+    const Verdict found = verify(product(), inputs.arguments(), &plan, randomised);
+    EXPECT_EQ(found.wrong, 1) << describe(found);
+    ASSERT_EQ(found.first.size(), 1u);
+    EXPECT_EQ(found.first[0].index, (Extents{i, j}));
+    EXPECT_NE(describe(found).find("[" + std::to_string(i) + "," + std::to_string(j) + "]"),
+              std::string::npos);
+    c(i, j) = old;
+  }
+}
+
+TEST(Matmul, OneWrongElementOfALargeProductIsFound) {
+  expect_one_wrong_element_is_found<float>();
+  expect_one_wrong_element_is_found<double>();
+  expect_one_wrong_element_is_found<std::int32_t>();
+}
+
+TEST(Matmul, AWrongElementNamesItsOwner) {
+  if (find_backend(Where::simt) == nullptr) GTEST_SKIP() << "this build has no executor";
+  Inputs inputs(product(), Element::f32, sized(40, 40, 8), 52);
+  const Plan plan = choose(product(), inputs.arguments(), {.device = "simt", .variant = "shared_tiles"});
+  execute(plan, inputs.arguments());
+  inputs.arguments().view<float, 2>("C")(17, 35) += 1;
+  const Verdict found = verify(product(), inputs.arguments(), &plan);
+  ASSERT_EQ(found.wrong, 1);
+  ASSERT_TRUE(found.first[0].owner.has_value());
+  EXPECT_NE(describe(found).find("by thread (3,1,0) of block (2,1,0)"), std::string::npos) << describe(found);
+}
+
+TEST(Matmul, OpsAndLeadingDimensionsGiveTheSameProduct) {
+  constexpr std::int64_t m = 23, n = 34, k = 45, gap = 6;
+  Random random(61);
+  std::vector<double> a(m * k), b(k * n), at(k * (m + gap)), bt(n * (k + gap)), first(m * n),
+      c(m * (n + gap), -7);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t l = 0; l < k; ++l) at[l * (m + gap) + i] = a[i * k + l] = random.normal();
+  for (std::int64_t l = 0; l < k; ++l)
+    for (std::int64_t j = 0; j < n; ++j) bt[j * (k + gap) + l] = b[l * n + j] = random.normal();
+  const ConstMatrixView<double> plain_a{a.data(), m, k}, plain_b{b.data(), k, n};
+  const ConstMatrixView<double> turned_a{at.data(), k, m, m + gap}, turned_b{bt.data(), n, k, k + gap};
+  const Request naive{.device = "cpu", .variant = "naive"};
+  multiply<double>(plain_a, plain_b, {first.data(), m, n}, {.request = naive});
+  for (const bool turn_a : {false, true})
+    for (const bool turn_b : {false, true})
+      for (const char* variant : {"naive", "simd"}) {
+        const Outcome outcome = multiply<double>(turn_a ? turned_a : plain_a, turn_b ? turned_b : plain_b,
+                                                 {c.data(), m, n, n + gap},
+                                                 {.transpose_a = turn_a,
+                                                  .transpose_b = turn_b,
+                                                  .request = {.device = "cpu", .variant = variant},
+                                                  .check = true});
+        EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
+        for (std::int64_t i = 0; i < m; ++i) {
+          for (std::int64_t j = 0; j < n; ++j) EXPECT_NEAR(c[i * (n + gap) + j], first[i * n + j], 1e-12);
+          for (std::int64_t j = n; j < n + gap; ++j) EXPECT_EQ(c[i * (n + gap) + j], -7) << "outside of C";
+        }
+      }
+}
+
+TEST(Multiply, AddsToWhatCHolds) {
+  const std::vector<float> a{1, 2, 3, 4}, b{5, 6, 7, 8};
+  std::vector<float> c{1, 1, 1, 1};
+  const Outcome outcome =
+      multiply<float>({a.data(), 2, 2}, {b.data(), 2, 2}, {c.data(), 2, 2},
+                      {.alpha = 2, .beta = 10, .request = {.device = "cpu"}, .check = true});
+  EXPECT_EQ(c, (std::vector<float>{48, 54, 96, 110}));
+  EXPECT_TRUE(outcome.verdict->passed);
+  EXPECT_EQ(outcome.plan.variant->name, "simd");
+}
+
+// Where the plan decides by the sizes, as `is_worth_a_copy` and `takes_lines` do, `list` does not promise one
+// way.
+TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
+  const auto told = [](Element element, const char* input, bool transposed, bool odd) {
+    return text_of(across_k(element, {input, transposed, odd}));
+  };
+  for (const bool odd : {false, true}) {
+    EXPECT_EQ(told(Element::f32, "A", false, odd), "transposed on load");
+    EXPECT_EQ(told(Element::f32, "B", true, odd),
+              "transposed on load; large: packed first; few rows: direct");
+    EXPECT_EQ(told(Element::f64, "B", true, odd), "transposed on load");
+    for (const bool transposed : {false, true})
+      EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed first if large");
+    for (const char* input : {"A", "B"})  // across k
+      EXPECT_EQ(told(Element::f32, input, *input == 'A', odd), odd ? "packed first if large" : "direct");
+  }
+}
+
+// `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.
+TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
+  int asked = 0;
+  for (const char* name : {"matmul", "matmul_batch"})
+    for (const Variant* variant : ladder_of(name)) {
+      if (variant->baseline || layouts_of(variant->file) != nullptr) continue;
+      for (const char* op : {"op-a", "op-b"})
+        for (const Choice& choice : variant->choices) {
+          Case turned = sized(70, 90, 110);
+          if (name != std::string("matmul")) turned.dims["batch"] = 3;
+          turned.words = {{op, "transpose"}};
+          const Inputs inputs(*find_operation(name), choice.run.begin()->first, turned, 1);
+          const std::size_t bytes =
+              choice.workspace_bytes ? choice.workspace_bytes(inputs.arguments(), choice.defaults()) : 0;
+          EXPECT_EQ(bytes, 0u) << variant->name;
+          ++asked;
+        }
+    }
+  EXPECT_GT(asked, 20);
+}
+
+template <class F>
+std::string error_of(F call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Multiply, SaysWhatIsWrong) {
+  const std::vector<std::int32_t> a(6), b(6);
+  std::vector<std::int32_t> c(9);
+  const auto call = [&](ConstMatrixView<std::int32_t> left, MatrixView<std::int32_t> out,
+                        const Options& options) {
+    return error_of([&] { multiply<std::int32_t>(left, {b.data(), 2, 3}, out, options); });
+  };
+  EXPECT_EQ(call({a.data(), 2, 3}, {c.data(), 3, 3}, {}), "B has k = 2, but A has 3");
+  EXPECT_NE(call({a.data(), 3, 2, 1}, {c.data(), 3, 3}, {}).find("leading dimension 1"), std::string::npos);
+  EXPECT_NE(call({a.data(), 3, 2}, {c.data(), 2, 3}, {}).find("C is 2 × 3"), std::string::npos);
+  EXPECT_NE(call({a.data(), 3, 2}, {c.data(), 3, 3}, {.alpha = 0.5}).find("--alpha 0.5"), std::string::npos);
+  EXPECT_NE(
+      call({a.data(), 3, 2}, {c.data(), 3, 3}, {.request = {.variant = "simt"}}).find("did you mean 'simd'"),
+      std::string::npos);
+  EXPECT_NE(
+      call({a.data(), 3, 2}, {c.data(), 3, 3}, {.request = {.device = "cudo"}}).find("did you mean 'cuda'"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::matmul

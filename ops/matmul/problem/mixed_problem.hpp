@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product with everything that comes with few bits: elements of their own for factors and result,
+// scales, a bias, an activation:
+//
+//   C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias))
+//
+// One plain struct for all elements, by value, so that a kernel's interface is the same whatever it is made
+// for. f32 takes part: with TF32, or for the sake of what follows the sum.
+// Installed: for whoever writes a rung.
+#pragma once
+#include <cstdint>
+#include <string>
+#include "tessera/core/arguments.hpp"
+
+namespace tessera::matmul {
+
+// gelu is the exact one, x/2·(1 + erf(x/√2)); gelu_tanh its usual approximation.
+enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
+
+// A matrix as the operation sees it, op applied: m × k, k × n, m × n.
+struct Operand {
+  const void* data = nullptr;  // null: not given, or not read
+  Element element = Element::f32;
+  std::int64_t row = 0, col = 0;  // from one row, one column, to the next, in elements
+};
+
+struct MixedProblem {
+  Operand a, b, c0;  // c0: of C's element
+  void* c = nullptr;
+  Element c_element = Element::f32;
+  std::int64_t c_row = 0, c_col = 0;
+  std::int64_t m = 0, n = 0, k = 0;  // k = 0 where α = 0: then neither A nor B is read
+  float alpha = 1, beta = 0;         // whole numbers where C is i32; β = 0 where no C0 was given
+
+  // Vectors, and their steps from one element to the next: 0 where one number serves all.
+  const void* bias = nullptr;  // null: none
+  Element bias_element = Element::f32;
+  std::int64_t bias_row = 0, bias_col = 0;  // for row i and column j: bias[i·bias_row + j·bias_col]
+  const float* scale_a = nullptr;           // null: 1; for row i: scale_a[i·scale_a_step]
+  const float* scale_b = nullptr;
+  std::int64_t scale_a_step = 0, scale_b_step = 0;
+
+  Activation activation = Activation::none;
+  bool tf32 = false;  // f32 factors may be rounded to TF32
+  bool fast = false;  // 8-bit floats may be summed in the tensor cores' own registers from end to end
+
+  // Throws Error where the words ask for what there is not: a scale or a GELU beside an i32 result.
+  static MixedProblem of(const Arguments& arguments);
+};
+
+// Everything but f64 and i32, whose products are plain.
+bool has_mixed_problem(Element element);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/matmul/verify/bounds.hpp"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+#include "ops/matmul/problem/elements.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double steepest = 1.13;  // slope of any activation
+
+void append_to(Expected& expected, double value, double bound, int beyond = Expected::nothing) {
+  expected.value.push_back(value);
+  expected.bound.push_back(bound);
+  expected.beyond.push_back(static_cast<std::uint8_t>(beyond));
+}
+
+}  // namespace
+
+Reach Reach::overflowing(bool rises, bool falls) const {
+  Reach out = *this;
+  out.plus = plus || (rises && number);
+  out.minus = minus || (falls && number);
+  out.nan = nan || (rises && (minus || (falls && number))) || (falls && plus);
+  return out;
+}
+
+Reach Reach::with(double x) const {
+  if (std::isnan(x)) return nothing_but_nan();
+  if (std::isfinite(x)) return *this;
+  const bool up = x > 0, along = up ? plus : minus, against = up ? minus : plus;
+  const bool infinite = number || along;
+  return {false, up && infinite, !up && infinite, nan || against};
+}
+
+Reach Reach::times(double factor, double low, double high) const {
+  if (std::isnan(factor)) return nothing_but_nan();
+  if (factor == 0) return {number, false, false, nan || plus || minus};
+  Reach out = *this;
+  if (std::isinf(factor)) {
+    out.number = false;
+    out.plus = plus || (number && high > 0);
+    out.minus = minus || (number && low < 0);
+    out.nan = nan || (number && low <= 0 && high >= 0);
+  }
+  if (factor < 0) std::swap(out.plus, out.minus);
+  return out;
+}
+
+// What is not ReLU has no limit at -∞ that IEEE's arithmetic finds: 0·∞.
+Reach Reach::activated(Activation activation) const {
+  Reach out = *this;
+  if (activation == Activation::none) return out;
+  out.minus = false;
+  if (activation == Activation::relu) out.nought = minus;
+  else out.nan = nan || minus;
+  return out;
+}
+
+std::uint8_t Reach::beyond() const {
+  return static_cast<std::uint8_t>((plus ? Expected::infinity : 0) | (minus ? Expected::minus_infinity : 0) |
+                                   (nan ? Expected::not_a_number : 0));
+}
+
+void Reach::append(double low, double high, double most, Expected& expected) const {
+  if (!number) low = infinity, high = -infinity;
+  if (nought) low = std::min(low, 0.0), high = std::max(high, 0.0);
+  Reach rest = *this;
+  rest.plus |= number && high > most;
+  rest.minus |= number && low < -most;
+  low = std::max(low, -most), high = std::min(high, most);
+  double value = low, bound = 0;
+  if (low < high) {
+    value = low / 2 + high / 2;
+    bound = (high / 2 - low / 2) * (1 + 0x1p-50);
+  } else if (low > high && rest.plus != rest.minus) {  // no number
+    value = rest.plus ? infinity : -infinity;
+    rest.plus = rest.minus = false;
+  } else if (low > high) {
+    value = std::numeric_limits<double>::quiet_NaN();
+    rest.nan = false;
+  }
+  append_to(expected, value, bound, rest.beyond());
+}
+
+namespace {
+
+double growth_always(const Arguments& arguments, double u) {
+  const double k = static_cast<double>(arguments.dim("k")), count = k + 3;
+  const double gamma = count * u < 1 ? count * u / (1 - count * u) : infinity;
+  const double sum = (k + 1) * u;
+  return std::min(gamma, sum + (1 + sum) * (1.01 * 3 * u));
+}
+
+}  // namespace
+
+double rounding_growth(const Arguments& arguments, double unit_roundoff, Data data) {
+  constexpr double chance = 1e-6;
+  const double always = growth_always(arguments, unit_roundoff);
+  if (data == Data::any) return always;
+  const double count = static_cast<double>(arguments.dim("k")) + 3, u = unit_roundoff;
+  const double elements =
+      std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
+  const double lambda = std::sqrt(2 * std::log(2 * elements * count / chance)) / (1 - u);
+  return std::min(always, std::expm1(lambda * std::sqrt(count) * u + count * u * u / (1 - u)));
+}
+
+// The terms of one element, before α, in a range that none of them leaves.
+template <class T>
+struct Bound<T>::Terms {
+  long double sum = 0, up = 0, down = 0,
+              largest = 0;  // up, down: the magnitudes of the finite ones of either sign
+  long double added = 0;    // β·c0
+};
+
+template <class T>
+Bound<T>::Bound(const Arguments& arguments, const Problem<T>& p, Data data)
+    : p_(p),
+      growth_(rounding_growth(arguments, unit_, data)),
+      always_(growth_always(arguments, unit_)),
+      count_(static_cast<double>(p.k()) + 3),
+      alpha_(std::fabs(static_cast<double>(p.alpha))),
+      beta_(std::fabs(static_cast<double>(p.beta))),
+      scales_whole_(is_whole(p.alpha) && is_whole(p.beta)) {}
+
+template <class T>
+void Bound<T>::append(std::int64_t i, std::int64_t j, Wide<T> sum, double product, bool whole,
+                      Expected& expected) const {
+  const T c0 = p_.beta == T{0} ? T{0} : p_.c0(i, j);
+  const double added = beta_ * std::fabs(static_cast<double>(c0));
+  const double terms = alpha_ * product + added, magnitude = terms * (1 + count_ * 0x1p-52);
+  // Far from the largest number nothing overflows, in whatever order.
+  constexpr double near = static_cast<double>(limits::max()) / 2;
+  if (!(product <= near && magnitude <= near)) return append_overflowing(terms_of(i, j), expected);
+  Wide<T> value = p_.alpha * sum;
+  if (p_.beta != T{0}) value += Wide<T>{p_.beta} * c0;
+  const auto rounded = static_cast<double>(value);
+  // Sums of whole numbers whose magnitudes stay within the significand round nowhere.
+  if (whole && scales_whole_ && is_whole(c0) && terms <= std::ldexp(1.0, limits::digits))
+    return append_to(expected, rounded, 0);
+  // What the reference itself errs: its sums of floats are doubles, those of doubles nearly twice as long.
+  const double u = 0x1p-53, own = std::is_same_v<T, float> ? count_ * u : count_ * u * count_ * u + 0x1p-60;
+  const double underflow = count_ * (alpha_ + 2) * static_cast<double>(limits::denorm_min());
+  append_to(expected, rounded, (growth_ + own) * magnitude + std::fabs(rounded) * u + underflow);
+}
+
+template <class T>
+typename Bound<T>::Terms Bound<T>::terms_of(std::int64_t i, std::int64_t j) const {
+  Terms out;
+  for (std::int64_t l = 0; l < p_.k(); ++l) {
+    const long double term = static_cast<long double>(p_.a(i, l)) * static_cast<long double>(p_.b(l, j));
+    out.sum += term;
+    if (!std::isfinite(term)) continue;
+    (term > 0 ? out.up : out.down) += std::fabs(term);
+    out.largest = std::max(out.largest, std::fabs(term));
+  }
+  if (p_.beta != T{0}) out.added = static_cast<long double>(p_.beta) * static_cast<long double>(p_.c0(i, j));
+  return out;
+}
+
+// A partial sum is at most the sum of the terms of its sign. Where that is beyond the largest number, a
+// rung that adds these first gets an infinity, and keeps it unless it meets one of the other sign. A rung
+// that gets a number had no partial sum beyond the largest one, so each of its roundings is small.
+template <class T>
+void Bound<T>::append_overflowing(const Terms& terms, Expected& expected) const {
+  constexpr auto most = static_cast<long double>(limits::max());
+  const bool turned = p_.alpha < T{0};
+  const long double up = turned ? terms.down : terms.up, down = turned ? terms.up : terms.down;
+  const auto reach = [&](long double sum, long double more) {
+    const long double whole = std::max({sum, alpha_ * sum, alpha_ * sum + (more > 0 ? more : 0)});
+    return std::isfinite(more) && whole * (1 + static_cast<long double>(always_)) > most;
+  };
+  const long double added = terms.added;
+  const bool rises = std::isfinite(added) ? reach(up, added) : reach(up, 0);
+  const bool falls = std::isfinite(added) ? reach(down, -added) : reach(down, 0);
+  const int beyond = (rises ? Expected::infinity : 0) | (falls ? Expected::minus_infinity : 0) |
+                     (rises && falls ? Expected::not_a_number : 0);
+  const long double value = p_.alpha * terms.sum + added;
+  if (std::isnan(value)) return append_to(expected, std::numeric_limits<double>::quiet_NaN(), 0);
+  if (std::isinf(value))  // an input was: only an overflow the other way takes it away
+    return append_to(expected, value > 0 ? infinity : -infinity, 0,
+                     (value > 0 ? falls : rises) ? Expected::not_a_number : Expected::nothing);
+  // A fused multiply-add brings a product back from beyond, but no further than twice the largest number.
+  if (std::max(terms.largest, std::fabs(added)) > 2 * most * (1 + 4 * static_cast<long double>(unit_))) {
+    const double shown = rises && falls ? std::numeric_limits<double>::quiet_NaN()
+                         : rises        ? infinity
+                                        : -infinity;
+    return append_to(expected, shown, 0, beyond);
+  }
+  const long double magnitude = alpha_ * (up + down) + std::fabs(added), roundings = count_;
+  const long double each = unit_ * most * std::max(1.0L, static_cast<long double>(alpha_));
+  const long double bound = std::min(growth_ * magnitude, 2 * roundings * each) +
+                            magnitude * roundings * 0x1p-64L + std::fabs(value) * 0x1p-53L;
+  const long double nearest = std::clamp(value, -most, most), left = bound - std::fabs(value - nearest);
+  if (left < 0) return append_to(expected, value > 0 ? infinity : -infinity, 0, beyond);
+  append_to(expected, static_cast<double>(nearest), static_cast<double>(std::min(left, most)), beyond);
+}
+
+template class Bound<float>;
+template class Bound<double>;
+
+namespace {
+
+constexpr double u = 0x1p-24, tiny = 0x1p-149, largest = std::numeric_limits<float>::max();
+
+struct Format {
+  int digits, least;  // of the significand; the exponent of the smallest normal number
+  double most;
+};
+
+Format format_of(Element element) {
+  switch (element) {
+    case Element::bf16:
+      return {8, -126, 0x1.fep127};
+    case Element::f16:
+      return {11, -14, 65504};
+    default:
+      return {24, -126, largest};
+  }
+}
+
+double at(Element element, const void* data, std::int64_t offset) {
+  return load_as_double(
+      element, static_cast<const char*>(data) + offset * static_cast<std::int64_t>(size_of(element)));
+}
+
+// What an activation may add of its own, as a share of what it is given: f32 functions are good to 20 bits,
+// and whoever takes GELU's approximation takes a GPU's approximate tanh, which is good to 11, as well.
+double error_of(Activation activation) {
+  if (activation == Activation::none || activation == Activation::relu) return 0;
+  return activation == Activation::gelu_tanh ? 0x1p-11 : 0x1p-20;
+}
+
+double always(const MixedProblem& p, double k) {
+  const double count = k + 16;
+  double out = count * u < 1 ? count * u / (1 - count * u) : infinity;
+  if (p.tf32) out += 0x1.02p-9;
+  if (!is_fp8(p.a.element)) return out;
+  const double blocks = std::ceil(k / 32), of_one = 34 * 0x1p-13;
+  return out + of_one * (p.fast ? blocks : std::min(4.0, blocks));
+}
+
+double for_random(const MixedProblem& p, double k, double lambda) {
+  const double rms = std::numbers::pi / 2 / std::sqrt(k), partial = std::min(1.0, lambda * rms);
+  const double blocks = std::ceil(k / (p.tf32 ? 8 : 16));
+  double out = u * partial * (2 * blocks + lambda * std::sqrt(k + 17));
+  // Of what two cut factors lose, about its mean, which is for `stray`.
+  if (p.tf32) out += 0x1p-10 * std::min(1.0, lambda * rms / 2);
+  if (!is_fp8(p.a.element)) return out;
+  if (!p.fast) return out + 5 * 0x1p-13 * partial;
+  const double cuts = std::ceil(k / 32);
+  return out + 0x1p-13 * (cuts / 2 * partial + lambda * std::sqrt(11 * cuts) * std::min(1.0, 1.5 * rms));
+}
+
+}  // namespace
+
+double rounded_to(Element element, double x) {
+  if (std::isnan(x)) return element == Element::i8 ? 0 : x;
+  if (element == Element::i8) return std::clamp(std::nearbyint(x), -128.0, 127.0);
+  if (x == 0 || std::isinf(x)) return x;
+  const Format format = format_of(element);
+  const int exponent = std::max(std::ilogb(x), format.least) - format.digits + 1;
+  const double out = std::ldexp(std::nearbyint(std::ldexp(x, -exponent)), exponent);
+  return std::fabs(out) > format.most ? std::copysign(infinity, x) : out;
+}
+
+double activated_exactly(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::gelu:
+      return 0.5 * x * std::erfc(-x * std::numbers::sqrt2 / 2);
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
+double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data) {
+  constexpr double chance = 1e-6;
+  if (p.a.element == Element::i8 || p.k == 0) return 0;
+  const auto k = static_cast<double>(p.k);
+  if (data == Data::any) return always(p, k);
+  const double elements =
+      std::max(1.0, static_cast<double>(arguments.dim("m")) * static_cast<double>(arguments.dim("n")));
+  const double lambda = std::sqrt(2 * std::log(2 * elements * (k + 3) / chance));
+  return std::min(always(p, k), for_random(p, k, lambda));
+}
+
+MixedBound::MixedBound(const MixedProblem& p, const Arguments& arguments, Data data)
+    : p_(p),
+      growth_(sum_growth(p, arguments, data)),
+      always_(sum_growth(p, arguments, Data::any)),
+      own_(p.a.element == Element::i8 ? 0 : static_cast<double>(p.k) * 0x1p-53),
+      exact_within_(is_fp8(p.a.element) ? 0x1p13 : 0x1p24) {}
+
+MixedBound::After MixedBound::after(std::int64_t i, std::int64_t j) const {
+  After out;
+  out.factor = p_.alpha;
+  if (p_.scale_a != nullptr && p_.k != 0) out.factor *= p_.scale_a[i * p_.scale_a_step];
+  if (p_.scale_b != nullptr && p_.k != 0) out.factor *= p_.scale_b[j * p_.scale_b_step];
+  if (p_.beta != 0) out.added = p_.beta * at(p_.c0.element, p_.c0.data, i * p_.c0.row + j * p_.c0.col);
+  if (p_.bias != nullptr) out.bias = at(p_.bias_element, p_.bias, i * p_.bias_row + j * p_.bias_col);
+  return out;
+}
+
+// Sums of i8 are exact. Only elements with f32's range have products beyond it, and only there is each looked
+// at.
+Terms MixedBound::terms_of(std::int64_t i, std::int64_t j, double sum, double magnitude) const {
+  if (p_.a.element == Element::i8 || (std::isfinite(sum) && magnitude < largest / 4)) {
+    const double size = p_.a.element == Element::i8 ? std::fabs(sum) : magnitude;
+    return {(size + sum) / 2, (size - sum) / 2, size};
+  }
+  Terms out;
+  for (std::int64_t l = 0; l < p_.k; ++l) {
+    const double term = at(p_.a.element, p_.a.data, i * p_.a.row + l * p_.a.col) *
+                        at(p_.b.element, p_.b.data, l * p_.b.row + j * p_.b.col);
+    out.plus |= term == infinity;
+    out.minus |= term == -infinity;
+    if (!std::isfinite(term)) continue;
+    (term > 0 ? out.above : out.below) += std::fabs(term);
+    out.largest = std::max(out.largest, std::fabs(term));
+  }
+  return out;
+}
+
+// f32's fused multiply-add brings a product back from beyond, but no further than twice the largest number. A
+// tensor core may hold the products of a step in a wider range.
+constexpr double brought_back = 2 * largest * (1 + 4 * u);
+
+// What α·s_a·s_b·sum + β·c0 + bias may come to: each partial sum, and each sum of scaled terms, is an f32.
+// `strays`: of the sum.
+Reach MixedBound::reach_of(const Terms& terms, const After& after, double sum, double strays) const {
+  const double margin = 1 + always_ + 8 * u, factor = after.factor;
+  const bool strict = p_.a.element == Element::f32 && !p_.tf32;
+  const auto finite = [](double x) { return std::isfinite(x) ? x : 0; };
+  Reach out;
+  if (terms.plus || terms.minus) out = {false, terms.plus, terms.minus};
+  out = out.overflowing(terms.above * margin > largest, terms.below * margin > largest);
+  out.number &= std::fabs(sum) - strays <= largest && !(strict && terms.largest > brought_back);
+  out = out.times(factor, sum - strays, sum + strays);
+  const double up = finite(factor * (factor < 0 ? -terms.below : terms.above)),
+               down = finite(factor * (factor < 0 ? -terms.above : terms.below));
+  const double added = finite(after.added), bias = finite(after.bias);
+  const double risen = up + std::max(added, 0.0) + std::max(bias, 0.0),
+               fallen = down - std::min(added, 0.0) - std::min(bias, 0.0);
+  out = out.overflowing(risen * margin > largest, fallen * margin > largest);
+  out.number &=
+      std::fabs(factor) * (std::fabs(sum) - strays) <= brought_back && std::fabs(added) <= brought_back;
+  return out.with(after.added).with(after.bias);
+}
+
+// The sum of whole numbers, or of nothing but noughts.
+bool MixedBound::is_exact(double magnitude, bool whole) const {
+  if (p_.a.element == Element::i8 || magnitude == 0) return true;
+  return whole && magnitude <= exact_within_ && !(p_.tf32 && magnitude > 0x1p22);
+}
+
+double MixedBound::stray_of_sum(double sum, double magnitude, const Terms* found) const {
+  double strays = growth_ * magnitude;
+  // A rung that has a number had no partial sum beyond f32, so each of its roundings is small.
+  if (found != nullptr && found->largest <= brought_back)
+    strays = std::min(strays, always_ * 2 * brought_back);
+  if (p_.tf32) strays += 0x1.02p-10 * std::fabs(sum);
+  return strays;
+}
+
+// Of everything before the activation.
+double MixedBound::stray(const After& after, double sum, double magnitude, bool whole,
+                         const Terms* found) const {
+  const double factor = std::fabs(after.factor), terms = std::fabs(after.added) + std::fabs(after.bias);
+  // Quarters of whole numbers that stay within the significand round nowhere, in whatever order.
+  const auto quarters = [](double x) { return is_whole(4 * x); };
+  const bool exact_sum = is_exact(magnitude, whole);
+  if (exact_sum && quarters(after.factor) && quarters(after.added) && quarters(after.bias) &&
+      quarters(p_.beta) && 4 * std::max(1.0, factor) * std::max(magnitude, 1.0) + 4 * terms <= 0x1p24)
+    return 0;
+  const double strays = exact_sum ? 0 : stray_of_sum(sum, magnitude, found);
+  // Before i32 becomes f32, in each product and in each sum.
+  const double roundings = 8 * u * (factor * (std::fabs(sum) + strays) + terms);
+  const double underflow = (static_cast<double>(p_.k) * factor + factor + 8) * tiny;
+  return factor * (strays + own_ * magnitude) + roundings + underflow;
+}
+
+// i32 from i8, modulo 2^32.
+void MixedBound::append_whole(const After& after, double sum, Expected& expected) const {
+  const auto bits = [](double x) { return static_cast<std::uint32_t>(static_cast<std::int64_t>(x)); };
+  auto value = static_cast<std::int32_t>(bits(p_.alpha) * bits(sum) + bits(after.added) + bits(after.bias));
+  if (p_.activation == Activation::relu) value = std::max(value, 0);
+  append_to(expected, value, 0);
+}
+
+void MixedBound::append(std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole,
+                        Expected& expected) const {
+  const After after = this->after(i, j);
+  // Sums of whole numbers count modulo 2^32, whatever becomes of them.
+  if (p_.a.element == Element::i8)
+    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(sum)));
+  if (p_.c_element == Element::i32) return append_whole(after, sum, expected);
+  const double before = after.factor * sum + after.added + after.bias;
+  if (std::isnan(sum) || std::isnan(after.factor) || std::isnan(after.added) || std::isnan(after.bias))
+    return append_reached(Reach::nothing_but_nan(), before, 0, expected);
+  const double terms =
+      magnitude * std::max(1.0, std::fabs(after.factor)) + std::fabs(after.added) + std::fabs(after.bias);
+  // Far from f32's largest number nothing overflows, in whatever order.
+  if (terms < largest / 4)
+    return append_reached({}, before, stray(after, sum, magnitude, whole, nullptr), expected);
+  const Terms found = terms_of(i, j, sum, magnitude);
+  double of_sum = 0;
+  if (!is_exact(magnitude, whole))
+    of_sum = stray_of_sum(sum, magnitude, &found) + own_ * magnitude + static_cast<double>(p_.k) * tiny;
+  const Reach reach = reach_of(found, after, sum, of_sum);
+  append_reached(reach, before, reach.number ? stray(after, sum, magnitude, whole, &found) : 0, expected);
+}
+
+// `before`: the exact number that the activation is given, `strays`: how far an honest one may be from it.
+void MixedBound::append_reached(const Reach& reach, double before, double strays, Expected& expected) const {
+  Reach found = reach.activated(p_.activation);
+  const bool relu = p_.activation == Activation::relu, bent = !relu && p_.activation != Activation::none;
+  if (bent) strays = steepest * strays + error_of(p_.activation) * std::fabs(before);
+  const double exact = relu ? before : activated_exactly(p_.activation, before);
+  const auto converted = [&](double x) { return rounded_to(p_.c_element, relu ? std::max(x, 0.0) : x); };
+  double low = converted(exact - strays), high = converted(exact + strays);
+  if (p_.c_element == Element::i8) {
+    if (!found.number) low = infinity, high = -infinity;
+    for (const auto& [reached, x] : {std::pair{found.plus, 127.0}, {found.minus, -128.0}, {found.nan, 0.0}})
+      if (reached) low = std::min(low, x), high = std::max(high, x);
+    found = {true, false, false, false, found.nought};
+  }
+  found.append(low, high, p_.c_element == Element::i8 ? 128 : format_of(p_.c_element).most, expected);
+}
+
+namespace {
+
+constexpr double unit = 0x1p-53;
+constexpr double of_functions = 0x1p-49, of_reference = 0x1p-51;  // times |z|: a rung's functions, and ours
+
+// What a bound says that an element may be.
+Reach reach_of(double value, std::uint8_t beyond) {
+  const bool infinite = std::isinf(value);
+  return {std::isfinite(value), (infinite && value > 0) || (beyond & Expected::infinity) != 0,
+          (infinite && value < 0) || (beyond & Expected::minus_infinity) != 0,
+          std::isnan(value) || (beyond & Expected::not_a_number) != 0};
+}
+
+double strays_of(double before, double bound, double bias, double z) {
+  if (bias == 0) return bound;
+  const bool whole =
+      bound == 0 && is_whole(before) && is_whole(bias) && std::fabs(before) + std::fabs(bias) <= 0x1p53;
+  return whole ? 0 : bound + 1.01 * (2 * unit * std::fabs(z) + unit * bound);  // z is rounded here, too
+}
+
+// Replaces the last element.
+void run_epilogue(Activation activation, double bias, Expected& expected) {
+  constexpr double most = std::numeric_limits<double>::max();
+  const double value = expected.value.back(), bound = expected.bound.back();
+  Reach reach = reach_of(value, expected.beyond.back());
+  double z = value, strays = bound;
+  if (reach.number && std::isfinite(bias)) {
+    const long double sum = static_cast<long double>(value) + bias;  // which no double need hold
+    const auto exact = static_cast<double>(std::clamp<long double>(sum, -most, most));
+    strays = strays_of(value, bound, bias, exact);
+    z = exact;
+    const bool over = std::fabs(sum) + strays > static_cast<long double>(most);
+    reach.number = std::fabs(sum) - strays <= static_cast<long double>(most);
+    reach.plus |= over && sum > 0;
+    reach.minus |= over && sum < 0;
+  }
+  reach = reach.with(bias).activated(activation);
+  const bool relu = activation == Activation::relu, bent = activation != Activation::none && !relu;
+  if (bent)
+    strays = steepest * strays + (of_functions + of_reference) * std::fabs(z) +
+             4 * std::numeric_limits<double>::denorm_min();
+  const double right = activated_exactly(activation, z);
+  expected.value.pop_back();
+  expected.bound.pop_back();
+  expected.beyond.pop_back();
+  const bool whole = reach.number && !reach.nought && !(relu && z < strays);
+  if (!whole) {
+    const double from = relu ? std::max(z - strays, 0.0) : right - strays,
+                 to = relu ? std::max(z + strays, 0.0) : right + strays;
+    return reach.append(from, to, most, expected);
+  }
+  // About the value itself, which the middle of its interval might not be to the last bit.
+  append_to(expected, right, strays, reach.beyond());
+}
+
+}  // namespace
+
+template <class T>
+EpilogueBound<T>::EpilogueBound(const Arguments& arguments) {
+  if (!is_plain(arguments)) after_ = EpilogueProblem<T>::of(arguments, nullptr);
+}
+
+template <class T>
+void EpilogueBound<T>::apply(std::int64_t i, std::int64_t j, Expected& expected) const {
+  if (!after_) return;
+  if constexpr (std::is_integral_v<T>) {
+    double& value = expected.value.back();
+    value = with_epilogue(*after_, 0, i, j, static_cast<T>(value));
+  } else {
+    const double bias = after_->bias == nullptr ? 0 : after_->bias[place(after_->of_bias, 0, i, j)];
+    run_epilogue(after_->activation, bias, expected);
+  }
+}
+
+template class EpilogueBound<double>;
+template class EpilogueBound<std::int32_t>;
+
+}  // namespace tessera::matmul
