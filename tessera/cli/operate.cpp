@@ -118,12 +118,12 @@ Request request_of(const Operation& operation, const Options& options, bool whol
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
-  const bool in_parts = is_shared(options) && !whole && is_divisible(operation.name);
+  const bool in_parts = is_shared(options) && !whole && find_division(operation.name) != nullptr;
   if (names_several(options.device) && !whole && !in_parts)
     throw Error("'" + options.device + "' may be several devices; " + operation.name +
                 " runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
-    const auto named = variants_named(in_parts ? computed_in_parts(operation) : operation, options.variant);
+    const auto named = variants_named(operation, options.variant);
     request.variant = named.front()->name;
     // A ladder's name may say where: then only that is meant.
     const bool one_place =
@@ -280,7 +280,7 @@ int finish(const Call& call, const Loaded& loaded, const std::vector<std::string
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
   const Options& options = call.options;
   MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
-  shared.whole = !is_divisible(call.operation.name);
+  shared.whole = find_division(call.operation.name) == nullptr;
   const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
   print(to, call.operation, loaded.arguments, outcome);
   warn(missed_faults(shared.faults, outcome.devices));

@@ -45,16 +45,6 @@ MultiDeviceOutcome run_once(const Operation& operation, const Arguments& host,
   return out;
 }
 
-MultiDeviceOutcome run_partial_results(const Reduction& reduction, const Arguments& host,
-                                       const MultiDeviceOptions& options, DevicePool& pool) {
-  Arguments partial = reduction.divide(host);
-  std::map<std::string, Array> memory;
-  give_memory_to_outputs(partial, memory, options.in_processes());
-  MultiDeviceOutcome out = run_once(*find_operation(reduction.partial_of(host)), partial, options, pool);
-  reduction.combine(partial, host, out.values);
-  return out;
-}
-
 // The median run; of an even number the mean of the middle two, and the rest from the faster of these.
 MultiDeviceOutcome median_of(std::vector<MultiDeviceOutcome> runs) {
   if (runs.size() == 1) return std::move(runs.front());
@@ -136,14 +126,6 @@ std::vector<std::string> missed_faults(const std::vector<Fault>& faults,
   return out;
 }
 
-const Operation& computed_in_parts(const Operation& operation) {
-  if (find_division(operation.name) != nullptr) return operation;
-  const Reduction* const reduction = find_reduction(operation.name);
-  if (reduction == nullptr)
-    throw Error(operation.name + " runs on one device: its result is not computed in parts");
-  return *find_operation(reduction->partial);
-}
-
 Division division_of(const Operation& operation, const Arguments& host) {
   if (const Divide* const divide = find_division(operation.name)) return (*divide)(host);
   Division out;
@@ -160,19 +142,18 @@ Division division_of(const Operation& operation, const Arguments& host) {
 MultiDeviceOutcome run_on_devices(const Operation& operation, Arguments& host,
                                   const MultiDeviceOptions& options, bool check) {
   if (options.devices.empty()) throw Error("no device is named");
-  const Operation& computed = options.whole ? operation : computed_in_parts(operation);
+  if (!options.whole && find_division(operation.name) == nullptr)
+    throw Error(operation.name + " runs on one device: its result is not computed in parts");
   refuse_overlaps(host);
   check_faults(options);
   std::map<std::string, Array> outputs;
   give_memory_to_outputs(host, outputs, options.in_processes());
-  const Reduction* const reduction = &computed == &operation ? nullptr : find_reduction(operation.name);
   const std::vector<std::shared_ptr<void>> pinned = options.pin ? pin(host, options) : std::vector<std::shared_ptr<void>>();
   DevicePool pool(options.devices.size());
   std::vector<MultiDeviceOutcome> runs;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, options.repeat); ++i) {
     if (check) poison_outputs(host);
-    runs.push_back(reduction != nullptr ? run_partial_results(*reduction, host, options, pool)
-                                        : run_once(operation, host, options, pool));
+    runs.push_back(run_once(operation, host, options, pool));
   }
   MultiDeviceOutcome out = median_of(std::move(runs));
   out.outputs = std::move(outputs);

@@ -91,10 +91,6 @@ class AllDevicesFailed : public Error {
   std::vector<std::string> reasons_;
 };
 
-// The operation that the devices compute: `operation`, or that of its partial results. Throws Error for one
-// whose result is not computed in parts.
-const Operation& computed_in_parts(const Operation& operation);
-
 // The operation's own division, else one tile, which is the call itself. `host` must stay.
 Division division_of(const Operation& operation, const Arguments& host);
 
