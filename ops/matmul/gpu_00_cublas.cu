@@ -70,7 +70,7 @@ Variant cublas() {
   out.where = Where::cuda;
   out.baseline = true;
   out.needs = lt::needs_library;
-  out.choices = {choice_by<Tries::in_place>({}), choice_by<Tries::in_turn>({{"rotated", 1}})};
+  out.choices = {choice_by<Tries::in_place>({}), choice_by<Tries::rotated>({{"rotated", 1}})};
   return out;
 }
 

@@ -136,7 +136,7 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) 
            std::to_string(device.max_shared_bytes);
   if constexpr (tile == 1) {
     const auto p = Problem<float>::of(arguments);
-    const Problem<float> q = by_columns(p) ? turned(p) : p;
+    const Problem<float> q = by_columns(p) ? transposed(p) : p;
     if (!has_kernel(0, access_to_a(q), access_to_b(q)))
       return "this tuning wants rows that are aligned to 16 bytes, or contiguous along k";
   }

@@ -32,7 +32,7 @@ void run_section(const Problem<double>& p, const Tuning& tuning, Run& run) {
   const MmaJob job{.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
                    .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
                    .k = p.k(),
-                   .turned = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
+                   .transposed = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
                    .options = options_of(tuning)};
   run_mma(p, job, run);
 }
@@ -41,7 +41,7 @@ void run_section(const MixedProblem& p, const Tuning& tuning, Run& run) {
   const MmaJob job{.a = {p.a.data, p.m, p.a.row, p.a.col},
                    .b = {p.b.data, p.n, p.b.col, p.b.row},
                    .k = p.k,
-                   .turned = by_columns(p.m, p.n, p.c_row, p.c_col),
+                   .transposed = by_columns(p.m, p.n, p.c_row, p.c_col),
                    .options = options_of(tuning)};
   if (p.a.element == Element::bf16) run_mma_bf16(p, job, run);
   else run_mma_f16(p, job, run);
@@ -137,8 +137,8 @@ const Rung rung(variant());
 // A warp's loads turn 16-bit elements; doubles are taken one by one.
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
-       const bool turned = element != Element::f64 && !lies_along_k(order);
-       return turned ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
+       const bool transposed = element != Element::f64 && !lies_along_k(order);
+       return transposed ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
      }),
      true);
 

@@ -14,9 +14,8 @@ namespace {
 const Rung rung(
     step_variant<Step::one_warpgroup>("tensor cores read both factors from shared memory, which the copy "
                                       "engine fills; one warpgroup does all"));
-[[maybe_unused]] const bool told =
-    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
-     true);
+[[maybe_unused]] const bool registered =
+    (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -82,12 +82,12 @@ std::size_t workspace(const Arguments& arguments, const Tuning& tuning) {
 // The rows of C next to each other, as the launch has them.
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
-  const auto is_turned = [&](const Factor& factor) {
+  const auto is_mn_major = [&](const Factor& factor) {
     const auto there = readable(factor, turns(p.a.element));
     return there && there->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
-                      is_turned(left_of(p)) || is_turned(right_of(p)) ? mn_major_tiles : all_tiles);
+                      is_mn_major(left_of(p)) || is_mn_major(right_of(p)) ? mn_major_tiles : all_tiles);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
@@ -134,7 +134,7 @@ Variant variant() {
 
 const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                            return by_copy_engine(order, turns(element));
+                                            return by_tma(order, turns(element));
                                           }),
                                           true);
 

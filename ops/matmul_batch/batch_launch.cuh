@@ -13,7 +13,7 @@ using matmul::Factor;
 using matmul::MixedProblem;
 using matmul::TileConfig;
 
-// An operand of many entries: along k, or where `turned` along columns of B.
+// An operand of many entries: along k, or where `transposed` along columns of B.
 struct Layered {
   cuda::Layers layers;
   bool mn_major = false;
@@ -114,10 +114,12 @@ TileShapes shapes_of() {
 // Calls make<C>() for the kernel of a tile.
 template <class Kind, bool promotes, class Make>
 void with_kernel(int tile, bool mn_major_b, const Make& make) {
-  const auto of = [&]<bool turned>() {
-    if (tile == 0) return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 0, turned>>>();
-    if (tile == 2) return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, turned>>>();
-    make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, turned>>>();
+  const auto of = [&]<bool transposed>() {
+    if (tile == 0)
+      return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 0, transposed>>>();
+    if (tile == 2)
+      return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, transposed>>>();
+    make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, transposed>>>();
   };
   if constexpr (Kind::turns)
     if (mn_major_b) return of.template operator()<true>();
@@ -234,10 +236,10 @@ inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, st
   }
 }
 
-// Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be turned
-// for it.
+// Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be
+// transposed for it.
 template <class Kind>
-bool all_turned(Entries entries) {
+bool all_mn_major(Entries entries) {
   return Kind::turns && std::ranges::all_of(entries, [](const MixedProblem& p) {
            const Factor f = matmul::right_of(p);
            return (f.line_step == 1 || f.lines == 1) &&
@@ -250,7 +252,7 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   std::vector<EntrySize> sizes;
   for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, stages_of<Kind>(matmul::left_of(p))});
-  const bool turned = all_turned<Kind>(entries);
+  const bool transposed = all_mn_major<Kind>(entries);
   const TileShapes shapes = shapes_of<promotes>();
   const int tile = choose_tile(shapes, sizes, 1, run.device->processors, batch_tiles);
   const matmul::TileShape shape = shape_of(shapes, tile);
@@ -267,14 +269,14 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   args.table = reinterpret_cast<const GroupEntry*>(workspace);
   args.entry_of = reinterpret_cast<const std::int32_t*>(workspace + room.units_at);
   args.units = static_cast<std::int32_t>(order.units);
-  with_kernel<Kind, promotes>(tile, turned, [&]<class C>() {
+  with_kernel<Kind, promotes>(tile, transposed, [&]<class C>() {
     std::vector<GroupEntry> table;
     for (std::size_t i = 0; i < order.entries.size(); ++i) {
       const auto e = static_cast<std::size_t>(order.entries[i]);
       const MixedProblem& p = entries[e];
       GroupEntry entry{args_of(p, order_of(shape, p.m, p.n), sizes[e].stages), order.first[i]};
-      make_layer_maps<C>(entry.args, read(matmul::left_of(p), false), read(matmul::right_of(p), turned), type,
-                         {matmul::result_lines(entry.args), 1, 0});
+      make_layer_maps<C>(entry.args, read(matmul::left_of(p), false), read(matmul::right_of(p), transposed),
+                         type, {matmul::result_lines(entry.args), 1, 0});
       table.push_back(entry);
     }
     enter_all(table, reinterpret_cast<GroupEntry*>(workspace),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU baseline: OpenBLAS, entry after entry. (Debian's 0.3.21 has no product of a batch.)
 //
-// As installed (core=0) and told to use its kernels for AVX-512 (core=1), as the single product's baseline
+// As installed (core=0) and avx512 to use its kernels for AVX-512 (core=1), as the single product's baseline
 // is, each in a child process of its own. OpenBLAS itself decides how many threads an entry deserves.
 #include <cstdlib>
 #include <thread>
@@ -41,13 +41,13 @@ double serve(const BatchRequest& request, void* bytes) {
   return seconds;
 }
 
-Child& openblas(bool told) {
+Child& openblas(bool avx512) {
   static std::unique_ptr<Child> children[2];
-  auto& child = children[told ? 1 : 0];
+  auto& child = children[avx512 ? 1 : 0];
   if (child == nullptr)
     child = std::make_unique<Child>(
         sizeof(BatchRequest),
-        [told] { told ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
+        [avx512] { avx512 ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
         [](const void* request, void* bytes) {
           const auto& r = *static_cast<const BatchRequest*>(request);
           return r.one.f64 ? serve<double>(r, bytes) : serve<float>(r, bytes);
@@ -81,11 +81,11 @@ void run_batch(Child& child, const Problem<T>& p, Run& run) {
   }
 }
 
-Choice choice(bool told) {
-  const auto run = [told](const auto& p, const Tuning&, Run& at) { run_batch(openblas(told), p, at); };
-  Choice out = choice_of<Problem, Types<float, double>>(run, {{"core", told ? 1 : 0}});
-  out.refuses = [told](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
-    if (told && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";
+Choice choice(bool avx512) {
+  const auto run = [avx512](const auto& p, const Tuning&, Run& at) { run_batch(openblas(avx512), p, at); };
+  Choice out = choice_of<Problem, Types<float, double>>(run, {{"core", avx512 ? 1 : 0}});
+  out.refuses = [avx512](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+    if (avx512 && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";
     return matmul::gemm_refuses(arguments);
   };
   return out;
@@ -93,7 +93,7 @@ Choice choice(bool told) {
 
 Variant variant() {
   Variant v;
-  v.idea = "OpenBLAS, entry after entry: as installed (core=0), and told to use AVX-512 (core=1)";
+  v.idea = "OpenBLAS, entry after entry: as installed (core=0), and avx512 to use AVX-512 (core=1)";
   v.where = Where::cpu;
   v.choices = {choice(false), choice(true)};
   v.baseline = true;

@@ -74,9 +74,9 @@ Variant variant() {
 
 const Rung rung(variant());
 // An A across k is packed; there are kernels for a B that lies so.
-[[maybe_unused]] const bool told =
+[[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
-       return matmul::by_copy_engine(order, order.input == "B" && size_of(element) == 2);
+       return matmul::by_tma(order, order.input == "B" && size_of(element) == 2);
      }),
      true);
 

@@ -77,11 +77,11 @@ std::vector<Product<T, Out, TB>> products_at(std::span<const std::type_identity_
   if (a.size() != c.size() || b.size() != c.size())
     throw Error("there are " + std::to_string(a.size()) + " A, " + std::to_string(b.size()) + " B and " +
                 std::to_string(c.size()) + " C");
-  const bool turned_a = options.transpose_a, turned_b = options.transpose_b;
+  const bool transposed_a = options.transpose_a, transposed_b = options.transpose_b;
   std::vector<Product<T, Out, TB>> all;
   for (std::size_t i = 0; i < c.size(); ++i)
-    all.push_back({{a[i], turned_a ? shape.k : shape.m, turned_a ? shape.m : shape.k, shape.lda},
-                   {b[i], turned_b ? shape.n : shape.k, turned_b ? shape.k : shape.n, shape.ldb},
+    all.push_back({{a[i], transposed_a ? shape.k : shape.m, transposed_a ? shape.m : shape.k, shape.lda},
+                   {b[i], transposed_b ? shape.n : shape.k, transposed_b ? shape.k : shape.n, shape.ldb},
                    {c[i], shape.m, shape.n, shape.ldc}});
   return all;
 }

@@ -172,7 +172,7 @@ struct Algorithm {
 
 // How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which
 // the L2 may hold; on copies that take turns, which it does not hold.
-enum class Tries { none, in_place, in_turn };
+enum class Tries { none, in_place, rotated };
 
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
 // for another product.
@@ -227,7 +227,7 @@ class Plan {
     // Where C is its own input, trying would add again and again.
     if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
     std::unique_ptr<RotatingCopies> copies;
-    if (tries == Tries::in_turn) copies = std::make_unique<RotatingCopies>(p, run);
+    if (tries == Tries::rotated) copies = std::make_unique<RotatingCopies>(p, run);
     const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
       return copies ? timed(*copies, run, algorithm) : timed(p, run, algorithm);
     };

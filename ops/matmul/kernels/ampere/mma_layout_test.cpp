@@ -38,7 +38,7 @@ std::vector<unsigned char> copied(const std::vector<Number<Panel::bytes>>& x, in
   std::vector<unsigned char> panel(Panel::size);
   std::vector<int> written(x.size());
   for (int pass = 0; pass < Share::passes(unit); ++pass) {
-    std::vector<int> together;
+    std::vector<int> group;
     for (int thread = 0; thread < threads; ++thread) {
       const auto own = Share::first(thread, unit);
       const int row = own.row + pass * Share::step(unit);
@@ -51,10 +51,10 @@ std::vector<unsigned char> copied(const std::vector<Number<Panel::bytes>>& x, in
         std::memcpy(&panel.at(static_cast<std::size_t>(place + e * Panel::bytes)), &x.at(i), sizeof(T));
         ++written[i];
       }
-      together.push_back(place);
-      if (static_cast<int>(together.size()) * unit * Panel::bytes == 128) {
-        EXPECT_TRUE(apart(together, unit * Panel::bytes));
-        together.clear();
+      group.push_back(place);
+      if (static_cast<int>(group.size()) * unit * Panel::bytes == 128) {
+        EXPECT_TRUE(apart(group, unit * Panel::bytes));
+        group.clear();
       }
     }
   }
@@ -92,7 +92,7 @@ Held loaded(const std::vector<unsigned char>& panel, int line, int block, int st
       EXPECT_TRUE(apart(rows, 16));
       for (int lane = 0; lane < 32; ++lane)
         for (int e = 0; e < 2; ++e) {
-          const int near = lane / 4, far = lane % 4 * 2 + e;  // turned: the column, the row
+          const int near = lane / 4, far = lane % 4 * 2 + e;  // transposed: the column, the row
           const int place = Panel::along == Along::k ? rows[static_cast<std::size_t>(near)] + 2 * far
                                                      : rows[static_cast<std::size_t>(far)] + 2 * near;
           out.value[lane][matrix % 2][matrix / 2 * 2 + e] = read<std::int16_t>(panel, place);

@@ -167,7 +167,7 @@ TEST(TilePlan, KnownShapes) {
 
 // Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of
 // what they need, win.
-TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
+TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
   const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
     return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
@@ -212,7 +212,7 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
 
 TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
   EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101),
-            "has no tile=2 for operands that are turned in loading; it has tile=1, 3");
+            "has no tile=2 for operands that are transposed in loading; it has tile=1, 3");
   EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111),
             "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
   for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})

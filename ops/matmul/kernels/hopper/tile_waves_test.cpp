@@ -56,7 +56,7 @@ TEST(TileWaves, AreAsManyForEveryBlockThatDeepGemmTries) {
 // cuBLAS, in NVIDIA's "Matrix Multiplication Background User's Guide", "Wave Quantization": m = 2304, k =
 // 4096 on an A100's 108 multiprocessors in tiles of 256 × 128. Up to n = 1536 there is one wave, and it is
 // full; the next column begins another, and the time doubles.
-TEST(TileWaves, AsTheyAreToldOfCublas) {
+TEST(TileWaves, AsMeasuredOfCublas) {
   const TileShape shape = tile(256, 128);
   const auto plan = [&](std::int64_t n) { return plan_of({&shape, 1}, 2304, n, 108); };
   const Waves full = waves_of(shape, plan(1536), 108), more = waves_of(shape, plan(1537), 108);

@@ -70,7 +70,7 @@ struct StagedSums {
 
 template <class Sum>
 __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col) {
-  constexpr int pieces = 2, together = 2;  // of 32 columns; rows whose reads are under way at once
+  constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
   const EpilogueArgs& e = args.epilogue;
   const int lane = fresh_thread() % 32;
   const bool whole = args.out_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
@@ -83,10 +83,10 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
     bias[i] = there && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
   }
 #pragma unroll 1
-  for (int r = 0; r < StagedSums::rows; r += together) {
-    float old[together][pieces];
+  for (int r = 0; r < StagedSums::rows; r += unrolled) {
+    float old[unrolled][pieces];
 #pragma unroll
-    for (int j = 0; j < together; ++j)
+    for (int j = 0; j < unrolled; ++j)
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
         const std::int64_t y = row + r + j, x = col + lane + 32 * i;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
                         : 0.0f;
       }
 #pragma unroll
-    for (int j = 0; j < together; ++j) {
+    for (int j = 0; j < unrolled; ++j) {
       const std::int64_t y = row + r + j;
       if (y >= args.m) return;
       const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;

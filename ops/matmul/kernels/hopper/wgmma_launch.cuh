@@ -22,7 +22,7 @@ inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint
 inline constexpr std::size_t partial_bytes = most_split_bytes;
 inline constexpr int most_devices = 64;
 
-// An operand as lines along k or, where `turned`, lines along rows (of A; columns of B).
+// An operand as lines along k or, where `transposed`, lines along rows (of A; columns of B).
 struct Readable {
   cuda::Lines lines;
   bool mn_major = false;
@@ -31,7 +31,7 @@ struct Readable {
 inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
 inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
-// As it lies, if the engine can read that; `turns`: whether a kernel for turned operands will be there.
+// As it lies, if the engine can read that; `turns`: whether a kernel for transposed operands will be there.
 inline std::optional<Readable> readable(const Factor& f, bool turns) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
   if (turns && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(along_lines(f).lines, f.bytes))
@@ -70,9 +70,9 @@ enum class Blocks { stay, one_for_each_tile };
 // nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
 // who comes second asks each time.
 template <class C, auto kernel>
-int clusters_at_work(const Device& device, int together, const cudaLaunchConfig_t& config) {
+int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchConfig_t& config) {
   struct Known {
-    std::once_flag asked;
+    std::once_flag once;
     int processors = 0, clusters = 0;
   };
   const auto ask = [&] {
@@ -82,8 +82,8 @@ int clusters_at_work(const Device& device, int together, const cudaLaunchConfig_
     return clusters;
   };
   static Known known[most_devices][most_cluster_splits];
-  Known& here = known[device.index % most_devices][together - 1];
-  std::call_once(here.asked, [&] {
+  Known& here = known[device.index % most_devices][cluster_splits - 1];
+  std::call_once(here.once, [&] {
     here.processors = device.processors;
     here.clusters = ask();
   });
@@ -117,11 +117,11 @@ void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMa
 // `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may
 // note it.
 template <class C, auto kernel, class Args, class Meets>
-void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int together,
+void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster_splits,
                      const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  const int cluster = C::cluster * together;
+  const int cluster = C::cluster * cluster_splits;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(cluster);
@@ -130,7 +130,7 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C, kernel>(*run.device, together, config);
+  const int at_work = clusters_at_work<C, kernel>(*run.device, cluster_splits, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
   // the kernel before is at its end.
   if (meets(at_work)) {
@@ -192,7 +192,7 @@ inline constexpr TileConfig tile_configs[] = {
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
-// Kernels for turned operands exist for these tiles, where they can. The others take what was packed.
+// Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
 template <class C>
@@ -204,13 +204,13 @@ template <class Kind, TileConfig config>
 void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
                      const Run& run) {
   const auto with = [&]<bool mn_major_a, bool mn_major_b>() {
-    constexpr TileConfig turned = [] {
+    constexpr TileConfig mn_major = [] {
       TileConfig out = config;
       out.mn_major_a = mn_major_a;
       out.mn_major_b = mn_major_b;
       return out;
     }();
-    launch<Tile<Kind, turned>>(args, a, b, type, run);
+    launch<Tile<Kind, mn_major>>(args, a, b, type, run);
   };
   if (a.mn_major && b.mn_major) return with.template operator()<true, true>();
   if (a.mn_major) return with.template operator()<true, false>();
@@ -376,10 +376,10 @@ void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 inline MixedProblem with_rows(MixedProblem p) {
   if (p.c_col == 1 || p.n == 1) return p;
   MixedProblem t = p;
-  const auto turned = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
-  t.a = turned(p.b);
-  t.b = turned(p.a);
-  t.c0 = turned(p.c0);
+  const auto transposed = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
+  t.a = transposed(p.b);
+  t.b = transposed(p.a);
+  t.c0 = transposed(p.c0);
   std::swap(t.m, t.n);
   std::swap(t.c_row, t.c_col);
   std::swap(t.bias_row, t.bias_col);

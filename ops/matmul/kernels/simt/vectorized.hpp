@@ -42,7 +42,7 @@ struct Tile16 {
   alignas(16) T element[depth][along];
 
   // Exchanges lots within groups of eight, in another way for each of the four depths to which the
-  // lanes of a warp write when the tile is turned: they then meet every bank once.
+  // lanes of a warp write when the tile is transposed: they then meet every bank once.
   SIMT static int swizzled(int l, int i) { return i ^ (l / lot * 2 * lot); }
 
   SIMT Lot<T> lot_at(Thread thread, int l, int i, int further) const {

@@ -131,7 +131,7 @@ TEST(WarpKernel, SmallTilesAreDealtOut) {
                    {.m = 132, .n = 40, .k = 33, .a_rows = false, .b_rows = false, .whole = 1, .share = 2}});
 }
 
-// Few rows, and few columns: then the product is turned.
+// Few rows, and few columns: then the product is transposed.
 TEST(WarpKernel, NarrowTilesStreamTheOtherFactor) {
   expect_products(3, {{.m = 16, .n = 512, .k = 72},
                       {.m = 16, .n = 1024, .k = 80, .share = 3},
