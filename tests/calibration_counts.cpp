@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include "calibration_list.hpp"
 #include "tessera/bench/code.hpp"
-#include "tessera/bench/trace_result.hpp"
+#include "tessera/bench/trace.hpp"
 #include "tracing.hpp"
 
 namespace tessera::calibration {

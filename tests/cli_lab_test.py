@@ -27,7 +27,7 @@ class Benching(Case):
             self.assertEqual((row["samples"], len(row["seconds"])), (5, 5))
             self.assertTrue(row["minimum"] <= row["q1"] <= row["median"] <= row["q3"])
             self.assertAlmostEqual(row["gflops"] * row["median"], 2e-9 * row["dims"]["m"] ** 2 * row["dims"]["k"])
-            self.assertEqual(row["round_trip"], row["median"])
+            self.assertIsNone(row["round_trip"], "a processor's is its kernel time")
         naive, ordered = told["rows"][:2]
         self.assertAlmostEqual(ordered["ratio_serial"], naive["median"] / ordered["median"])
         self.assertAlmostEqual(ordered["ratio_previous"], ordered["ratio_serial"])
@@ -92,7 +92,6 @@ class Benching(Case):
             self.assertGreaterEqual(row["sets"] * row["bytes"], 2.5 * cache)
             self.assertEqual((row["launches"] % row["sets"], row["verified"]), (0, "ok"))
         self.fails(2, "one of the two", "bench", "matmul", "m=4", "n=4", "k=4", "--cold", "--rotate")
-        self.fails(2, "--rotate is for plain calls", "bench", "matmul", "m=4", "n=4", "k=4", "--resident", "rows", "--device", "cpu", "--rotate")
 
     def test_resume_measures_only_what_is_missing(self):
         words = ["bench", "matmul", "n=m", "k=m", "--device", "cpu", "--no-serial", "--reps", "5", "--json", "kept.json", "--resume"]

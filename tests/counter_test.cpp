@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters in the prediction, against times that a GPU was seen to take: the order that they predict must fit
 // the measured one where occupancy alone does not, and leaving out the rest must cost nothing.
-#include "tessera/tune/counter.hpp"
+#include "tessera/tune/predict.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <fstream>
 #include <tuple>
 #include <nlohmann/json.hpp>
 #include "tessera/bench/trace.hpp"
-#include "tessera/tune/rank.hpp"
 #include "tessera/tune/tuner.hpp"
 #include "tests/made_up_rows.hpp"
 

@@ -12,7 +12,7 @@
 #include "ops/integrate/rules/formula_integrand.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/io/kept.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
@@ -120,7 +120,7 @@ Verdict look(const Setting& setting, const std::vector<Column>& columns) {
 }  // namespace
 
 bool contradicted(const Setting& setting, const std::string& words) {
-  const KeptFolder verdicts{"batches", 4096};
+  const CacheFolder verdicts{"batches", 4096};
   std::vector<Column> columns;
   for (const Parameter1& p : setting.parameters) {
     if (p.spread == given) return false;
@@ -129,11 +129,11 @@ bool contradicted(const Setting& setting, const std::string& words) {
   // Another program may know better, or worse.
   const std::string key = build_id().empty() ? "" : build_id() + "\n" + words;
   if (!key.empty())
-    if (const auto kept = find_kept(verdicts, key); kept && (*kept == "0" || *kept == "1"))
+    if (const auto kept = find_cached(verdicts, key); kept && (*kept == "0" || *kept == "1"))
       return *kept == "1";
   const Verdict verdict = look(setting, columns);
   if (!key.empty() && verdict != Verdict::late)
-    keep(verdicts, key, verdict == Verdict::contradicts ? "1" : "0");
+    store_cached(verdicts, key, verdict == Verdict::contradicts ? "1" : "0");
   return verdict == Verdict::contradicts;
 }
 

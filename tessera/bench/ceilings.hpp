@@ -1,15 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device does at most, measured on it once and remembered: the roofs of the roofline.
+// What a device can do at most, measured on it once and remembered: the roofs of the roofline.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/core/device.hpp"
-#include "tessera/bench/reached.hpp"
 #include "tessera/bench/result.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/core/element.hpp"
 
 namespace tessera::bench {
+
+struct Reached {
+  double rate = 0;  // of work, in units a second
+  double waited =
+      0;  // 0 to 1: the share of the time in which the thread that worked longest had no processor
+};
+
+double thread_seconds();  // the processor time that this thread has had
+
+// work(part), of `units` in all, on as many threads at once. What a thread waited is the wall clock's time
+// less its own processor time, so whatever takes the processors away shows, also where the machine tells
+// nothing of its load.
+Reached reach(int threads, double units, const std::function<void(int)>& work);
+
+// The best of several short runs: what can be reached, not what a busy machine leaves. At least `fewest`,
+// then until the best has stood for as many, and no more than `most`.
+Reached best_of(int fewest, int most, const std::function<Reached()>& run);
+
+// What the arithmetic of this machine's processors can do at most, measured: multiply-adds from
+// registers to registers, fused for floating point, as many at a time as the widest vectors hold.
+
+// Counts a multiply-add as two. Element::f32, f64 or i32; takes a few milliseconds.
+Reached fma_reached(Element element, int threads);
+double fma_flops_per_second(Element element, int threads);
+
+// What a device does at most, measured on it once and remembered: the roofs of the roofline.
 
 // One of them, and how far it is to be trusted.
 struct Ceiling {

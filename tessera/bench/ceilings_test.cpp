@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/bench/ceilings.hpp"
 #include <gtest/gtest.h>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
 namespace {

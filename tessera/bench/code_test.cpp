@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU code made by hand: what is read from it, and that no damage to it does harm.
-#include "tessera/bench/code.hpp"
 #include <gtest/gtest.h>
 #include <cstring>
+#include "tessera/bench/code.hpp"
 #include "tessera/io/elf.hpp"
 
 namespace tessera::bench {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts on recorded times: what may be called faster or slower, and what may not.
-#include "tessera/bench/compare.hpp"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include "tessera/core/device.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
+#include "tessera/core/device.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates of variants whose time is a formula: each run says how long it took and takes no time.
-#include "tessera/bench/estimate.hpp"
 #include <gtest/gtest.h>
+#include "tessera/bench/measure.hpp"
 
 namespace tessera::bench {
 namespace {

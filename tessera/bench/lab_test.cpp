@@ -5,11 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <thread>
-#include "tessera/core/error.hpp"
-#include "tessera/bench/power.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"
 #include "tessera/bench/statistics.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -4,11 +4,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 #include "tessera/bench/result.hpp"
 #include "tessera/bench/sample.hpp"
 #include "tessera/run/choose.hpp"
+#include "tessera/run/guard.hpp"
 
 namespace tessera::bench {
 
@@ -48,5 +50,15 @@ Row blank_row(const Candidate& candidate, const Operation& operation, const Case
 // candidate wrong.
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring);
+
+// How long a run will take, from smaller runs, so that nobody waits an hour for a rung to prove slow.
+
+constexpr std::size_t guard_bytes = wide_zone;  // before and behind every buffer that is measured
+
+// Runs the problem with every dimension cut to ever larger sizes, until the time grown by the flops is
+// well within `limit` seconds, or what it is extrapolated from takes a fiftieth of that and is long
+// enough to tell. Nothing where no smaller problem does.
+std::optional<double> estimate_seconds(const Operation& operation, Element element, const Case& problem,
+                                       const Plan& plan, double full_flops, double limit);
 
 }  // namespace tessera::bench

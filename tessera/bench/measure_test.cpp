@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring against rungs that misbehave, on the processors and on a device made up for the purpose: its
 // clock, its power and its times are what a test says.
-#include "tessera/bench/measure.hpp"
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
-#include "tessera/bench/resume.hpp"
+#include "tessera/bench/measure.hpp"
+#include "tessera/bench/record.hpp"
 #include "tests/made_up_gpu.hpp"
 
 namespace tessera::bench {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/bench/occupancy.hpp"
 #include <gtest/gtest.h>
 #include <array>
+#include "tessera/bench/occupancy.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -51,8 +51,8 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <vector>
 #include "tessera/core/parallel.hpp"
-#include "tessera/bench/clock.hpp"
-#include "tessera/bench/peak.hpp"
+#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/ceilings.hpp"
 
 namespace tessera::bench {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include "tessera/core/operation.hpp"
 #include "tessera/bench/statistics.hpp"
+#include "tessera/core/operation.hpp"
 
 namespace tessera::bench {
 
@@ -50,7 +50,7 @@ struct Row {
   std::size_t throttled = 0;         // samples dropped because the clock had fallen
   std::optional<double> joules;      // of one run
   Ceilings ceilings;                 // of the device
-  std::optional<double> round_trip;  // from host arrays to a host result
+  std::optional<double> round_trip;  // of a GPU: from host arrays to a host result, copies included
   std::optional<double> estimate;    // of one run, when it was too slow to measure
   Reason reason;                     // why it was not measured
 

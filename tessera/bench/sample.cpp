@@ -4,11 +4,22 @@
 #include <chrono>
 #include <cmath>
 #include <thread>
-#include "tessera/bench/clock.hpp"
-#include "tessera/bench/power.hpp"
 #include "tessera/bench/statistics.hpp"
 
 namespace tessera::bench {
+
+void PowerMeter::begin(double now) {
+  since_ = now;
+  renewed_ = false;
+}
+
+std::optional<double> PowerMeter::read(std::optional<double> watts, double now) {
+  // Without an earlier reading none can be told from this.
+  renewed_ = renewed_ || (watts && last_ && *watts != *last_);
+  if (watts) last_ = watts;
+  return renewed_ && now - since_ >= shortest_turn_seconds ? watts : std::nullopt;
+}
+
 namespace {
 
 // What each device has shown.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What repeated measurements say. Medians and quartiles: one interrupted sample moves neither.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -18,5 +19,16 @@ Summary summarize(std::vector<double> samples);
 
 // At most `most` of the samples, evenly chosen, the first and the last among them.
 std::vector<double> thinned(const std::vector<double>& samples, std::size_t most);
+
+// The wall clock, for what a user waits for. Kernel time is Backend::seconds.
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
 
 }  // namespace tessera::bench

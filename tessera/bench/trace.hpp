@@ -2,9 +2,12 @@
 // Traces one plan of the executor: what its kernel asks of memory, counted as a GPU counts it, and what
 // it does that it must not.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 #include "tessera/bench/code.hpp"
 #include "tessera/bench/occupancy.hpp"
@@ -69,5 +72,22 @@ struct Traced {
 
 Traced trace(const Operation& operation, Element element, const Case& problem, const Plan& plan,
              const Tracing& tracing);
+
+// Traces as named numbers and as JSON; tables and files are made from these.
+
+// "global_load.sectors_per_request" → 2.5, in the order of the tables; nothing: it has no meaning here.
+using Counters = std::vector<std::pair<std::string, std::optional<double>>>;
+Counters counters_of(const Traced& traced);
+// Of one place, under names without the first part: "sectors".
+Counters counters_of(const simt::AccessCounts& counts, simt::Space space);
+std::string name_of(simt::Space space, simt::Act act);  // "global_load"
+
+struct TraceSession {
+  std::vector<std::string> argv;
+  std::string operation, date;
+  std::uint64_t seed = 0;
+  std::vector<Traced> rows;
+};
+nlohmann::ordered_json to_json(const TraceSession& session);
 
 }  // namespace tessera::bench

@@ -2,10 +2,10 @@
 #include "tessera/bench/trial.hpp"
 #include <algorithm>
 #include <cmath>
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/sample.hpp"
+#include "tessera/bench/statistics.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/bench/clock.hpp"
-#include "tessera/bench/peak.hpp"
-#include "tessera/bench/power.hpp"
 
 namespace tessera::bench {
 namespace {

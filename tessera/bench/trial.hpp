@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include "tessera/bench/estimate.hpp"
 #include "tessera/bench/measure.hpp"
 #include "tessera/bench/rotation.hpp"
 #include "tessera/run/inputs.hpp"

@@ -4,19 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <optional>
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/summary.hpp"
 #include "tessera/cli/bench_options.hpp"
-#include "tessera/cli/bench_resident.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/bench/ceilings.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/csv.hpp"
-#include "tessera/report/junit.hpp"
-#include "tessera/report/ladder_table.hpp"
-#include "tessera/report/two_way_table.hpp"
+#include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -70,7 +67,7 @@ class Bench {
     fmt::print(to_, "{}; inputs {}, seed {}\n{}\n", title, session_.caches, session_.seed,
                options_->pivot.empty() ? report::ladder_table(rows) : pivot(rows));
     if (options_->pivot.empty())
-      for (const std::string& sentence : bench::closing(rows)) fmt::print(to_, "{}\n", sentence);
+      for (const std::string& sentence : bench::summary_of(rows)) fmt::print(to_, "{}\n", sentence);
     std::fflush(to_);
     warn(bench::warnings(rows));
     warn(bench::ceiling_doubts(rows));
@@ -124,15 +121,9 @@ int bench(const Command& command) {
   const Operation* operation = named ? &operation_named(command.words[0]) : nullptr;
   BenchOptions options;
   OptionParser words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
-  ResidentOptions resident;
   declare(words, options, operation);
-  declare(words, resident);
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
-  if (!resident.along.empty() && options.rotate)
-    throw Error("--resident has one set of arrays: --rotate is for plain calls");
-  if (!resident.along.empty()) return bench_resident(*operation, options, resident, command);
-  if (!resident.shares.empty()) throw Error("--shares are those of --resident");
   return Bench(*operation, options, command).run();
 }
 

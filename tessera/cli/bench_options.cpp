@@ -3,16 +3,116 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include "tessera/bench/machine.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
+#include "tessera/cli/ranges.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/bench/machine.hpp"
+#include "tessera/run/known_tunings.hpp"
 
 namespace tessera::cli {
+
+namespace {
+
+bool is_serial(const Variant& variant) { return variant.where == Where::cpu && variant.place == 1; }
+
+// The choice's values with those of `wanted`; nothing where they contradict it.
+std::optional<Tuning> fitted(const Variant& variant, const Choice& choice, const Tuning& wanted) {
+  Tuning out = choice.defaults();
+  for (const auto& [name, value] : wanted) {
+    if (const auto fixed = choice.tuning.find(name); fixed && *fixed != value) return std::nullopt;
+    if (tune::has_parameter(choice, name)) out.set(name, value);
+    else if (tune::has_parameter(variant, name)) return std::nullopt;
+  }
+  return out;
+}
+
+void add_choices(const Variant& variant, const Device& device, const Selection& selection,
+                 std::vector<bench::Candidate>& out) {
+  const std::size_t before = out.size();
+  for (const Choice& choice : variant.choices) {
+    const auto tuning = fitted(variant, choice, selection.tuning);
+    if (!tuning) continue;
+    const Plan plan{&variant, &choice, *tuning, device};
+    if (selection.all_tunings || out.size() == before) out.push_back({.plan = plan});
+    else out.back().instead.push_back(plan);
+  }
+  if (out.size() == before)
+    out.push_back({.plan = {&variant, &variant.choices.at(0), selection.tuning, device},
+                   .absent = no_choice_with(variant, selection.tuning)});
+}
+
+bool runs_on_one_of(const std::vector<const Variant*>& variants, const std::vector<Device>& devices) {
+  return std::ranges::any_of(devices,
+                             [&](const Device& d) { return variant_on(variants, d.where) != nullptr; });
+}
+
+// On each device its own ladder, or those named that it has. A name that none of the devices has
+// keeps a row, which says so, unless it is the serial rung, which comes anyway.
+void add_device(const Operation& operation, const Device& device, const Selection& selection,
+                std::vector<bench::Candidate>& out) {
+  if (selection.variants.empty())
+    for (const Variant* variant : ladder_of(operation.name))
+      if (variant->where == device.where) add_choices(*variant, device, selection, out);
+  auto names = selection.variants;
+  if (!selection.versus.empty()) names.push_back(selection.versus);
+  for (const std::string& name : names) {
+    const auto named = variants_named(operation, name);
+    const Variant* variant = variant_on(named, device.where);
+    if (variant == nullptr && !runs_on_one_of(named, selection.devices))
+      variant = selection.serial && is_serial(*named.front()) ? nullptr : named.front();
+    const bool known = std::ranges::any_of(out, [&](const bench::Candidate& c) {
+      return c.plan.variant == variant && bench::label_of(c.plan.device) == bench::label_of(device);
+    });
+    if (variant != nullptr && !known) add_choices(*variant, device, selection, out);
+  }
+}
+
+void mark_serial(const Operation& operation, std::vector<bench::Candidate>& out) {
+  const auto listed = std::ranges::find_if(out, [&](const bench::Candidate& c) {
+    return is_serial(*c.plan.variant) && c.plan.device.where == Where::cpu;
+  });
+  if (listed != out.end()) {
+    listed->serial = true;
+    return;
+  }
+  const auto ladder = ladder_of(operation.name);
+  const auto found = std::ranges::find_if(ladder, [](const Variant* v) { return is_serial(*v); });
+  if (found == ladder.end()) return;
+  const Choice& choice = (*found)->choices.at(0);
+  out.insert(out.begin(), {.plan = {*found, &choice, choice.defaults(), find_device("cpu")}, .serial = true});
+}
+
+}  // namespace
+
+std::vector<bench::Candidate> candidates(const Operation& operation, const Selection& selection) {
+  std::vector<bench::Candidate> out;
+  for (const Device& device : selection.devices) add_device(operation, device, selection, out);
+  if (selection.serial) mark_serial(operation, out);
+  return out;
+}
+
 namespace {
 
 using Kind = Parameter::Kind;
+
+// "2/3" keeps every third point, from the second.
+template <class T>
+void keep_shard(std::vector<T>& points, const std::string& shard) {
+  if (shard.empty()) return;
+  const auto parts = split(shard, '/');
+  if (parts.size() != 2) throw Error("--shard needs I/N, not '" + shard + "'");
+  const std::int64_t of = count_named("--shard", parts[1], 1, 1'000'000),
+                     which = count_named("--shard", parts[0], 1, of);
+  std::vector<T> kept;
+  for (auto i = which - 1; i < std::ssize(points); i += of)
+    kept.push_back(points[static_cast<std::size_t>(i)]);
+  if (kept.empty()) throw Error("--shard " + shard + " leaves no size");
+  points = std::move(kept);
+}
+
+}  // namespace
 
 double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
                     double most) {
@@ -31,23 +131,6 @@ std::int64_t count_named(const std::string& flag, const std::string& word, std::
                 std::to_string(most));
   return out;
 }
-
-// "2/3" keeps every third point, from the second.
-template <class T>
-void keep_shard(std::vector<T>& points, const std::string& shard) {
-  if (shard.empty()) return;
-  const auto parts = split(shard, '/');
-  if (parts.size() != 2) throw Error("--shard needs I/N, not '" + shard + "'");
-  const std::int64_t of = count_named("--shard", parts[1], 1, 1'000'000),
-                     which = count_named("--shard", parts[0], 1, of);
-  std::vector<T> kept;
-  for (auto i = which - 1; i < std::ssize(points); i += of)
-    kept.push_back(points[static_cast<std::size_t>(i)]);
-  if (kept.empty()) throw Error("--shard " + shard + " leaves no size");
-  points = std::move(kept);
-}
-
-}  // namespace
 
 const char* const about_bench =
     "Times variants of an operation in turn on random data, and verifies what they computed.\n\n"
@@ -211,6 +294,89 @@ std::vector<Point> points_of(const Operation& operation, const BenchOptions& opt
       out.push_back({element_named(operation, element), std::move(problem)});
   keep_shard(out, options.shard);
   return out;
+}
+
+namespace {
+
+void add_once(std::vector<const Variant*>& variants, const Variant* variant) {
+  if (variant != nullptr && std::ranges::find(variants, variant) == variants.end())
+    variants.push_back(variant);
+}
+
+std::string places_of(const std::vector<const Variant*>& variants) {
+  std::vector<std::string> places;
+  for (const Variant* variant : variants) places.emplace_back(name_of(variant->where));
+  std::ranges::sort(places);
+  places.erase(std::ranges::unique(places).begin(), places.end());
+  std::string out;
+  for (const std::string& place : places) out += (out.empty() ? "" : " and ") + place;
+  return out;
+}
+
+}  // namespace
+
+void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation) {
+  words.positionals("OPERATION SIZES", options.positionals, "");
+  words.value("--device,--devices", options.device,
+              "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
+  words.value("--variant", options.variants, "the variants to look at; a list", "NAME,…");
+  words.values(
+      "--over", options.over,
+      "values of a parameter: x=1:32:x2, or of several that go together: '(x,y)=(32,8),(16,16)'; once for "
+      "each",
+      "NAME=RANGE");
+  words.values("--where", options.where,
+               "a condition on parameters and sizes, such as 'x*y<=1024'; once for each", "EXPR");
+  words.value("--tuning", options.tuning, "fixes parameters", "NAME=N,…");
+  words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
+  words.value("--time", options.time, "the most that a configuration may take at one size [10]", "SECONDS");
+  words.value("--reps", options.samples,
+              "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
+  words.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
+  words.value("--least-clock", options.least_clock,
+              "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
+  words.flag("--cold", options.cold, "flush the caches before each sample");
+  words.flag("--no-verify", options.no_verify, "leave the results unverified");
+  words.value("--seed", options.seed, "of the random data [1]", "N");
+  words.value("--json", options.json, "the results, rewritten as they come; - is standard output", "FILE");
+  declare_flags(words, options, operation);
+}
+
+std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions& options) {
+  std::vector<Subject> out;
+  for (Device& device : devices_named(options.device)) out.push_back({std::move(device), {}});
+  const auto names = split(options.variants, ',');
+  for (const std::string& name : names) {
+    const auto named = variants_named(operation, name);
+    bool any = false;
+    for (Subject& subject : out) {
+      const Variant* variant = variant_on(named, subject.device.where);
+      any = any || variant != nullptr;
+      add_once(subject.variants, variant);
+    }
+    if (!any)
+      throw Error("the variant " + name + " runs on " + places_of(named) + ", not on " +
+                  out[0].device.label() + ": say so with --device");
+  }
+  if (names.empty())
+    for (Subject& subject : out)
+      for (const Variant* variant : ladder_of(operation.name))
+        if (variant->where == subject.device.where && !variant->baseline) subject.variants.push_back(variant);
+  std::erase_if(out, [](const Subject& subject) { return subject.variants.empty(); });
+  return out;
+}
+
+tune::SpaceOptions space_options(const SearchOptions& options, const Case& problem, bool open_ranges) {
+  tune::SpaceOptions out{
+      .fixed = parse_tuning(options.tuning), .open_ranges = open_ranges, .where = options.where};
+  if (!options.over.empty()) out.over = combinations(options.over, names_given(options.over));
+  out.sizes = problem.dims;
+  return out;
+}
+
+const Operation* operation_first(const std::vector<std::string>& words) {
+  const bool named = !words.empty() && !words[0].starts_with('-');
+  return named ? &operation_named(words[0]) : nullptr;
 }
 
 }  // namespace tessera::cli

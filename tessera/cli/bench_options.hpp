@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `bench` was asked: its flags, and the sizes, candidates and effort that they mean.
+// The flags that `bench`, `sweep`, `tune` and `trace` share: which variants, with which tunings, on which
+// devices and sizes, and how they are measured.
 #pragma once
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-#include "tessera/cli/candidates.hpp"
-#include "tessera/cli/option_parser.hpp"
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/resume.hpp"
+#include "tessera/bench/record.hpp"
+#include "tessera/cli/option_parser.hpp"
+#include "tessera/tune/space.hpp"
 
 namespace tessera::cli {
+
+struct Selection {
+  std::vector<Device> devices;
+  std::vector<std::string> variants;  // none: the whole ladder of each device, with its baselines
+  std::string versus;                 // a variant that every row is compared with
+  Tuning tuning;             // keeps the choices that have these values; who has no such parameter is kept
+  bool all_tunings = false;  // every choice, not only a variant's first that fits
+  bool serial = true;        // the first rung on the processors, to compare with
+};
+
+// In the order of the devices, then of the ladders, or of the variants as named; the serial rung is
+// first where it would not come anyway. Throws Error for names that do not exist.
+std::vector<bench::Candidate> candidates(const Operation& operation, const Selection& selection);
+
+// The flags of `bench`, and the sizes, candidates and effort that they mean.
 
 struct BenchOptions {
   std::vector<std::string> positionals;
@@ -34,6 +50,12 @@ void declare(OptionParser& words, BenchOptions& options, const Operation* operat
 void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
+// The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
+double number_named(const std::string& flag, const std::string& what, const std::string& word, double least,
+                    double most);
+std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least,
+                         std::int64_t most);
+
 bench::Measuring measuring_of(const BenchOptions& options);
 // What a result says of its run, before there are rows.
 bench::Session session_of(const Operation& operation, const BenchOptions& options,
@@ -49,5 +71,30 @@ Request request_of(const BenchOptions& options);
 nlohmann::ordered_json sweep_json(const Operation& operation, const std::vector<std::string>& argv);
 std::vector<Point> points_of(const Operation& operation, const BenchOptions& options);
 std::vector<std::string> size_names(const Operation& operation);  // in the order of their titles
+
+// The flags of `sweep` and `tune`: those of bench, and those that span a space of configurations.
+
+struct SearchOptions : BenchOptions {
+  std::vector<std::string> over, where;
+};
+
+// The flags that both have. `operation`: adds its own; null: not known yet.
+void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation);
+
+// The variants to look at on one device.
+struct Subject {
+  Device device;
+  std::vector<const Variant*> variants;
+};
+
+// Those named, or the whole ladders of the devices without baselines. Throws Error for one that no device
+// named has.
+std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions& options);
+
+// The space to walk for one problem. `open_ranges`: see tune::SpaceOptions.
+tune::SpaceOptions space_options(const SearchOptions& options, const Case& problem, bool open_ranges);
+
+// The operation that is the first of a verb's words; null where that is a flag.
+const Operation* operation_first(const std::vector<std::string>& words);
 
 }  // namespace tessera::cli

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera code`: what the compiler made of kernels, read from the GPU code in a file.
+#include "tessera/bench/code.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <set>
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/device.hpp"
-#include "tessera/bench/code.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/result.hpp"
-#include "tessera/report/code_table.hpp"
+#include "tessera/report/trace_table.hpp"
 
 namespace tessera::cli {
 namespace {

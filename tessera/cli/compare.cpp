@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera compare`: what became faster or slower between two results of `bench`.
+#include "tessera/bench/compare.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include <charconv>
-#include "tessera/cli/command.hpp"
-#include "tessera/cli/file_names.hpp"
-#include "tessera/cli/output.hpp"
-#include "tessera/cli/option_parser.hpp"
-#include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/report/compare_table.hpp"
-#include "tessera/report/junit.hpp"
+#include "tessera/cli/bench_options.hpp"
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/file_names.hpp"
+#include "tessera/cli/option_parser.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -27,14 +27,6 @@ constexpr const char* about_compare =
     "ambiguous   by more, but the samples do not settle it\n"
     "gone, added measured in one of the two only; where nothing was measured in both: exit code 5\n\n"
     "Rows meet by problem, element, variant, tuning, mode, device name and threads.";
-
-double threshold_named(const std::string& word) {
-  double percent = 0;
-  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), percent);
-  if (failed != std::errc() || end != word.data() + word.size() || !(percent >= 0 && percent < 1000))
-    throw Error("--threshold needs a percentage, not '" + word + "'");
-  return percent / 100;
-}
 
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -110,7 +102,8 @@ int compare(const Command& command) {
   if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
   demand_files_of_their_own({{"--json", json}, {"--junit", junit}}, files, {});
-  const bench::Judging judging{.threshold = threshold_named(threshold)};
+  const bench::Judging judging{.threshold =
+                                   number_named("--threshold", "a percentage", threshold, 0, 999) / 100};
   const bench::Document before = bench::read_document(read_json(files[0]), files[0]),
                         now = bench::read_document(read_json(files[1]), files[1]);
   if (const auto why = bench::incomparable(before, now)) {

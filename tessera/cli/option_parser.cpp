@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include "tessera/cli/output.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/suggest.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -70,7 +72,7 @@ class Layout : public CLI::Formatter {
 
 struct OptionParser::Hidden {
   CLI::App app;
-  bool help_wanted = false, expressions = false;
+  bool help_wanted = false, wide = false, expressions = false;
   std::vector<std::string> flags{"--help"};
   std::map<std::string, std::string> otherwise;  // for flags whose value may be left out
 
@@ -87,6 +89,7 @@ OptionParser::OptionParser(std::string verb, std::string usage, std::string abou
   hidden_->app.allow_extras();
   hidden_->app.set_help_flag();
   hidden_->app.add_flag("-h,--help", hidden_->help_wanted, "this text");
+  flag("--wide", hidden_->wide, "tables with all their columns, however wide the terminal is");
 }
 
 OptionParser::~OptionParser() = default;
@@ -136,6 +139,7 @@ bool OptionParser::read(const std::vector<std::string>& words) {
   }
   std::ranges::reverse(reversed);
   hidden_->app.parse(reversed);
+  report::fit_tables(hidden_->wide ? 0 : terminal_width());
   if (hidden_->help_wanted) return false;
   for (const std::string& word : hidden_->app.remaining()) {
     const std::string name = word.substr(0, word.find('='));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/output.hpp"
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -90,6 +92,16 @@ void Progress::say(const std::string& text) {
 void Progress::clear() {
   if (shown_) std::fputs("\r\033[K", stderr);
   shown_ = false;
+}
+
+std::size_t terminal_width() {
+  constexpr std::size_t usual = 100;  // of a terminal that does not tell
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr)
+    if (const long width = std::strtol(columns, nullptr, 10); width > 0)
+      return static_cast<std::size_t>(width);
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
 void clean_up_on_signals() {

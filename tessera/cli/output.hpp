@@ -35,6 +35,9 @@ class Progress {
   bool terminal_, shown_ = false;
 };
 
+// How many characters a line of standard output holds: $COLUMNS, or what the terminal says; 0: it is no terminal.
+std::size_t terminal_width();
+
 // A terminated program leaves no half-written file.
 void clean_up_on_signals();
 // From now on an interrupt is noted, and the next one ends the program at once …

@@ -10,7 +10,7 @@
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
-#include "tessera/cli/search_options.hpp"
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/dist/outlook.hpp"
 #include "tessera/bench/machine.hpp"

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cmath>
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::cli {

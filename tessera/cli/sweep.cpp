@@ -3,22 +3,20 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include "tessera/bench/ceilings.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
-#include "tessera/cli/search_options.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/sweep_split.hpp"
 #include "tessera/core/division.hpp"
-#include "tessera/bench/ceilings.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/ladder_table.hpp"
+#include "tessera/report/bench_tables.hpp"
 #include "tessera/report/table.hpp"
-#include "tessera/report/two_way_table.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/tune/conclusion.hpp"
-#include "tessera/tune/measured.hpp"
+#include "tessera/tune/tuner.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -109,8 +107,8 @@ class Sweep {
   }
 
   // Of the values asked for, those that concern the variants of one device: others may have more parameters.
-  tune::Asked asked_of(const Subject& subject, const Case& problem) const {
-    tune::Asked out = cli::asked_of(*options_, problem, options_->over.empty());
+  tune::SpaceOptions space_options(const Subject& subject, const Case& problem) const {
+    tune::SpaceOptions out = cli::space_options(*options_, problem, options_->over.empty());
     const auto knows = [](const Subject& s, const std::string& name) {
       return std::ranges::any_of(s.variants,
                                  [&name](const Variant* v) { return tune::has_parameter(*v, name); });
@@ -135,7 +133,7 @@ class Sweep {
   }
 
   void measure(const Point& point, const Subject& subject) {
-    const tune::Space space = tune::space_of(subject.variants, asked_of(subject, point.problem));
+    const tune::Space space = tune::space_of(subject.variants, space_options(subject, point.problem));
     if (!space.dropped.empty()) fmt::print(stderr, "{}\n", tune::describe(space));
     const std::string title = fmt::format("{}, {} on {}", title_of(*operation_, point.problem),
                                           name_of(point.element), bench::label_of(subject.device));
@@ -188,7 +186,7 @@ class Sweep {
           to_, "{}{}",
           report::two_way_table(rows, {table_.begin(), table_.end() - 1}, table_.back(), options_->times),
           beside(rows));
-    for (const std::string& sentence : tune::conclusion(rows)) fmt::print(to_, "{}\n", sentence);
+    for (const std::string& sentence : tune::summary_of(rows)) fmt::print(to_, "{}\n", sentence);
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(bench::warnings(rows));

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <optional>
+#include "tessera/bench/machine.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/split_words.hpp"
 #include "tessera/cli/together.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -119,11 +119,11 @@ class SplitSweep {
     }
     fmt::print(to_, "{}, {}; the median of {} run{}\n{}{}\n", title_of(*operation_, point.problem),
                name_of(point.element), measured[0].samples, measured[0].samples == 1 ? "" : "s", table.text(),
-               conclusion(measured));
+               fastest(measured));
     std::fflush(to_);
   }
 
-  static std::string conclusion(const std::vector<Measured>& measured) {
+  static std::string fastest(const std::vector<Measured>& measured) {
     std::vector<std::pair<std::string, double>> seconds;
     for (const Measured& one : measured) seconds.emplace_back(one.split, one.run.seconds);
     return fastest_split(seconds);

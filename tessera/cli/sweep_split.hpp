@@ -2,8 +2,8 @@
 // `tessera sweep … --split`: a result's rows divided among several devices in one way after another.
 #pragma once
 #include <string>
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
-#include "tessera/cli/search_options.hpp"
 
 namespace tessera::cli {
 

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include "tessera/cli/candidates.hpp"
+#include "tessera/bench/machine.hpp"
+#include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/option_parser.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/option_parser.hpp"
-#include "tessera/bench/machine.hpp"
-#include "tessera/report/ladder_table.hpp"
+#include "tessera/report/bench_tables.hpp"
 #include "tessera/report/trace_table.hpp"
-#include "tessera/report/why.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -74,12 +73,7 @@ void declare_texts(OptionParser& words, Options& options, const std::vector<std:
     if (p.is_flag() && !p.is_array()) declare_flag(words, p, options.flags[p.name], p.help, "VALUE");
 }
 
-std::int64_t count_named(const std::string& flag, const std::string& word, std::int64_t least) {
-  const std::int64_t out = evaluate(word);
-  if (out < least || out > std::int64_t{1} << 40)
-    throw Error(flag + " " + word + " is less than " + std::to_string(least) + " or too large");
-  return out;
-}
+constexpr std::int64_t most_count = std::int64_t{1} << 40;
 
 // What is asked for must be there; the program itself and what it loaded may hold none.
 std::map<std::string, std::vector<bench::KernelCode>> code_in(const std::string& files,
@@ -108,12 +102,13 @@ bench::Tracing tracing_of(const Options& options, const std::vector<bench::Candi
   const std::string words = options.schedule.empty() ? "ascending,descending,1" : options.schedule;
   for (const std::string& word : split(words, ',')) out.schedules.push_back(simt::parse_schedule(word));
   if (options.blocks == "all") out.accesses = ~std::uint64_t{0};
-  else if (!options.blocks.empty()) out.blocks = count_named("--blocks", options.blocks, 1);
+  else if (!options.blocks.empty()) out.blocks = count_named("--blocks", options.blocks, 1, most_count);
   out.check = !options.no_check;
-  out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0));
-  out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75));
+  out.seed = static_cast<std::uint64_t>(count_named("--seed", options.seed, 0, most_count));
+  out.compute_capability = static_cast<int>(count_named("--capability", options.capability, 75, most_count));
   out.code = code_in(options.cubin, rungs);
-  if (!options.registers.empty()) out.registers = count_named("--registers", options.registers, 1);
+  if (!options.registers.empty())
+    out.registers = count_named("--registers", options.registers, 1, most_count);
   return out;
 }
 

@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include "tessera/cli/command.hpp"
-#include "tessera/cli/output.hpp"
-#include "tessera/cli/search_options.hpp"
-#include "tessera/cli/select.hpp"
-#include "tessera/cli/tune_words.hpp"
 #include "tessera/bench/ceilings.hpp"
-#include "tessera/bench/clock.hpp"
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/ladder_table.hpp"
+#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/cli/bench_options.hpp"
+#include "tessera/cli/command.hpp"
+#include "tessera/cli/output.hpp"
+#include "tessera/cli/select.hpp"
+#include "tessera/cli/tune_text.hpp"
+#include "tessera/report/bench_tables.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/tune/counter.hpp"
+#include "tessera/tune/predict.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -42,20 +41,15 @@ struct TuneOptions : SearchOptions {
   bool retry = false;
 };
 
-double number_in(const std::string& flag, const std::string& text, double least, double most) {
-  double out = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (failed != std::errc() || end != text.data() + text.size() || !(out >= least && out <= most))
-    throw Error(flag + " cannot be '" + text + "'");
-  return out;
-}
-
 // "200" trials, or "60s".
 void read_budget(const std::string& word, tune::Means& means) {
   if (word.empty()) return;
   if (word.ends_with('s'))
-    means.most_seconds = number_in("--budget", word.substr(0, word.size() - 1), 1e-3, 1e7);
-  else means.most_trials = static_cast<std::size_t>(number_in("--budget", word, 1, 1e9));
+    means.most_seconds =
+        number_named("--budget", "seconds such as 60s", word.substr(0, word.size() - 1), 1e-3, 1e7);
+  else
+    means.most_trials = static_cast<std::size_t>(
+        number_named("--budget", "a number of trials, or seconds such as 60s", word, 1, 1e9));
 }
 
 // Which build this is, however its changes are called.
@@ -83,7 +77,7 @@ class Tune {
     session_ = session_of(operation, options, command.argv);
     means_.search = options.search;
     means_.seed = measuring_.seed;
-    means_.promising = number_in("--promising", options.promising, 0.01, 100) / 100;
+    means_.promising = number_named("--promising", "a percentage", options.promising, 0.01, 100) / 100;
     means_.retry = options.retry;
     means_.interrupted = interrupted;
     means_.clock = [this] { return watch_.seconds(); };
@@ -131,7 +125,7 @@ class Tune {
 
   void tune(const Point& point, const Subject& subject) {
     const Inputs inputs(*operation_, point.element, point.problem, measuring_.seed);
-    const tune::Space space = tune::space_of(subject.variants, asked_of(*options_, point.problem, true));
+    const tune::Space space = tune::space_of(subject.variants, space_options(*options_, point.problem, true));
     tune::Task task{operation_, &point.problem, &inputs.arguments(), subject.device};
     task.known.push_back(choose_on(subject.device, *operation_, inputs.arguments(), {.cached = false}));
     if (auto found = tuned_plan(journal_.file(), subject.device, *operation_, inputs.arguments()))

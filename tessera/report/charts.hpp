@@ -56,4 +56,8 @@ Chart study_chart(const StudiedTable& table);                 // its errors agai
 DataTable rows_table(const Group& group);                     // everything that was measured
 DataTable findings_table(const Group& group);                 // empty where a trace found nothing
 
+// A run on several devices: a bar for each activity of a device, and one for its waiting.
+Chart timeline_chart(const Document& document);
+std::string timeline_sentence(const Document& document);  // which device waited longest
+
 }  // namespace tessera::report

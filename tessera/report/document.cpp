@@ -1,19 +1,198 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/report/document.hpp"
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
 #include "tessera/core/error.hpp"
-#include "tessera/report/fields.hpp"
-#include "tessera/report/scale.hpp"
-#include "tessera/report/shared_run.hpp"
+#include "tessera/core/expression.hpp"
+#include "tessera/core/variant.hpp"
+#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
 
 namespace tessera::report {
+
+using Json = nlohmann::ordered_json;
+
+class Fields {
+ public:
+  // `where` is a place such as "rows[3]"; throws unless `json` is an object.
+  Fields(const std::string& file, std::string where, const Json& json);
+
+  std::string text(const char* name) const;  // "" where missing
+  std::string needed_text(const char* name) const;
+  std::optional<double> number(const char* name) const;
+  int whole(const char* name) const;  // 0 where missing
+  bool flag(const char* name) const;
+  Dims dims(const char* name) const;
+  Tuning tuning(const char* name) const;
+  const Json& array(const char* name) const;  // an empty one where missing
+  const Json* object(const char* name) const;
+  const Json& json() const { return *json_; }
+  std::string place(const std::string& name) const { return where_.empty() ? name : where_ + "." + name; }
+
+  [[noreturn]] void fail(const std::string& name, const std::string& what) const;
+
+ private:
+  const Json* find(const char* name) const;  // null counts as missing
+
+  std::string file_, where_;
+  const Json* json_;
+};
+
+[[noreturn]] void fail_file(const std::string& file, const std::string& reason);
+
+void fail_file(const std::string& file, const std::string& reason) {
+  throw Error("'" + file + "' cannot be shown: " + reason);
+}
+
+Fields::Fields(const std::string& file, std::string where, const Json& json)
+    : file_(file), where_(std::move(where)), json_(&json) {
+  if (!json.is_object())
+    fail_file(file_, (where_.empty() ? "it" : where_) + " is not an object but " + json.type_name());
+}
+
+void Fields::fail(const std::string& name, const std::string& what) const {
+  fail_file(file_, place(name) + " " + what);
+}
+
+const Json* Fields::find(const char* name) const {
+  const auto found = json_->find(name);
+  return found == json_->end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string Fields::text(const char* name) const {
+  const Json* found = find(name);
+  if (found == nullptr) return {};
+  if (!found->is_string()) fail(name, "is not text");
+  return found->get<std::string>();
+}
+
+std::string Fields::needed_text(const char* name) const {
+  std::string out = text(name);
+  if (out.empty()) fail(name, "is missing");
+  return out;
+}
+
+std::optional<double> Fields::number(const char* name) const {
+  const Json* found = find(name);
+  if (found == nullptr) return std::nullopt;
+  if (!found->is_number()) fail(name, "is not a number");
+  const auto out = found->get<double>();
+  if (!std::isfinite(out)) fail(name, "is not finite");
+  return out;
+}
+
+int Fields::whole(const char* name) const {
+  const Json* found = find(name);
+  if (found == nullptr) return 0;
+  const double value = found->is_number_integer() ? found->get<double>() : std::nan("");
+  if (!(std::abs(value) <= std::numeric_limits<int>::max())) fail(name, "is not a whole number");
+  return static_cast<int>(value);
+}
+
+bool Fields::flag(const char* name) const {
+  const Json* found = find(name);
+  if (found == nullptr) return false;
+  if (!found->is_boolean()) fail(name, "is neither true nor false");
+  return found->get<bool>();
+}
+
+Dims Fields::dims(const char* name) const {
+  Dims out;
+  const Json* found = object(name);
+  if (found == nullptr) return out;
+  for (const auto& [key, value] : found->items()) {
+    if (!value.is_number_integer()) fail(name + ("." + key), "is not a whole number");
+    out[key] = value.get<std::int64_t>();
+  }
+  return out;
+}
+
+Tuning Fields::tuning(const char* name) const {
+  Tuning out;
+  const Json* found = object(name);
+  if (found == nullptr) return out;
+  const Fields values(file_, place(name), *found);
+  for (const auto& [key, value] : found->items()) out.set(key, values.whole(key.c_str()));
+  return out;
+}
+
+const Json& Fields::array(const char* name) const {
+  static const Json empty = Json::array();
+  const Json* found = find(name);
+  if (found == nullptr) return empty;
+  if (!found->is_array()) fail(name, "is not a list");
+  return *found;
+}
+
+const Json* Fields::object(const char* name) const {
+  const Json* found = find(name);
+  if (found != nullptr && !found->is_object()) fail(name, "is not an object");
+  return found;
+}
+
+namespace {
+
+SharedDevice shared_device(const std::string& file, const Fields& part) {
+  const Json* const about = part.object("device");
+  if (about == nullptr) part.fail("device", "is missing");
+  const Fields device(file, part.place("device"), *about);
+  return {device.needed_text("label"), part.text("lost"),     part.number("parts"),
+          part.number("share"),        part.flag("messages"), {}};
+}
+
+Activity activity_of(const Fields& fields) {
+  const Number part = fields.number("part"), first = fields.number("first"), last = fields.number("last");
+  if (!first || !(*first >= 0)) fields.fail("first", "is no time");
+  if (!last || !(*last >= *first)) fields.fail("last", "is no time after the first");
+  const auto whole = [](const Number& n) { return std::to_string(static_cast<long long>(*n)); };
+  std::string name = part ? whole(part) : "";
+  if (const Number panel = fields.number("panel")) name += " of panel " + whole(panel);
+  return {fields.needed_text("deed"), std::move(name), *first, *last};
+}
+
+}  // namespace
+
+double SharedDevice::end() const {
+  double out = 0;
+  for (const Activity& activity : activities) out = std::max(out, activity.last);
+  return out;
+}
+
+double SharedDevice::busy(const std::string& deed) const {
+  double out = 0;
+  for (const Activity& activity : activities)
+    if (deed.empty() || activity.deed == deed) out += activity.last - activity.first;
+  return out;
+}
+
+std::vector<SharedDevice> read_shared(const std::string& file, const Fields& fields) {
+  std::vector<SharedDevice> out;
+  const Json& parts = fields.array("parts");
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    out.push_back(shared_device(file, Fields(file, "parts[" + std::to_string(i) + "]", parts[i])));
+  const Json& timeline = fields.array("timeline");
+  for (std::size_t i = 0; i < timeline.size(); ++i) {
+    const Fields span(file, "timeline[" + std::to_string(i) + "]", timeline[i]);
+    const int device = span.whole("device");
+    if (device < 0 || static_cast<std::size_t>(device) >= out.size())
+      span.fail("device", "is none of the " + std::to_string(out.size()) + " that shared the run");
+    out[static_cast<std::size_t>(device)].activities.push_back(activity_of(span));
+  }
+  for (SharedDevice& device : out) std::ranges::stable_sort(device.activities, {}, &Activity::first);
+  return out;
+}
+
 namespace {
 
 constexpr int known_schema = 1;

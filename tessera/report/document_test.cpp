@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/document.hpp"
 #include <gtest/gtest.h>
 #include "tessera/core/error.hpp"
+#include "tessera/report/document.hpp"
 
 namespace tessera::report {
 namespace {

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include "tessera/bench/remarks.hpp"
-#include "tessera/report/csv.hpp"
-#include "tessera/report/junit.hpp"
-#include "tessera/report/row_words.hpp"
+#include "tessera/bench/summary.hpp"
+#include "tessera/report/bench_tables.hpp"
+#include "tessera/report/exports.hpp"
 
 namespace tessera::report {
 namespace {
@@ -107,15 +106,15 @@ TEST_F(Formats, TheClosingSentencePropagatesBothSpreads) {
   const bench::Ratio ratio = bench::ratio_of(bench::summarize({9, 10, 11}), bench::summarize({19, 20, 21}));
   EXPECT_DOUBLE_EQ(ratio.value, 2);
   EXPECT_DOUBLE_EQ(ratio.error, 2 * std::hypot(0.05, 0.025));
-  const auto told = bench::closing(session_.rows);
+  const auto told = bench::summary_of(session_.rows);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0],
             "second ran 2.00 ± 0.00 times faster than first, 0.50 ± 0.00 times as fast as library on "
             "cpu:threads=1.");
   session_.rows[2].verified = bench::Verified::wrong;
-  EXPECT_EQ(bench::closing(session_.rows)[0].substr(0, 5), "first");
+  EXPECT_EQ(bench::summary_of(session_.rows)[0].substr(0, 5), "first");
   session_.rows.resize(1);
-  EXPECT_TRUE(bench::closing(session_.rows).empty());
+  EXPECT_TRUE(bench::summary_of(session_.rows).empty());
 }
 
 TEST_F(Formats, ReasonsAreToldOnceAndLongListsAreCut) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <tuple>
 #include "tessera/report/chart.hpp"
-#include "tessera/report/scale.hpp"
 
 namespace tessera::report {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/page.hpp"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <algorithm>
 #include "tessera/core/error.hpp"
 #include "tessera/report/advice.hpp"
+#include "tessera/report/page.hpp"
 #include "tessera/report/xml_check.hpp"
 
 namespace tessera::report {

@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
+#include "tessera/report/svg.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::report {
 namespace {

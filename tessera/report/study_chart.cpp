@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
-#include "tessera/report/scale.hpp"
 
 namespace tessera::report {
 namespace {

@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,5 +40,15 @@ class Svg {
   double width_, height_;
   std::string id_, title_, description_, body_;
 };
+
+// Text from files on its way into HTML and SVG: names, messages and source lines are data, never
+// markup, whatever they hold.
+
+// Safe between tags and inside quoted attributes. What XML forbids (control characters, bytes that
+// are no UTF-8) becomes U+FFFD.
+std::string escaped(std::string_view text);
+
+// "Shared tiles: f32!" → "shared-tiles-f32": an identifier of letters, digits and dashes.
+std::string slug(std::string_view text);
 
 }  // namespace tessera::report

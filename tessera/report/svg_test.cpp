@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/svg.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include "tessera/core/error.hpp"
+#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
+#include "tessera/report/svg.hpp"
+#include "tessera/report/table.hpp"
 #include "tessera/report/xml_check.hpp"
 
 namespace tessera::report {

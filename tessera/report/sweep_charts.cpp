@@ -1,13 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat maps of what was swept: problems, and the choices of one rung.
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
+#include "tessera/report/style.hpp"
+#include "tessera/report/svg.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::report {
+namespace {
+
+using Anchor = Svg::Anchor;
+
+// Steps of equal width between the least and the most, or of equal ratio where they lie far apart.
+class Shades {
+ public:
+  explicit Shades(const HeatMap& map) : more_(map.more_is_better) {
+    for (const auto& line : map.cells)
+      for (const HeatCell& cell : line) {
+        if (!cell.value) continue;
+        least_ = any_ ? std::min(least_, *cell.value) : *cell.value;
+        most_ = any_ ? std::max(most_, *cell.value) : *cell.value;
+        any_ = true;
+      }
+    log_ = least_ > 0 && kind_for(least_, most_) == Scale::Kind::log;
+  }
+  int step(double value) const {
+    if (!(most_ > least_)) return heat_steps - 1;
+    const double part =
+        log_ ? std::log(value / least_) / std::log(most_ / least_) : (value - least_) / (most_ - least_);
+    const int up = std::clamp(static_cast<int>(part * heat_steps), 0, heat_steps - 1);
+    return more_ ? up : heat_steps - 1 - up;
+  }
+  // Where step i begins, counted from the worst.
+  double border(int i) const {
+    const double part = static_cast<double>(more_ ? i : heat_steps - i) / heat_steps;
+    return log_ ? least_ * std::pow(most_ / least_, part) : least_ + part * (most_ - least_);
+  }
+  double best() const { return more_ ? most_ : least_; }
+  bool any() const { return any_; }
+  bool varied() const { return most_ > least_; }
+
+ private:
+  double least_ = 0, most_ = 0;
+  bool more_, any_ = false, log_ = false;
+};
+
+struct Place {
+  Place(const HeatMap& map, double across) : small(is_narrow(across)) {
+    std::size_t longest = display(map.down), widest = 0;
+    for (const auto& name : map.lines) longest = std::max(longest, display(name));
+    for (const auto& column : map.columns) widest = std::max(widest, display(column));
+    left = std::clamp(6.7 * static_cast<double>(longest) + 14, 44.0, small ? 118.0 : 250.0);
+    const auto columns = static_cast<double>(map.columns.size());
+    const double least = std::max(small ? 44.0 : 52.0, 6.6 * static_cast<double>(widest) + 6);
+    cell = std::clamp((across - left - 4) / columns, least, std::max(least, 104.0));
+    line = small ? 32 : 34;
+    width = std::max(left + columns * cell + 4, 330.0);
+    bottom = top + line * static_cast<double>(map.lines.size());
+  }
+  static std::size_t display(const std::string& text) {
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  }
+  double x(std::size_t c) const { return left + cell * static_cast<double>(c); }
+  double y(std::size_t l) const { return top + line * static_cast<double>(l); }
+
+  bool small;
+  double left = 0, cell = 0, line = 0, width = 0, top = 46, bottom = 0;
+};
+
+void draw_cell(Svg& svg, const HeatCell& cell, const Shades& shades, const Place& p, std::size_t l,
+               std::size_t c) {
+  const double x = p.x(c) + 1, y = p.y(l) + 1, wide = p.cell - 2, high = p.line - 2;
+  const Svg::Point middle{x + wide / 2, y + high / 2 + 4};
+  if (cell.value) {
+    const int step = shades.step(*cell.value);
+    svg.rect(x, y, wide, high, fmt::format("heat{}", step), cell.tip, 3);
+    svg.text(middle, cell.text, fmt::format("small ink{}", step), Anchor::middle);
+    if (*cell.value == shades.best()) svg.rect(x, y, wide, high, "ring", {}, 3);
+    return;
+  }
+  if (cell.text.empty()) return;
+  svg.rect(x, y, wide, high, cell.wrong ? "wrong-cell" : "empty", cell.tip, 3);
+  svg.text(middle, cell.wrong ? "wrong" : "n/a", cell.wrong ? "small bad-text" : "small muted",
+           Anchor::middle);
+}
+
+void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Place& p) {
+  const double y = p.bottom + 18, from = 2, swatch = 38;
+  if (!shades.varied()) {
+    svg.text({from, y + 10}, map.unit, "small muted");
+    return;
+  }
+  for (int i = 0; i < heat_steps; ++i) {
+    svg.rect(from + swatch * i, y, swatch, 10, fmt::format("heat{}", i));
+    if (i % 2 == 0) svg.text({from + swatch * i, y + 25}, figure(shades.border(i)), "small muted");
+  }
+  svg.text({from + swatch * heat_steps + 8, y + 10}, map.unit, "small muted");
+}
+
+}  // namespace
+
+Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& words) {
+  const Place p(map, width);
+  const Shades shades(map);
+  Svg svg(p.width, p.bottom + 52, id, words.title, words.description);
+  svg.text({p.left + 1, 14}, map.across + " →", "small muted");
+  if (!map.down.empty()) svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
+  for (std::size_t c = 0; c < map.columns.size(); ++c)
+    svg.text({p.x(c) + p.cell / 2, p.top - 10}, map.columns[c], "small strong", Anchor::middle);
+  for (std::size_t l = 0; l < map.lines.size(); ++l) {
+    const auto room = static_cast<std::size_t>((p.left - 8) / 6.3);
+    svg.text({2, p.y(l) + p.line / 2 + 4}, shortened(map.lines[l], room), "small");
+    for (std::size_t c = 0; c < map.columns.size(); ++c) draw_cell(svg, map.cells[l][c], shades, p, l, c);
+  }
+  if (shades.any()) draw_legend(svg, map, shades, p);
+  return svg;
+}
+
+DataTable heat_table(const HeatMap& map, const std::string& caption) {
+  DataTable out;
+  out.caption = caption + ", in " + map.unit;
+  out.columns.push_back({map.down, true});
+  for (const auto& column : map.columns) out.columns.push_back({column});
+  for (std::size_t l = 0; l < map.lines.size(); ++l) {
+    DataTable::Line line{{Cell(map.lines[l])}, ""};
+    for (const HeatCell& cell : map.cells[l])
+      line.cells.push_back(cell.value ? Cell(cell.text, cell.value) : Cell(cell.wrong ? "wrong" : ""));
+    out.lines.push_back(std::move(line));
+  }
+  return out;
+}
+
+// Heat maps of what was swept: problems, and the choices of one rung.
 namespace {
 
 constexpr std::size_t most_lines = 32;
@@ -227,6 +354,144 @@ std::vector<Chart> tuning_charts(const Group& group, const Dims& problem) {
     const auto axes = axes_of(choices);
     if (!axes.empty() && choices.size() > 2) out.push_back(one_tuning_chart(group, choices, axes, problem));
   }
+  return out;
+}
+
+// A tuning run as it went: each trial's time in the order of trying, and the best so far.
+namespace {
+
+using Anchor = Svg::Anchor;
+
+struct Trial {
+  const Entry* row = nullptr;
+  Number value;
+};
+
+Svg draw_search(const std::vector<Trial>& trials, const Metric& metric, double width, const std::string& id,
+                const Chart& words) {
+  const bool small = is_narrow(width);
+  const double left = small ? 46 : 64, right = width - 12, top = 28, bottom = small ? 250 : 300;
+  double least = 0, most = 0;
+  for (const Trial& trial : trials)
+    if (trial.value) {
+      least = least > 0 ? std::min(least, *trial.value) : *trial.value;
+      most = std::max(most, *trial.value);
+    }
+  const Scale x(Scale::Kind::linear, 0, static_cast<double>(trials.size()) + 1, left, right);
+  const Scale y = Scale::around(kind_for(least, most), least, most, bottom, top);
+  Svg svg(width, bottom + 46, id, words.title, words.description);
+  for (const Tick& tick : y.ticks(6)) {
+    svg.line({left, y.at(tick.value)}, {right, y.at(tick.value)}, "grid");
+    svg.text({left - 8, y.at(tick.value) + 4}, tick.label, "small muted", Anchor::end);
+  }
+  for (const Tick& tick : x.ticks(small ? 4 : 8))
+    if (tick.value >= 1) svg.text({x.at(tick.value), bottom + 18}, tick.label, "small muted", Anchor::middle);
+  svg.line({left, bottom}, {right, bottom}, "axis");
+  svg.text({2, 14}, metric.unit, "small muted");
+  svg.text({right, bottom + 36}, "trial", "small muted", Anchor::end);
+  std::vector<Svg::Point> steps;
+  Number best;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const double at = x.at(static_cast<double>(i) + 1);
+    const Number value = trials[i].value;
+    const bool better = value && (!best || (metric.more_is_better ? *value > *best : *value < *best));
+    if (better && best) steps.emplace_back(at, y.at(*best));
+    if (better) best = value;
+    if (best) steps.emplace_back(at, y.at(*best));
+    if (value)
+      svg.circle({at, y.at(*value)}, 4, better ? "point best" : "point", tip_of(*trials[i].row, metric));
+    else svg.rect(at - 2.5, bottom - 6, 5, 5, "failed", tip_of(*trials[i].row, metric));
+  }
+  if (best) {
+    steps.emplace_back(right, y.at(*best));
+    svg.path(steps, "steps");
+  }
+  return svg;
+}
+
+}  // namespace
+
+Chart search_chart(const Group& group, const Dims& problem) {
+  const Entries rows = at_problem(group.rows, problem);
+  const Metric metric = metric_for(rows);
+  std::vector<Trial> trials;
+  for (const Entry* row : rows) trials.push_back({row, metric.of(*row)});
+  Chart out;
+  out.name = "search";
+  out.title = fmt::format("The search at {}", to_string(problem));
+  out.description = fmt::format("{} of each trial in the order of trying, {}; the line is the best so far.",
+                                metric.unit, where(group));
+  const auto failed = std::ranges::count_if(trials, [](const Trial& t) { return !t.value; });
+  if (failed > 0) out.note = fmt::format("Squares on the axis: {} trials without a valid time.", failed);
+  if (best_of(rows, metric) == nullptr) out.missing = "no trial has a time";
+  out.table.caption = out.title;
+  out.table.columns = {{"trial"}, {"rung", true}, {"tuning", true},       {metric.unit},
+                       {"time"},  {"±"},          {"why not", true, true}};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Entry& row = *trials[i].row;
+    out.table.lines.push_back(
+        {{Cell(std::to_string(i + 1), static_cast<double>(i + 1)), Cell(row.rung()),
+          Cell(tessera::to_string(row.tuning), {}, "code"), number_cell(trials[i].value),
+          seconds_cell(row.median), percent_cell(row.spread()),
+          Cell(row.wrong() ? "wrong result" : row.reason, {}, "words")},
+         row.wrong()                     ? "wrong"
+         : &row == best_of(rows, metric) ? "best"
+                                         : ""});
+  }
+  out.draw = [trials, metric](const Chart& words, double width, const std::string& id) {
+    return draw_search(trials, metric, width, id, words);
+  };
+  return out;
+}
+
+// Rows that several devices shared: who did how much, and who was waited for.
+namespace {
+
+Chart split_chart(const Entry& row) {
+  Chart out;
+  out.name = "split-" + row.variant;
+  out.title = fmt::format("How {} was split at {}", row.variant, to_string(row.dims));
+  out.description = "The time that each device was busy: the work ends with the slowest of them.";
+  double longest = 0;
+  for (const Part& part : row.split) longest = std::max(longest, part.seconds.value_or(0));
+  const bool milli = longest < 1;
+  const double factor = milli ? 1e3 : 1;
+  Bars bars{milli ? "ms" : "s", {}, {}, {}};
+  out.table.caption = out.title;
+  out.table.columns = {
+      {"device", true}, {"share of the work"}, {"busy"}, {"GFLOP/s", false, true}, {"waited", false, true}};
+  for (const Part& part : row.split) {
+    Bar bar;
+    bar.label = part.device;
+    if (part.share) bar.detail = fmt::format("{:.1f} % of the work", 100 * *part.share);
+    bar.tip = part.device + "\n" + bar.detail;
+    if (part.seconds && *part.seconds > 0) {
+      bar.value = *part.seconds * factor;
+      bar.value_text = figure(*bar.value);
+      bar.classes = *part.seconds == longest ? "best" : "";
+    } else {
+      bar.missing = "no time given";
+    }
+    bars.bars.push_back(bar);
+    out.table.lines.push_back(
+        {{Cell(part.device), percent_cell(part.share), seconds_cell(part.seconds), number_cell(part.gflops),
+          percent_cell(part.seconds && longest > 0 ? Number(1 - *part.seconds / longest) : Number())},
+         ""});
+  }
+  if (!(longest > 0)) out.missing = "no device has a time";
+  out.table_open = true;
+  out.draw = [bars](const Chart& words, double width, const std::string& id) {
+    return draw_bars(bars, width, id, words);
+  };
+  return out;
+}
+
+}  // namespace
+
+std::vector<Chart> split_charts(const Group& group) {
+  std::vector<Chart> out;
+  for (const Entry* row : group.rows)
+    if (!row->split.empty()) out.push_back(split_chart(*row));
   return out;
 }
 

@@ -10,8 +10,24 @@ namespace {
 
 constexpr std::size_t gap = 2;
 constexpr const char* missing = "n/a";
+constexpr std::size_t shortest_words = 12;
+
+std::size_t fitted_width = 0;
 
 }  // namespace
+
+void fit_tables(std::size_t width) { fitted_width = width; }
+
+std::string shortened(const std::string& text, std::size_t most) {
+  if (display_width(text) <= most) return text;
+  std::string out;
+  std::size_t characters = 0;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xC0u) != 0x80u && ++characters == most) break;
+    out += c;
+  }
+  return out + "…";
+}
 
 std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(
@@ -55,7 +71,7 @@ Table Table::without_empty_columns() const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const auto has_value = [c](const auto& row) { return !row.empty() && row[c] != missing; };
     if (columns_[c].optional && std::ranges::none_of(rows_, has_value)) continue;
-    out.columns_.push_back({columns_[c].title, columns_[c].align});
+    out.columns_.push_back({columns_[c].title, columns_[c].align, false, columns_[c].detail});
     for (std::size_t r = 0; r < rows_.size(); ++r)
       if (!rows_[r].empty()) out.rows_[r].push_back(rows_[r][c]);
   }
@@ -64,14 +80,56 @@ Table Table::without_empty_columns() const {
 
 std::string Table::text() const {
   if (std::ranges::any_of(columns_, &Column::optional)) return without_empty_columns().text();
+  if (fitted_width > 0 && width() > fitted_width) {
+    Table narrow = *this;
+    std::size_t dropped = 0;
+    while (narrow.width() > fitted_width && narrow.drop_detail()) ++dropped;
+    if (narrow.width() > fitted_width) narrow.shorten_words(narrow.width() - fitted_width);
+    return narrow.lines() + (dropped == 0 ? ""
+                             : dropped == 1
+                                 ? "(one column left out; --wide shows it)\n"
+                                 : fmt::format("({} columns left out; --wide shows them)\n", dropped));
+  }
+  return lines();
+}
+
+std::size_t Table::width() const {
+  std::size_t out = columns_.empty() ? 0 : gap * (columns_.size() - 1);
+  for (const std::size_t column : widths()) out += column;
+  return out;
+}
+
+bool Table::drop_detail() {
+  const auto least = std::ranges::max_element(columns_, {}, &Column::detail);
+  if (least == columns_.end() || least->detail == 0) return false;
+  const auto at = least - columns_.begin();
+  columns_.erase(least);
+  for (auto& row : rows_)
+    if (!row.empty()) row.erase(row.begin() + at);
+  return true;
+}
+
+void Table::shorten_words(std::size_t too_wide) {
+  while (too_wide > 0) {
+    const auto wide = widths();
+    std::size_t widest = columns_.size();
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (columns_[c].align == Align::left &&
+          wide[c] > std::max(shortest_words, display_width(columns_[c].title)) &&
+          (widest == columns_.size() || wide[c] > wide[widest]))
+        widest = c;
+    if (widest == columns_.size()) return;
+    --too_wide;
+    for (auto& row : rows_)
+      if (!row.empty()) row[widest] = shortened(row[widest], wide[widest] - 1);
+  }
+}
+
+std::string Table::lines() const {
   const auto wide = widths();
   std::vector<std::string> titles;
-  std::size_t across = gap * (columns_.size() - 1);
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    titles.push_back(columns_[c].title);
-    across += wide[c];
-  }
-  const std::string rule = std::string(across, '-') + "\n";
+  for (const Column& column : columns_) titles.push_back(column.title);
+  const std::string rule = std::string(width(), '-') + "\n";
   std::string out = line(titles, wide) + rule;
   for (const auto& row : rows_) out += row.empty() ? rule : line(row, wide);
   return out;

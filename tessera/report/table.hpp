@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables as plain text: columns aligned, numbers to the right, "n/a" for what is missing.
+// Tables as plain text: columns aligned, numbers to the right, "n/a" for what is missing. A table that is
+// wider than the terminal leaves out its less important columns, and then shortens words.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@ class Table {
     std::string title;
     Align align = Align::right;
     bool optional = false;  // left out where every cell is n/a
+    int detail = 0;         // columns with the highest are left out first; 0: never
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -25,6 +27,10 @@ class Table {
 
  private:
   Table without_empty_columns() const;
+  bool drop_detail();                        // one column; false: there is none to drop
+  void shorten_words(std::size_t too_wide);  // by so many characters, as far as they can be
+  std::size_t width() const;
+  std::string lines() const;
   std::vector<std::size_t> widths() const;
   std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
 
@@ -32,7 +38,12 @@ class Table {
   std::vector<std::vector<std::string>> rows_;  // a row without cells is a rule
 };
 
+// The width in characters that tables are fitted to from now on; 0, as at first: none.
+void fit_tables(std::size_t width);
+
 std::size_t display_width(const std::string& text);  // characters of UTF-8, one column each
+// At most `most` characters, the last one "…" where text was cut.
+std::string shortened(const std::string& text, std::size_t most);
 
 // Three to four significant digits in a unit that suits; "n/a" for nothing or what is not finite.
 std::string seconds(std::optional<double> value);  // "1.234 ms"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/table.hpp"
 #include <gtest/gtest.h>
 #include <limits>
 #include "tessera/core/error.hpp"
+#include "tessera/report/table.hpp"
 
 namespace tessera::report {
 namespace {

@@ -3,9 +3,9 @@
 // each of its deeds, and one for its waiting.
 #include <fmt/format.h>
 #include <algorithm>
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
-#include "tessera/report/shared_run.hpp"
+#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
+#include "tessera/report/svg.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {

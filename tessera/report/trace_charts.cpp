@@ -5,9 +5,9 @@
 #include <array>
 #include <filesystem>
 #include <tuple>
+#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
-#include "tessera/report/escape.hpp"
-#include "tessera/report/scale.hpp"
+#include "tessera/report/svg.hpp"
 
 namespace tessera::report {
 namespace {

@@ -2,9 +2,9 @@
 #include "tessera/report/trace_table.hpp"
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
-#include "tessera/report/code_table.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -63,21 +63,21 @@ std::string trace_table(const std::vector<bench::Traced>& rows) {
                {"tuning", Align::left},
                {"global loads"},
                {"sectors/request"},
-               {"efficiency"},
-               {"stores"},
-               {"sectors/request"},
-               {"shared loads", Align::right, true},
-               {"wavefronts/request", Align::right, true},
+               {"efficiency", Align::right, false, 5},
+               {"stores", Align::right, false, 6},
+               {"sectors/request", Align::right, false, 6},
+               {"shared loads", Align::right, true, 2},
+               {"wavefronts/request", Align::right, true, 1},
                {"conflicts", Align::right, true},
-               {"barriers", Align::right, true},
-               {"divergent"},
+               {"barriers", Align::right, true, 4},
+               {"divergent", Align::right, false, 3},
                {"CGMA"},
-               {"flop/byte"},
-               {"occupancy"},
-               {"registers", Align::right, true},
-               {"spills", Align::right, true},
-               {"shared load widths", Align::right, true},
-               {"instructions/FMA", Align::right, true}});
+               {"flop/byte", Align::right, false, 4},
+               {"occupancy", Align::right, false, 2},
+               {"registers", Align::right, true, 7},
+               {"spills", Align::right, true, 7},
+               {"shared load widths", Align::right, true, 9},
+               {"instructions/FMA", Align::right, true, 8}});
   for (const bench::Traced& row : rows) {
     if (row.absent) {
       std::vector<std::string> cells(15);
@@ -177,6 +177,230 @@ std::string notes(const std::vector<bench::Traced>& rows) {
         "Registers, spills, widths and instructions are of the GPU code: each instruction once, however "
         "often it runs.\n";
   return out;
+}
+
+namespace {
+
+using Align = Table::Align;
+
+std::string whole(std::int64_t value) { return std::to_string(value); }
+std::string whole(const std::optional<std::int64_t>& value) { return value ? whole(*value) : ""; }
+std::string if_any(std::int64_t value) { return value == 0 ? "" : whole(value); }
+
+void erase_all(std::string& text, const std::string& what) {
+  for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.erase(at, what.size());
+}
+
+// The end of the bracket that opens at `from`; npos: it never closes.
+std::size_t closing(const std::string& text, std::size_t from) {
+  int depth = 0;
+  for (std::size_t i = from; i < text.size(); ++i) {
+    if (text[i] == '<') ++depth;
+    if (text[i] == '>' && --depth == 0) return i;
+  }
+  return std::string::npos;
+}
+
+}  // namespace
+
+std::string widths_text(const bench::Widths& widths) {
+  std::string out;
+  const auto add = [&](std::int64_t count, const char* width) {
+    if (count != 0) out += fmt::format("{}{}×{}", out.empty() ? "" : " + ", count, width);
+  };
+  add(widths.narrow, "8–16");
+  add(widths.of32, "32");
+  add(widths.of64, "64");
+  add(widths.of128, "128");
+  return out.empty() ? "0" : out;
+}
+
+std::string short_name(const std::string& name) {
+  std::string out = name;
+  // The library's own kernels are all one template, of what its user wrote and of the problem.
+  const std::string entry = "::entry<";
+  const std::size_t at = out.find(entry);
+  if (at != std::string::npos && closing(out, at + entry.size() - 1) != std::string::npos) {
+    const std::size_t begin = at + entry.size();
+    std::size_t end = begin;
+    for (int depth = 0; end < out.size() && (depth > 0 || out[end] != ','); ++end)
+      depth += out[end] == '<' || out[end] == '{' ? 1 : out[end] == '>' || out[end] == '}' ? -1 : 0;
+    out = out.substr(begin, end - begin);
+  } else if (const std::size_t arguments = out.rfind(">("); arguments != std::string::npos) {
+    out.resize(arguments + 1);
+  }
+  erase_all(out, "(anonymous namespace)::");
+  erase_all(out, "tessera::");
+  return out;
+}
+
+std::string code_table(const std::vector<bench::KernelCode>& kernels) {
+  Table table({{"kernel", Align::left},
+               {"for"},
+               {"registers"},
+               {"stack bytes", Align::right, false, 4},
+               {"spill loads", Align::right, true, 1},
+               {"spill stores", Align::right, true, 1},
+               {"global loads", Align::right, false, 2},
+               {"global stores", Align::right, false, 3},
+               {"shared loads", Align::right, true, 2},
+               {"shared stores", Align::right, true, 3},
+               {"barriers", Align::right, false, 5},
+               {"FMA", Align::right, false, 5},
+               {"instructions"},
+               {"per FMA"}});
+  for (const bench::KernelCode& k : kernels) {
+    const auto shared = [](const bench::Widths& w) { return w.all() == 0 ? std::string() : widths_text(w); };
+    const auto ratio = k.instructions_per_fma();
+    table.add({short_name(k.name), "sm_" + std::to_string(k.architecture), whole(k.registers),
+               whole(k.stack_bytes), if_any(k.local_load.all()), if_any(k.local_store.all()),
+               widths_text(k.global_load), widths_text(k.global_store), shared(k.shared_load),
+               shared(k.shared_store), whole(k.barriers), whole(k.fma32 + k.fma64), whole(k.instructions),
+               ratio ? fmt::format("{:.1f}", *ratio) : ""});
+  }
+  return table.text();
+}
+
+namespace {
+
+using Values = std::map<std::string, double>;
+
+// A ratio nearer to 1 than this is no reason.
+constexpr double notable = 1.02;
+
+Values values_of(const bench::Traced& traced) {
+  Values out;
+  for (const auto& [name, value] : bench::counters_of(traced))
+    if (value && std::isfinite(*value)) out[name] = *value;
+  return out;
+}
+
+double value(const Values& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? 0 : found->second;
+}
+
+std::string trimmed(double x) {
+  if (std::trunc(x) == x && std::abs(x) < 1e15) return fmt::format("{:.0f}", x);
+  std::string out = number(x);
+  if (out.find('.') != std::string::npos && out.find('e') == std::string::npos) {
+    out.erase(out.find_last_not_of('0') + 1);
+    if (out.ends_with('.')) out.pop_back();
+  }
+  return out;
+}
+
+class Comparison {
+ public:
+  Comparison(Values before, Values after) : before_(std::move(before)), after_(std::move(after)) {}
+
+  // "- global loads: 2.5 instead of 16.5 sectors per request: 6.6 times fewer"
+  void count(const std::string& subject, const std::string& name, const std::string& unit) {
+    const double a = value(before_, name), b = value(after_, name);
+    if (a == b || (a != 0 && b != 0 && std::max(a / b, b / a) < notable)) return;
+    std::string change;
+    if (a == 0 || b == 0) change = "";
+    else
+      change = a > b ? fmt::format(": {:.3g} times fewer", a / b) : fmt::format(": {:.3g} times more", b / a);
+    lines_ += fmt::format("- {}{} instead of {} {}{}\n", subject.empty() ? "" : subject + ": ", shown(b),
+                          shown(a), unit, change);
+  }
+
+  void level(const std::string& name, const std::string& what) {
+    const double a = value(before_, name), b = value(after_, name);
+    if (a == 0 || b == 0 || std::max(a / b, b / a) < notable) return;
+    lines_ += fmt::format("- {}: {} instead of {}\n", what, trimmed(b), trimmed(a));
+  }
+
+  void sectors() {
+    const auto all = [](const Values& v) {
+      return value(v, "global_load.sectors") + value(v, "global_store.sectors") +
+             value(v, "global_atomic.sectors");
+    };
+    const double a = all(before_), b = all(after_);
+    if (a == 0 || b == 0 || std::max(a / b, b / a) < notable) return;
+    lines_ += fmt::format("- in all {} instead of {} sectors of global memory: {:.3g} times {}\n", trimmed(b),
+                          trimmed(a), std::max(a / b, b / a), a > b ? "fewer" : "more");
+  }
+
+  // What no count of accesses shows: the instructions that the compiler made of the two.
+  void code(const bench::KernelCode& a, const bench::KernelCode& b) {
+    const auto differs = [&](const std::string& what, const std::string& before, const std::string& after) {
+      if (before != after) lines_ += fmt::format("- {}: {} instead of {}\n", what, after, before);
+    };
+    const auto per_fma = [](const bench::KernelCode& k) {
+      return k.instructions_per_fma() ? trimmed(*k.instructions_per_fma()) : std::string("n/a");
+    };
+    const auto count = [](std::optional<std::int64_t> n) {
+      return n ? std::to_string(*n) : std::string("n/a");
+    };
+    differs("instructions in the code for each multiply-add", per_fma(a), per_fma(b));
+    differs("shared loads in the code, by bits", widths_text(a.shared_load), widths_text(b.shared_load));
+    differs("global loads in the code, by bits", widths_text(a.global_load), widths_text(b.global_load));
+    differs("matrix loads of shared memory in the code", std::to_string(a.matrix_load),
+            std::to_string(b.matrix_load));
+    differs("registers of a thread", count(a.registers), count(b.registers));
+    differs("spills in the code", count(a.local_load.all() + a.local_store.all()),
+            count(b.local_load.all() + b.local_store.all()));
+  }
+
+  const std::string& lines() const { return lines_; }
+
+ private:
+  static std::string shown(double x) { return x == 0 ? "no" : trimmed(x); }
+
+  Values before_, after_;
+  std::string lines_;
+};
+
+std::string with_tuning(const bench::Traced& row) {
+  return row.plan.variant->name + (row.plan.tuning.empty() ? "" : " (" + to_string(row.plan.tuning) + ")");
+}
+
+// Of rungs that cannot be traced the compiler's code tells what it can, and why there is no more.
+std::string why_by_code(const bench::Traced& before, const bench::Traced& after) {
+  std::string missing;
+  for (const bench::Traced* row : {&before, &after}) {
+    if (row->absent)
+      missing += "- accesses were not counted: " + with_tuning(*row) + " " + *row->absent + "\n";
+    if (!row->code) missing += "- no GPU code of " + with_tuning(*row) + " was found (--cubin)\n";
+  }
+  if (!before.code || !after.code) return missing;
+  Comparison compared({}, {});
+  compared.code(*before.code, *after.code);
+  return with_tuning(after) + " against " + with_tuning(before) + ", by the compiler's code alone:\n" +
+         (compared.lines().empty() ? "- no count of the code differs\n" : compared.lines()) + missing;
+}
+
+}  // namespace
+
+std::string why(const bench::Traced& before, const bench::Traced& after) {
+  if (before.absent || after.absent) return why_by_code(before, after);
+  if (before.blocks_run != before.blocks || after.blocks_run != after.blocks)
+    return "only a part of the blocks was traced: numbers of two rungs cannot be compared; --blocks all "
+           "traces them all\n";
+  Comparison compared(values_of(before), values_of(after));
+  compared.count("global loads", "global_load.sectors_per_request", "sectors per request");
+  compared.count("global loads", "global_load.requests", "requests");
+  compared.count("global stores", "global_store.sectors_per_request", "sectors per request");
+  compared.count("global stores", "global_store.requests", "requests");
+  compared.sectors();
+  compared.count("shared loads", "shared_load.requests", "requests");
+  compared.count("shared loads", "shared_load.wavefronts", "wavefronts");
+  compared.count("shared loads", "shared_load.conflicts", "conflicting wavefronts");
+  compared.count("shared stores", "shared_store.wavefronts", "wavefronts");
+  compared.count("shared stores", "shared_store.conflicts", "conflicting wavefronts");
+  compared.count("", "barriers", "barriers");
+  compared.count("", "divergent_requests", "divergent requests");
+  compared.count("", "threads", "threads");
+  compared.level("cgma", "flops for each access to global memory (CGMA)");
+  compared.level("intensity", "flops for each byte of the sectors");
+  compared.level("occupancy", "occupancy");
+  if (before.code && after.code) compared.code(*before.code, *after.code);
+  const std::string head = with_tuning(after) + " against " + with_tuning(before) + ":\n";
+  return head + (compared.lines().empty()
+                     ? "- no counter differs: the reason is in the instructions, not in the accesses\n"
+                     : compared.lines());
 }
 
 }  // namespace tessera::report

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include "tessera/bench/trace.hpp"
 #include "tessera/report/trace_table.hpp"
-#include "tessera/report/why.hpp"
 
 namespace tessera::report {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/two_way_table.hpp"
 #include <gtest/gtest.h>
+#include "tessera/report/bench_tables.hpp"
 
 namespace tessera::report {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/tune/journal.hpp"
 #include <nlohmann/json.hpp>
-#include "tessera/io/line_file.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/record.hpp"
-#include "tessera/bench/resume.hpp"
+#include "tessera/io/line_file.hpp"
 
 namespace tessera::tune {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/measured.hpp"
 #include <gtest/gtest.h>
-#include "tessera/tune/conclusion.hpp"
+#include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {
@@ -60,23 +59,23 @@ TEST(Measured, AnInterruptEndsTheRetries) {
 TEST(Conclusion, ComparesWithTheDefault) {
   auto rows = measure(candidates(Where::cuda), 0);
   EXPECT_EQ(
-      conclusion(rows),
+      summary_of(rows),
       (std::vector<std::string>{
           "gpu/shaped on cuda:0: x=8 is the fastest, 2.00 ± 0.00 times faster than its default x=16."}));
   rows[0].seconds = {1, 8, 12, 15, 22};
-  EXPECT_EQ(conclusion(rows)[0],
+  EXPECT_EQ(summary_of(rows)[0],
             "gpu/shaped on cuda:0: x=8 ran 1.33 ± 0.39 times faster than its default x=16; that does not "
             "settle it.")
       << "the interval holds 1";
   rows[0].seconds = {8};
-  EXPECT_EQ(conclusion(rows)[0],
+  EXPECT_EQ(summary_of(rows)[0],
             "gpu/shaped on cuda:0: x=8 ran 2.00 times faster than its default x=16; one sample does not "
             "settle it.");
   rows[0].verified = bench::Verified::wrong;
-  EXPECT_EQ(conclusion(rows),
+  EXPECT_EQ(summary_of(rows),
             (std::vector<std::string>{"gpu/shaped on cuda:0: its default x=16 is the fastest."}));
   rows.erase(rows.begin(), rows.begin() + 2);
-  EXPECT_TRUE(conclusion(rows).empty()) << "one configuration is no choice";
+  EXPECT_TRUE(summary_of(rows).empty()) << "one configuration is no choice";
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/predict.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include "tessera/run/inputs.hpp"
+#include "tessera/tune/predict.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to walk a space of configurations, each in a file of its own. A walk is told what was measured, and
-// proposes what to measure next; it neither measures nor waits.
+// Search strategies over a space of configurations. A search is told what was measured and proposes what to
+// measure next. It neither measures nor waits.
 #pragma once
 #include <cstdint>
 #include <memory>

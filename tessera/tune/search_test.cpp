@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/search.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include "tessera/tune/rank.hpp"
+#include "tessera/tune/predict.hpp"
+#include "tessera/tune/search.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {

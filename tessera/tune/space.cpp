@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t most_configs = 1'000'000;
 
-bool has(const Choice& choice, const std::string& name) {
-  return choice.tuning.find(name) ||
-         std::ranges::find(choice.ranges, name, &Range::name) != choice.ranges.end();
-}
-
 std::vector<int> powers_of_two(const Range& range) {
   std::vector<int> out{range.value};
   for (std::int64_t at = 1; at <= range.last; at *= 2)
@@ -129,23 +124,29 @@ std::vector<std::string> parameters_of(const Variant& variant) {
   return out;
 }
 
-bool has_parameter(const Variant& variant, const std::string& name) {
-  return std::ranges::any_of(variant.choices, [&name](const Choice& choice) { return has(choice, name); });
+bool has_parameter(const Choice& choice, const std::string& name) {
+  return choice.tuning.find(name) ||
+         std::ranges::find(choice.ranges, name, &Range::name) != choice.ranges.end();
 }
 
-Space space_of(const std::vector<const Variant*>& variants, const Asked& asked) {
-  for (const auto& [name, value] : asked.fixed) demand_known(variants, name);
-  if (!asked.over.empty())
-    for (const auto& [name, value] : asked.over[0]) demand_known(variants, name);
+bool has_parameter(const Variant& variant, const std::string& name) {
+  return std::ranges::any_of(variant.choices,
+                             [&name](const Choice& choice) { return has_parameter(choice, name); });
+}
+
+Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options) {
+  for (const auto& [name, value] : options.fixed) demand_known(variants, name);
+  if (!options.over.empty())
+    for (const auto& [name, value] : options.over[0]) demand_known(variants, name);
   Space out;
   for (const Variant* variant : variants) {
     std::vector<Config> own;
-    for (const Dims& values : asked.over.empty() ? std::vector<Dims>{{}} : asked.over)
-      add_fitting(own, *variant, wanted_of(*variant, values, asked.fixed), asked.open_ranges);
+    for (const Dims& values : options.over.empty() ? std::vector<Dims>{{}} : options.over)
+      add_fitting(own, *variant, wanted_of(*variant, values, options.fixed), options.open_ranges);
     out.configs.insert(out.configs.end(), own.begin(), own.end());
   }
   out.all = out.configs.size();
-  for (const std::string& condition : asked.where) apply(condition, asked.sizes, out);
+  for (const std::string& condition : options.where) apply(condition, options.sizes, out);
   return out;
 }
 

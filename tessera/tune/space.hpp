@@ -20,7 +20,7 @@ struct Config {
   }
 };
 
-struct Asked {
+struct SpaceOptions {
   std::vector<Dims> over = {};  // values to take together, by name; none: everything
   Tuning fixed = {};
   bool open_ranges =
@@ -39,9 +39,10 @@ struct Space {
 // The configurations of each variant in turn; those asked for that no choice has keep a place. A name is
 // asked of the variants that have it. Throws Error for a name that none has, and for a space too large to
 // walk.
-Space space_of(const std::vector<const Variant*>& variants, const Asked& asked);
+Space space_of(const std::vector<const Variant*>& variants, const SpaceOptions& options);
 
 bool has_parameter(const Variant& variant, const std::string& name);
+bool has_parameter(const Choice& choice, const std::string& name);
 std::vector<std::string> parameters_of(const Variant& variant);
 
 std::string describe(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/space.hpp"
 #include <gtest/gtest.h>
+#include "tessera/tune/space.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {

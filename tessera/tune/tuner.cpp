@@ -1,11 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/tune/tuner.hpp"
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <tuple>
 #include "tessera/bench/compare.hpp"
+#include "tessera/bench/summary.hpp"
 
 namespace tessera::tune {
+namespace {
+
+// After an illegal access a GPU serves this process no more: whatever came next would fail, too.
+void demand_answer(const Device& device, const std::string& why) {
+  Backend* backend = find_backend(device.where);
+  if (backend == nullptr) return;
+  Run run;
+  run.device = &device;
+  try {
+    backend->synchronize(run);
+  } catch (const std::exception&) {
+    throw Error(Error::Kind::memory, device.label() + " answers no more: " + why);
+  }
+}
+
+}  // namespace
+
+bench::Candidate candidate_of(const Config& config, const Device& device) {
+  return {.plan = {config.variant, config.choice, config.tuning, device},
+          .serial = false,
+          .absent = config.absent};
+}
+
+std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candidates, const Measure& measure,
+                                     const std::function<bool()>& interrupted) {
+  std::string why;
+  try {
+    return measure(candidates);
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  demand_answer(candidates[0].plan.device, why);
+  if (candidates.size() == 1) {
+    // Known to fail, it is not run again: what is left of measuring is its row.
+    bench::Candidate failed = candidates[0];
+    failed.absent = "failed: " + why;
+    return measure({failed});
+  }
+  std::vector<bench::Row> out;
+  for (const bench::Candidate& candidate : candidates) {
+    if (interrupted && interrupted()) break;
+    for (bench::Row& row : measure_each({candidate}, measure, interrupted)) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::size_t batch_size(const Operation& operation, const Arguments& arguments, const Device& device,
+                       std::size_t most) {
+  Backend& backend = backend_of(device);
+  if (backend.shares_host_memory()) return most;
+  // Half of what is free: the runs need workspaces, and flushing the caches takes its share.
+  const double room = static_cast<double>(backend.free_memory(device)) / 2;
+  const double each = std::max(operation.bytes(arguments), 1.0);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::min(room / each, 1e6)), 1, most);
+}
+
+bool interrupted_row(const bench::Row& row) { return row.seconds.empty() && row.reason == "interrupted"; }
+
 namespace {
 
 bool is_default(const Config& config) { return config.tuning == config.variant->choices.at(0).defaults(); }
@@ -245,6 +306,58 @@ std::size_t Outcome::kept() const {
 
 Outcome tune(const Task& task, const Space& space, const Means& means, Journal& journal) {
   return Tuner(task, space, means, journal).run();
+}
+
+namespace {
+
+using bench::Row;
+using Rows = std::vector<const Row*>;
+
+bool same_rung(const Row& a, const Row& b) {
+  return a.variant == b.variant && bench::label_of(a.device) == bench::label_of(b.device);
+}
+
+std::string sentence(const Rows& rows) {
+  const Row& first = *rows[0];
+  const std::string who =
+      fmt::format("{}/{} on {}", first.variant->ladder, first.variant->name, bench::label_of(first.device));
+  const Row *best = nullptr, *plain = nullptr;
+  const Tuning defaults = first.variant->choices.at(0).defaults();
+  for (const Row* row : rows) {
+    if (!row->counts()) continue;
+    if (best == nullptr || row->median() < best->median()) best = row;
+    if (row->tuning == defaults) plain = row;
+  }
+  if (best == nullptr) return who + ": no configuration could be measured.";
+  if (best == plain) return fmt::format("{}: its default {} is the fastest.", who, to_string(best->tuning));
+  std::string out = fmt::format("{}: {} ", who, to_string(best->tuning));
+  if (plain == nullptr) return out + "is the fastest.";
+  const std::size_t fewest = std::min(best->seconds.size(), plain->seconds.size());
+  const bench::Ratio ratio =
+      bench::ratio_of(bench::summarize(best->seconds), bench::summarize(plain->seconds));
+  const std::string than = " times faster than its default " + to_string(defaults);
+  if (fewest < 2)  // no spread is known
+    return fmt::format("{}ran {:.2f}{}; one sample does not settle it.", out, ratio.value, than);
+  const bool settled = ratio.value - ratio.error > 1;
+  return fmt::format("{}{} {:.2f} ± {:.2f}{}{}.", out, settled ? "is the fastest," : "ran", ratio.value,
+                     ratio.error, than, settled ? "" : "; that does not settle it");
+}
+
+}  // namespace
+
+std::vector<std::string> summary_of(const std::vector<Row>& rows) {
+  std::vector<Rows> rungs;
+  for (const Row& row : rows) {
+    if (row.serial) continue;
+    const auto known =
+        std::ranges::find_if(rungs, [&row](const Rows& rung) { return same_rung(*rung[0], row); });
+    if (known != rungs.end()) known->push_back(&row);
+    else rungs.push_back({&row});
+  }
+  std::vector<std::string> out;
+  for (const Rows& rung : rungs)
+    if (rung.size() > 1) out.push_back(sentence(rung));
+  return out;
 }
 
 }  // namespace tessera::tune

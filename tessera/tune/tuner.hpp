@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches a space for its fastest configuration on one problem and one device: what cannot run is told apart
-// first, what is predicted to be slow may be left out, a search proposes, trials are measured a few at a
-// time, and the best of them meet once more, in turn with what is used without tuning.
+// Searches a space for the fastest configuration on one problem and one device. Configurations that cannot
+// run are set aside, those predicted to be slow may be left out, a search proposes, and trials are measured a
+// few at a time. The best of them are then measured again, interleaved with what is used without tuning.
 #pragma once
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+#include "tessera/bench/measure.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/tune/journal.hpp"
-#include "tessera/tune/measured.hpp"
 #include "tessera/tune/predict.hpp"
-#include "tessera/tune/rank.hpp"
 #include "tessera/tune/search.hpp"
+#include "tessera/tune/space.hpp"
 
 namespace tessera::tune {
+
+// One row for each candidate, in their order. What bench::measure is; tests replace it.
+using Measure = std::function<std::vector<bench::Row>(const std::vector<bench::Candidate>&)>;
+
+bench::Candidate candidate_of(const Config& config, const Device& device);
+
+// Throws Error of kind memory where a failure has cost the device: nothing more can be measured. Else
+// calls `measure` with everything; where that throws, with each alone; one that throws alone becomes a row
+// whose reason is what was thrown.
+std::vector<bench::Row> measure_each(const std::vector<bench::Candidate>& candidates, const Measure& measure,
+                                     const std::function<bool()>& interrupted);
+
+// How many candidates to measure in turn: as many as the device has room for, at most `most`.
+std::size_t batch_size(const Operation& operation, const Arguments& arguments, const Device& device,
+                       std::size_t most);
+
+bool interrupted_row(const bench::Row& row);  // it was not its turn yet when the session ended
+
+// Searches a space for its fastest configuration on one problem and one device: what cannot run is told apart
+// first, what is predicted to be slow may be left out, a search proposes, trials are measured a few at a
+// time, and the best of them meet once more, in turn with what is used without tuning.
 
 struct Task {
   const Operation* operation = nullptr;
@@ -65,5 +87,11 @@ struct Outcome {
 };
 
 Outcome tune(const Task& task, const Space& space, const Means& means, Journal& journal);
+
+// What a sweep or a search found, in words.
+
+// "gpu/per_element on cuda:0: x=32,y=8 is the fastest, 1.32 ± 0.01 times faster than its default x=16,y=16.":
+// for each variant and device with more than one configuration. All rows are of one problem.
+std::vector<std::string> summary_of(const std::vector<bench::Row>& rows);
 
 }  // namespace tessera::tune

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tuning with recorded timings, on a variant of this file's own, from the search to the call that uses it.
-#include "tessera/tune/tuner.hpp"
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <filesystem>
 #include "tessera/io/line_file.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"
 #include "tests/made_up_rows.hpp"
 
