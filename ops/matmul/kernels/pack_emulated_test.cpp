@@ -89,9 +89,8 @@ void expect_packed(bool transposed, std::mt19937& random) {
   PackPair pair;
   pair.of[0] = operand.args;
   pair.count = 1;
-  emulated::first_readable =
-      operand.first - (operand.first - static_cast<const unsigned char*>(nullptr)) % 16;
-  emulated::end_readable = operand.first + operand.length;
+  emulated::readable = {{operand.first - (operand.first - static_cast<const unsigned char*>(nullptr)) % 16,
+                         operand.first + operand.length}};
   const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
   Device device;  // one thread: what a block shares is static
   Run run{.device = &device};
@@ -107,7 +106,7 @@ void expect_packed(bool transposed, std::mt19937& random) {
                                  .block = {ShiftShape::threads}},
                                 pair, run);
   }
-  emulated::first_readable = emulated::end_readable = nullptr;
+  emulated::readable.clear();
   EXPECT_EQ(operand.wrong(layers), 0);
 }
 

@@ -106,7 +106,14 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   std::vector<double> workspace((counters + static_cast<std::size_t>(mma_partial_bytes(element, s.m, s.n))) /
                                 sizeof(double));
   const auto launch = launch_of<Kind>(p, job, element, {132, 227 * 1024}, workspace.data());
+  // To the last element of each, and no further.
+  const auto range = [](const Numbers<Number>& x, std::int64_t lines, std::int64_t step, std::int64_t line) {
+    return emulated::Range{x.data, x.data + (lines == 0 || line == 0 ? 1 : (lines - 1) * step + line)};
+  };
+  emulated::readable = {range(a, s.a_along_k ? s.m : s.k, a_step, s.a_along_k ? s.k : s.m),
+                        range(b, s.b_along_k ? s.n : s.k, b_step, s.b_along_k ? s.k : s.n)};
   ASSERT_NO_FATAL_FAILURE((execute<Kind, tile>(launch)));
+  emulated::readable.clear();
   int wrong = 0;
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -153,7 +160,10 @@ void expect_products(const MmaElement& element) {
       {.m = config.rows - 3, .n = 5, .k = depth + 1, .a_along_k = false, .b_along_k = false, .more = 1},
       {.m = 7, .n = config.cols + 9, .k = 5, .b_along_k = false, .ahead = 1, .c0 = true, .transposed = true},
       {.m = 9, .n = 10, .k = 0, .c0 = true},
-      {.m = 1, .n = 1, .k = 1}};
+      {.m = 1, .n = 1, .k = 1},
+      {.m = 1, .n = config.cols, .k = depth + 1},  // the leading dimension of a single row says nothing of k
+      {.m = 5, .n = 9, .k = depth + 3, .more = 5},
+      {.m = 11, .n = 3, .k = 5, .a_along_k = false, .b_along_k = false, .more = 5}};
   for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
     const Shape& s = shapes[i / 2];
     ptx::copies_are_late = i % 2 == 0;

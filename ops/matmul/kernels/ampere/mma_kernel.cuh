@@ -9,6 +9,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/ampere/mma_job.hpp"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
+#include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
@@ -188,7 +189,11 @@ class MmaCopier {
         ptx::copy_async<16>(to, from);
       } else {
         const int count = there(i, step, k_left, Panel::piece);
-        ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        if constexpr (bytes > 2)
+          copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
+        else if (count % Panel::piece == 0)
+          ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        else gather(to, from, count);
       }
     }
   }
