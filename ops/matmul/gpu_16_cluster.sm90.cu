@@ -7,7 +7,6 @@
 // operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
 #include "ops/matmul/problem/operand_layouts.hpp"
-#include "ops/matmul/sections.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 
@@ -56,27 +55,14 @@ TileShapes shapes_of(const MixedProblem& p) {
   return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
 }
 
-void run_section(const MixedProblem& p, const Tuning& tuning, Run& here) {
+void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const MixedProblem p = with_rows(MixedProblem::of(arguments));
+  if (p.m == 0 || p.n == 0) return;
   WgmmaJob job =
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
   run_parts(job, shapes_of(p), turns(p.a.element), here,
             [&](WgmmaPart& part) { launch_part(p, part, here); });
-}
-
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const MixedProblem whole = with_rows(MixedProblem::of(arguments));
-  if (whole.m == 0 || whole.n == 0) return;
-  void* const sums = section_bytes(whole) == 0
-                         ? nullptr
-                         : static_cast<char*>(here.workspace) + wgmma_workspace(arguments, tuning);
-  for (const SectionStep& step : sections_of(whole, sums))
-    if (step.sums == nullptr) run_section(step.p, tuning, here);
-    else conclude_on_gpu(step, here.stream);
-}
-
-std::size_t workspace(const Arguments& arguments, const Tuning& tuning) {
-  return wgmma_workspace(arguments, tuning) + section_bytes(MixedProblem::of(arguments));
 }
 
 // The rows of C next to each other, as the launch has them.
@@ -93,13 +79,7 @@ Reason refuses_options(const MixedProblem& p, int tile) {
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem p = MixedProblem::of(arguments);
   if (const Reason reason = refuses_options(with_rows(p), tuning.find("tile").value_or(0))) return reason;
-  if (std::max({p.m, p.n, p.k}) <= most_counted) return wgmma_refuses(arguments, tuning, device);
-  // Other rungs do not cut: of the reasons that they have, size is none here.
-  if (p.a.element == Element::f32 && !p.tf32)
-    return "its f32 factors lose 13 bits: --compute tf32 allows that";
-  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
-    return "C's rows, or its columns, are not contiguous";
-  return cannot_cut(p);
+  return wgmma_refuses(arguments, tuning, device);
 }
 
 Choice with(const Tuning& fixed) {
@@ -113,7 +93,7 @@ Choice with(const Tuning& fixed) {
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.run[element] = run;
   out.refuses = refuses;
-  out.workspace_bytes = workspace;
+  out.workspace_bytes = wgmma_workspace;
   return out;
 }
 

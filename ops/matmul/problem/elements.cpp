@@ -84,6 +84,12 @@ std::string element_text(const Arguments& arguments) {
   return out;
 }
 
+std::optional<std::string> counts_beyond(const Arguments& arguments) {
+  for (const char* name : {"m", "n", "k"})
+    if (arguments.dim(name) > std::int64_t{1} << 30) return "it counts rows, columns and k up to 2^30";
+  return std::nullopt;
+}
+
 bool is_plain(const Arguments& arguments) {
   const Element a = arguments.element();
   if (a != Element::f32 && a != Element::f64 && a != Element::i32) return false;

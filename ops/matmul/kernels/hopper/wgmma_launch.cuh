@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"
@@ -437,9 +438,7 @@ inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Dev
     return "its f32 factors lose 13 bits: --compute tf32 allows that";
   if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
     return "C's rows, or its columns, are not contiguous";
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (p.m > most || p.n > most || p.k > most) return "it counts rows, columns and k up to 2^30";
-  return std::nullopt;
+  return counts_beyond(arguments);
 }
 
 inline Reason needs_hopper(const Device& device) {
