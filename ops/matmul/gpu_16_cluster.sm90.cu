@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 16: Hopper's tensor cores, fed by its copy engine, blocks in clusters.
+// GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters.
 //
 // The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
 // after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and the two of
 // a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
-// operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
+// operands that the TMA cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
 #include "ops/matmul/problem/operand_layouts.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
@@ -100,7 +100,7 @@ Choice with(const Tuning& fixed) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the copy engine, blocks that stay, clusters that share; tile and splits by a "
+      "tensor cores fed by the TMA, blocks that stay, clusters that share; tile and splits by a "
       "model";
   out.where = Where::cuda;
   out.needs = needs_hopper;

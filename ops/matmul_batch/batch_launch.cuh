@@ -23,7 +23,7 @@ inline Layered layered(const matmul::Readable& one, std::int64_t count, std::int
   return {{one.lines, count, step}, one.mn_major};
 }
 
-// As it lies, if the engine can read that.
+// As it lies, if the TMA can read that.
 inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std::int64_t step, bool turns) {
   const Layered along = layered(matmul::along_k(f), count, step),
                 across = layered(matmul::along_lines(f), count, step);
@@ -33,7 +33,7 @@ inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std:
   return std::nullopt;
 }
 
-// Where operands that the engine cannot read are packed to.
+// Where operands that the TMA cannot read are packed to.
 class Packing {
  public:
   Packing(void* to, const Run& run)

@@ -62,7 +62,7 @@ Choice with_tile(int tile) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the copy engine, blocks that stay for tile after tile of all entries; tile by a "
+      "tensor cores fed by the TMA, blocks that stay for tile after tile of all entries; tile by a "
       "model";
   out.where = Where::cuda;
   out.needs = matmul::needs_hopper;

@@ -68,7 +68,7 @@ TEST(Group, UnequalSizesAreRightOnEveryDevice) {
   for (const std::string& device : devices()) {
     expect_right<float>(device);
     expect_right<std::int32_t>(device);
-    // The executor has no kernel of few bits.
+    // The executor has no kernel of mixed precision.
     if (device == "simt") continue;
     expect_right<bf16, float>(device);
     expect_right<f16>(device);

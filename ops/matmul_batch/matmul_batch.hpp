@@ -55,7 +55,7 @@ struct Problem {
 
 }  // namespace TESSERA_UNIT
 
-// The same for what the single product calls a MixedProblem: few bits, or something that follows the sums.
+// The same for what the single product calls a MixedProblem: mixed precision, or something that follows the sums.
 struct MixedBatch {
   matmul::MixedProblem first;
   std::int64_t batch = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass over C, on the processors and on the executor: every layout, each bias, batches, sums apart; and a
+// The pass over C, on the CPU and on the executor: every layout, each bias, batches, sums apart; and a
 // rung that knows α and β alone, which it completes.
 #include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of few bits: an honest rung passes, on processors or as tensor cores sum, and one that is shorter
+// Products of mixed precision: an honest rung passes, on processors or as tensor cores sum, and one that is shorter
 // anywhere does not.
 #include <gtest/gtest.h>
 #include <cmath>

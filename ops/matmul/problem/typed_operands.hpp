@@ -30,7 +30,7 @@ double widened(T value) {
   }
 }
 
-// A MixedProblem's factors as typed views, for what runs on the processors.
+// A MixedProblem's factors as typed views, for what runs on the CPU.
 
 template <class T>
 Matrix<const T> view_of(const Operand& x, std::int64_t rows, std::int64_t cols) {

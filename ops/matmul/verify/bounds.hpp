@@ -98,7 +98,7 @@ class Bound {
 extern template class Bound<float>;
 extern template class Bound<double>;
 
-// What an element of a product of few bits may be: the exact value, how far sums in f32 or in the tensor
+// What an element of a product of mixed precision may be: the exact value, how far sums in f32 or in the tensor
 // cores' registers may stray from it, and what C's element makes of that interval.
 
 // The element's number nearest to x, ties to even: floats escape to infinity, i8 saturates.

@@ -45,7 +45,7 @@ void naive(const Problem<T>& p) {
   }
 }
 
-// Factors of few bits: sums in f32, those of i8 in i32; then all that follows the sum.
+// Factors of mixed precision: sums in f32, those of i8 in i32; then all that follows the sum.
 inline void naive_mixed(const MixedProblem& p) {
   if (p.m == 0 || p.n == 0) return;
   const Epilogue epilogue(p);

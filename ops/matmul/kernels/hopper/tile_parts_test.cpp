@@ -49,7 +49,7 @@ TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
     expect_each_element_once(parts, m, n);
     cut += parts.count > 1 ? 1 : 0;
     ASSERT_TRUE(cuts != Cuts::never || parts.count == 1);
-    // The copy engine's addresses are multiples of 16 bytes, whatever the element.
+    // The TMA's addresses are multiples of 16 bytes, whatever the element.
     for (int j = 0; j < parts.count; ++j)
       ASSERT_TRUE(parts.part[j].row % 16 == 0 && parts.part[j].col % 16 == 0);
     // A part's plan is of its own size.

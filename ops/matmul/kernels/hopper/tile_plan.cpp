@@ -231,7 +231,7 @@ Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {
   std::string there;
   for (int one = 1; one <= count; ++one)
     if (is_there(one)) there += (there.empty() ? "" : ", ") + std::to_string(one);
-  const std::string why = tile > count ? "sums that are promoted" : "operands that are transposed in loading";
+  const std::string why = tile > count ? "sums that are promoted" : "MN-major operands";
   return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + there;
 }
 

@@ -212,7 +212,7 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
 
 TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
   EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101),
-            "has no tile=2 for operands that are transposed in loading; it has tile=1, 3");
+            "has no tile=2 for MN-major operands; it has tile=1, 3");
   EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111),
             "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
   for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})

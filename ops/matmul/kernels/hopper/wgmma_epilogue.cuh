@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warpgroup's sums to C where more than a factor follows them, or where the copy engine cannot store
+// From a warpgroup's sums to C where more than a factor follows them, or where the TMA cannot store
 // C: through shared memory, so that neighbouring lanes meet neighbouring elements of a row.
 #pragma once
 #include <cuda_bf16.h>
@@ -151,7 +151,7 @@ __device__ __forceinline__ void store_rows(const WgmmaArgs& args, const TileShar
   }
 }
 
-// From a warpgroup's sums to C: splits that are cluster_split_k, boxes that the copy engine writes.
+// From a warpgroup's sums to C: splits that are cluster_split_k, boxes that the TMA writes.
 
 // Two results beside each other, as an output of 16 bits holds them.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
@@ -184,7 +184,7 @@ struct PlainFactor {
 };
 
 // Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
-// as the copy engine has them.
+// as the TMA has them.
 template <class Out, class Sum, int sums>
 __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
                                          const Sum (&sum)[sums], int part) {
@@ -235,7 +235,7 @@ __device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsig
 }
 
 // Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
-// the copy engine, and nobody waits for another warp. `layer`: of a map of layers, of C that the engine
+// the TMA, and nobody waits for another warp. `layer`: of a map of layers, of C that the TMA
 // stores.
 template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,

@@ -54,7 +54,7 @@ struct OverlappedEpilogue {
     ptx::commit_stores();
   }
 
-  // Two boxes in turn: one is filled while the copy engine may still read the other.
+  // Two boxes in turn: one is filled while the TMA may still read the other.
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
                                         int part) const {
     unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
@@ -144,7 +144,7 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
 
-// The kernel of the tensor core rungs: tiles of C by warpgroups, fed by the copy engine.
+// The kernel of the tensor core rungs: tiles of C by warpgroups, fed by the TMA.
 //
 // One warpgroup copies, the others multiply; between them a ring of stages in shared memory. Blocks stay and
 // take tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks

@@ -32,7 +32,7 @@ struct Readable {
 inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
 inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
-// As it lies, if the engine can read that; `turns`: whether a kernel for transposed operands will be there.
+// As it lies, if the TMA can read that; `turns`: whether a kernel for transposed operands will be there.
 inline std::optional<Readable> readable(const Factor& f, bool turns) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
   if (turns && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(along_lines(f).lines, f.bytes))
@@ -59,7 +59,7 @@ inline CUtensorMapDataType map_type(Element element) {
 
 inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
 
-// Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
+// Whether the TMA may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
   return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;
@@ -91,7 +91,7 @@ int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchC
   return here.processors == device.processors ? here.clusters : ask();
 }
 
-// `type`: how the engine takes A's and B's elements.
+// `type`: how the TMA takes A's and B's elements.
 template <class C>
 void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
@@ -282,7 +282,7 @@ inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool turn
   return {a ? *a : packed(job.a, to_a), b ? *b : packed(job.b, to_b)};
 }
 
-// Results with nothing but a factor whose rows are no whole 16 bytes: the engine cannot store them.
+// Results with nothing but a factor whose rows are no whole 16 bytes: the TMA cannot store them.
 inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
 
 // How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
@@ -300,13 +300,13 @@ inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
   return bytes == 4 ? 0b0110000 : 0b0100000;
 }
 
-// Whether the engine finds 128 bytes of a line within one of the cache's.
+// Whether the TMA finds 128 bytes of a line within one of the cache's.
 inline int cache_lines(const Readable& x, int bytes) {
   return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1
                                                                                                         : 2;
 }
 
-// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the engine could read it still
+// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the TMA could read it still
 // can.
 inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, std::int64_t count) {
   Readable out = whole;
