@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From many products to one launch of the tensor core kernel: who reads what how, in which tiles.
+// From many products to one launch of the wgmma kernel: of one size (run_batch), or of any sizes (run_group).
 #pragma once
 #include <utility>
 #include <vector>
@@ -173,9 +173,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   });
 }
 
-// By what A and B hold. `batch_<names>.sm90.cu` have them, of a batch and of a group.
-using Entries =
-    std::span<const MixedProblem>;  // C's columns next to each other; none of them without elements
+// By what A and B hold: batch_<names>.sm90.cu have them, of a batch and of a group.
+using Entries = std::span<const MixedProblem>;  // C is row-major; none of them without elements
 void run_bf16(const BatchJob& job, Run& run);
 void run_f16(const BatchJob& job, Run& run);
 void run_tf32(const BatchJob& job, Run& run);
@@ -186,6 +185,25 @@ void run_group_f16(Entries entries, Run& run);
 void run_group_tf32(Entries entries, Run& run);
 void run_group_i8(Entries entries, Run& run);
 void run_group_fp8(Entries entries, Run& run);
+
+struct Launches {
+  void (*batch)(const BatchJob&, Run&);
+  void (*group)(Entries, Run&);
+};
+inline Launches launches_of(Element element) {
+  switch (element) {
+    case Element::bf16:
+      return {run_bf16, run_group_bf16};
+    case Element::f16:
+      return {run_f16, run_group_f16};
+    case Element::f32:
+      return {run_tf32, run_group_tf32};
+    case Element::i8:
+      return {run_i8, run_group_i8};
+    default:
+      return {run_fp8, run_group_fp8};
+  }
+}
 
 // Entries of unequal sizes in one launch of the tensor core kernel. What each brings, its maps and sizes,
 // travels as the arguments of a small kernel that writes it to device memory before: nothing in host memory

@@ -34,18 +34,7 @@ void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
   const BatchJob job{with_rows(MixedBatch::of(arguments)), tuning["tile"]};
   const MixedProblem& first = job.batch.first;
   if (job.batch.batch == 0 || first.m == 0 || first.n == 0) return;
-  switch (first.a.element) {
-    case Element::bf16:
-      return run_bf16(job, here);
-    case Element::f16:
-      return run_f16(job, here);
-    case Element::f32:
-      return run_tf32(job, here);
-    case Element::i8:
-      return run_i8(job, here);
-    default:
-      return run_fp8(job, here);
-  }
+  launches_of(first.a.element).batch(job, here);
 }
 
 Choice with_tile(int tile) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of unequal sizes in one call for programs, and products whose matrices lie anywhere.
-// Installed: for programs.
+// Products of unequal sizes in one call for programs, and products whose matrices lie anywhere: in host
+// memory (multiply_group) or in a GPU's memory, in stream order (enqueue_group). The list itself, and the
+// addresses in it, are the host's and need not stay. Installed: for programs.
 #pragma once
 #include <span>
 #include <type_traits>
@@ -93,10 +94,6 @@ GroupOutcome multiply_pointers(std::span<const std::type_identity_t<T>* const> a
                                const Options& options = {}) {
   return multiply_group<T, Out, TB>(products_at<T, Out, TB>(a, b, c, shape, options), options);
 }
-
-// Products of unequal sizes, or anywhere, for programs whose matrices lie in a GPU's memory, in the order of
-// a stream of theirs. The list itself, and the addresses in it, are the host's and need not stay. Installed:
-// for programs.
 
 namespace detail {
 std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options);

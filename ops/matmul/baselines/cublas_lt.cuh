@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt, loaded when first asked for: the program starts without it and says why it is missing.
+// cuBLASLt, loaded when first asked for (the program starts without it and says why it is missing), and any
+// product as it is described to it.
 #pragma once
 #include <algorithm>
 #include <array>

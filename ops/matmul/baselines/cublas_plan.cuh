@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a product's matrices that together exceed the L2, for whoever compares algorithms on inputs that
-// it does not hold.
+// A product, or a batch of one size, planned with cuBLASLt: the fastest of the algorithms that it proposes,
+// tried on the product itself or on copies that exceed the L2; and the baseline variants made of that.
 #pragma once
 #include <map>
 #include "ops/matmul/baselines/cublas_lt.cuh"

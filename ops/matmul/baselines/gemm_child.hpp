@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A BLAS-like library as a baseline, run in a child process: it is loaded there with an environment
 // of its own, and its threads, which keep spinning after a call, have gone to sleep before the child
-// answers, so that they do not slow the candidate measured next.
+// answers, so that they do not slow the candidate measured next. OpenBLAS's child is here, for both
+// operations.
 #pragma once
 #include <algorithm>
 #include <chrono>

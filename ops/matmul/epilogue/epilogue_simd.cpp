@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue of a product on the CPU, where no rung of its own applies it while it stores.
+// The epilogue pass on the CPU, where no rung applies the epilogue while it stores.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/epilogue/epilogue_simd.cpp"
 #include "tessera/core/vector_targets.hpp"

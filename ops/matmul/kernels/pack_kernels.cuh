@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two kernels that pack operands have in common.
+// The kernels that pack operands: shift_lines, where k is contiguous and lines only begin at wrong addresses,
+// and turn_lines, where k is not contiguous.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/cluster.cuh"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an honest computation may reach where a sum overflows or an input is no finite number: which kinds of
-// values, carried from the sum through all that follows it.
+// What an element of C may be. A Bound gives the exact value and how far any honest computation may stray
+// from it: for plain products (Bound), mixed-precision ones (MixedBound), and for what a bias and an
+// activation do to f64 and i32 (EpilogueBound). Where a sum may overflow, Reach says which infinities and NaN
+// are allowed.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -98,8 +100,8 @@ class Bound {
 extern template class Bound<float>;
 extern template class Bound<double>;
 
-// What an element of a product of mixed precision may be: the exact value, how far sums in f32 or in the tensor
-// cores' registers may stray from it, and what C's element makes of that interval.
+// What an element of a product of mixed precision may be: the exact value, how far sums in f32 or in the
+// tensor cores' registers may stray from it, and what C's element makes of that interval.
 
 // The element's number nearest to x, ties to even: floats escape to infinity, i8 saturates.
 double rounded_to(Element element, double x);

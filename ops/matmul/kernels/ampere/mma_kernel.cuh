@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rung 12 multiplies: doubles, and floats of 16 bits. How a warp loads a block of 16 lines by 16 steps
-// of k, and how it multiplies two; what follows the sum.
+// The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
+// memory (MmaCopier), the way of the sums to C with split-K (store_sums), and the mainloop (MmaTile).
 #pragma once
 #include <cstring>
 #include <cuda_bf16.h>
@@ -226,8 +226,7 @@ class MmaCopier {
   int lines_left_;        // from there on
 };
 
-// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; and splits of a sum
-// joined.
+// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; and split-K.
 
 template <class Kind>
 struct MmaArgs {

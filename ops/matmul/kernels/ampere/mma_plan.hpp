@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12's tiles in shared memory: who copies what where, what each lane loads from there, and which element
-// of C each of its sums is. Plain arithmetic, so that tests put the pieces together as the tensor cores do.
+// Rung 12 before its kernel: the layout of tiles in shared memory, and the cost model that chooses the tile
+// and split-K. Plain arithmetic, so that tests put the pieces together as the tensor cores do.
 //
 // A line is a row of A or a column of B. The tensor cores' operands are blocks of 16 lines by 16 steps of k,
 // the lines in two halves; lane 4·g + t has parts of line g of each half.

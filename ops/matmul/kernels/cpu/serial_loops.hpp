@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops of the serial CPU rungs share.
+// The product by three loops on one thread, of any element, and what the loops of the serial CPU rungs share.
 #pragma once
 #include <cstdint>
 #include <type_traits>

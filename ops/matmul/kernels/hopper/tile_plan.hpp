@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile a product is cut into, and whether its sums are: by a model of what each tile takes. Plain
-// arithmetic.
+// Which tile a product is cut into, with split-K or not, and into how many launches: by a model of what each
+// tile takes. Plain arithmetic.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel of the tensor core rungs is given, and how a block's shared memory is laid out.
+// What the wgmma kernels are given, and how a block's shared memory is laid out.
 #pragma once
 #include <cstdint>
 #include <cuda.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warpgroup's sums to C where more than a factor follows them, or where the TMA cannot store
-// C: through shared memory, so that neighbouring lanes meet neighbouring elements of a row.
+// The epilogue of the wgmma kernels: from a warpgroup's sums to C. By the TMA where nothing but a factor
+// follows the sums (store_plain); else through shared memory, so that neighbouring lanes store neighbouring
+// elements of a row (store_rows).
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -151,7 +152,7 @@ __device__ __forceinline__ void store_rows(const WgmmaArgs& args, const TileShar
   }
 }
 
-// From a warpgroup's sums to C: splits that are cluster_split_k, boxes that the TMA writes.
+// From a warpgroup's sums to C: in boxes that the TMA writes where nothing but a factor follows.
 
 // Two results beside each other, as an output of 16 bits holds them.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem to launches of the tensor core kernel: who reads what how, in which tiles.
+// From arguments to launches of the wgmma kernels: how operands are read (TMA maps, packing), which parts of
+// C are launched with which plan, and what the rungs have in common.
 #pragma once
 #include <algorithm>
 #include <iterator>

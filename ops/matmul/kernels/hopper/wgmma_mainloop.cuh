@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages of tiles: how they are copied into shared memory, shared within a cluster, multiplied and summed.
+// The mainloop of the wgmma kernels: stages of tiles are copied into shared memory, shared within a cluster,
+// multiplied and summed.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/tensor_copy.cuh"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that several units of work made parts of: added in the parts' order, whoever comes last.
+// Split-K of the wgmma kernels: partial sums of several units of work are added in their order, in memory by
+// whoever comes last (reduce_splits) or within a cluster (reduce_cluster_splits).
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_epilogue.cuh"
 

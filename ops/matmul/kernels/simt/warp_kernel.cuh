@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panels of rung 11 in shared memory: how threads copy them there, and where each finds its part.
+// The kernel of rung 11. Panels of A and B travel to shared memory by asynchronous copies while earlier ones
+// are multiplied; each step along k is an outer product of register fragments; Stream-K shares are added
+// last.
+//
+// First the panels: how threads copy them to shared memory, and where each finds its part.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -180,7 +184,7 @@ constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
 
 }  // namespace TESSERA_UNIT
 
-// From a thread's sums to C, and parts of sums that several blocks made joined.
+// From a thread's sums to C, and the partial sums of several blocks added.
 
 inline namespace TESSERA_UNIT {
 
