@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include "kernel.hpp"
-#include "setting.hpp"
+#include "weights.hpp"
+#include "filter.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
@@ -121,7 +121,7 @@ void expect_sums(const std::string& text, const std::string& within, bool separa
   if (!within.empty()) words["separable-within"] = within;
   Inputs inputs(*find_operation("filter"), Element::f32, sized(size, size, words), 3);
   const Arguments& arguments = inputs.arguments();
-  EXPECT_EQ(setting_of(arguments)->taps.separable, separable) << text;
+  EXPECT_EQ(options_of(arguments)->taps.separable, separable) << text;
   run(*find_operation("filter"), inputs.arguments(), {.device = "cpu"}, true);
   const Kernel kernel = rounded(text);
   const auto* const x = static_cast<const float*>(arguments.array("image").data);
@@ -160,7 +160,7 @@ TEST(Filter, ADeviationIsForFloatSumsThatKeepWithinIt) {
   const auto says = [](Element element, Arguments::Words words, const std::string& what) {
     try {
       Inputs inputs(*find_operation("filter"), element, sized(4, 5, std::move(words)), 1);
-      EXPECT_TRUE(setting_of(inputs.arguments())->taps.separable);
+      EXPECT_TRUE(options_of(inputs.arguments())->taps.separable);
       EXPECT_EQ(what, "");
     } catch (const Error& error) {
       EXPECT_EQ(error.what(), what);

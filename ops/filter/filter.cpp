@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filtering as an operation: its arguments, what it costs, how it is checked, what to try.
+// Filtering as an operation: its arguments, what it costs, its reference, how it is cut, what to try.
 #include "filter.hpp"
-#include "reference.hpp"
-#include "tessera/core/operation.hpp"
-#include "tessera/core/random.hpp"
-#include "tessera/run/inputs.hpp"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include "ops/imaging/operation.hpp"
+#include "tessera/core/device.hpp"
 
 namespace tessera::filter {
 namespace {
@@ -50,8 +51,8 @@ Signature signature() {
 
 // A product and a sum for each tap; where the kernel is a column times a row, for each of theirs.
 double flops(const Arguments& arguments) {
-  const auto setting = setting_of(arguments);
-  const Taps& taps = setting->taps;
+  const auto options = options_of(arguments);
+  const Taps& taps = options->taps;
   int needed = taps.rows + taps.cols;
   if (!taps.separable) {
     needed = 0;
@@ -63,23 +64,122 @@ double flops(const Arguments& arguments) {
   return out;
 }
 
-// As anywhere; special: infinities and NaN here and there.
-void fill(const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed, ArrayView to) {
-  constexpr std::uint64_t between = 40;
-  fill_normal(seed, to);
-  if (distribution != Distribution::special) return;
-  Random random(seed + 1);
-  const double strewn[] = {INFINITY, -INFINITY, NAN};
-  const Extents& e = to.extents;
-  for (std::int64_t i = 0; i < to.count(); ++i) {
-    if (random.below(between) != 0) continue;
-    const std::int64_t c = i % e[3], x = i / e[3] % e[2], y = i / e[3] / e[2] % e[1],
-                       n = i / e[3] / e[2] / e[1];
-    const std::int64_t at = n * to.strides[0] + y * to.strides[1] + x * to.strides[2] + c * to.strides[3];
-    store_from_double(to.element,
-                      static_cast<char*>(to.data) + at * static_cast<std::int64_t>(size_of(to.element)),
-                      strewn[random.below(3)]);
+// The definition of docs/filter.md, sample by sample: what every rung is held against.
+class Definition {
+ public:
+  Definition(const Arguments& arguments, const Options& options)
+      : image_(arguments.array("image")), options_(options) {}
+
+  double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const Taps& t = options_.taps;
+    const auto at = [&](int i, int j) {
+      return sample(n, y + options_.roi_y - t.above + i, x + options_.roi_x - t.left + j, c);
+    };
+    return t.whole ? finish_whole(whole_sum(at))
+                   : finish_float(t.separable ? separable_sum(at) : plain_sum(at));
   }
+
+ private:
+  double sample(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const std::int64_t row = folded(y, image_.extents[1], options_.border),
+                       col = folded(x, image_.extents[2], options_.border);
+    if (row < 0 || col < 0)
+      return image_.element == Element::f16
+                 ? static_cast<float>(f16::from(static_cast<float>(options_.outside)))
+                 : static_cast<float>(options_.outside);
+    return sample_at(image_, {n, row, col, c});
+  }
+
+  static float weight(std::int32_t stored) { return std::bit_cast<float>(stored); }
+
+  template <class At>
+  std::int64_t whole_sum(const At& at) const {
+    std::int64_t sum = 0;
+    for (int i = 0; i < options_.taps.rows; ++i)
+      for (int j = 0; j < options_.taps.cols; ++j)
+        sum += std::int64_t{options_.taps.weight[i * options_.taps.cols + j]} *
+               static_cast<std::int64_t>(at(i, j));
+    return sum;
+  }
+
+  template <class At>
+  float plain_sum(const At& at) const {
+    float sum = 0;
+    for (int i = 0; i < options_.taps.rows; ++i)
+      for (int j = 0; j < options_.taps.cols; ++j)
+        if (const float w = weight(options_.taps.weight[i * options_.taps.cols + j]); w != 0)
+          sum = std::fma(w, static_cast<float>(at(i, j)), sum);
+    return sum;
+  }
+
+  template <class At>
+  float separable_sum(const At& at) const {
+    float sum = 0;
+    for (int i = 0; i < options_.taps.rows; ++i) {
+      if (weight(options_.taps.column[i]) == 0) continue;
+      float along = 0;
+      for (int j = 0; j < options_.taps.cols; ++j)
+        if (const float w = weight(options_.taps.row[j]); w != 0)
+          along = std::fma(w, static_cast<float>(at(i, j)), along);
+      sum = std::fma(weight(options_.taps.column[i]), along, sum);
+    }
+    return sum;
+  }
+
+  double finish_whole(std::int64_t sum) const {
+    const Finish& f = options_.finish;
+    if (!f.whole) return finish_float(static_cast<float>(sum));
+    const std::int64_t magnitude = f.absolute ? std::llabs(sum) : sum;
+    const double rounded =
+        std::floor(static_cast<double>(magnitude) / std::ldexp(1.0, f.shift) + (f.shift > 0 ? 0.5 : 0.0));
+    return stored(rounded + f.whole_offset);
+  }
+
+  double finish_float(float sum) const {
+    const Finish& f = options_.finish;
+    const float magnitude = f.absolute ? std::fabs(sum) : sum;
+    return stored(f.scaled ? std::fma(magnitude, f.scale, f.offset) : magnitude);
+  }
+
+  double stored(double value) const { return nearest_value(options_.to, value); }
+
+  const ArrayView& image_;
+  const Options& options_;
+};
+
+// Taps beyond an edge of the picture are found where the border has them, perhaps at the other edge.
+Interval rows_read(const Options& options, std::int64_t height, Interval rows) {
+  if (rows.empty()) return {0, height};
+  const Interval own{rows.first + options.roi_y, rows.last + options.roi_y};
+  const Interval reached{own.first - options.taps.above,
+                         own.last + options.taps.rows - 1 - options.taps.above};
+  Interval out{std::clamp<std::int64_t>(reached.first, 0, own.first),
+               std::clamp(reached.last, own.last, height)};
+  const auto fold = [&](std::int64_t row) {
+    const int at = border_index(static_cast<int>(row), static_cast<int>(height), options.border);
+    if (at == from_constant) return;
+    out.first = std::min<std::int64_t>(out.first, at);
+    out.last = std::max<std::int64_t>(out.last, at + 1);
+  };
+  for (std::int64_t row = reached.first; row < 0; ++row) fold(row);
+  for (std::int64_t row = height; row < reached.last; ++row) fold(row);
+  return out;
+}
+
+Division divide(const Arguments& arguments) {
+  const auto options = options_of(arguments);
+  const std::int64_t height = arguments.dim("height");
+  return divide_pictures(
+      arguments, flops(arguments),
+      {.input = "image",
+       .output = "filtered",
+       .halo = options->taps.rows - 1,
+       .rows_read = [options, height](Interval rows) { return rows_read(*options, height, rows); },
+       .set_options =
+           [options](Arguments::Words& words, Interval read, Interval rows) {
+             words["roi_y"] = std::to_string(options->roi_y + rows.first - read.first);
+             words["roi_height"] = std::to_string(rows.size());
+           }});
 }
 
 Case made(std::int64_t images, std::int64_t height, std::int64_t width, std::int64_t channels,
@@ -170,14 +270,25 @@ Operation operation() {
   out.output = "filtered";
   out.row_dimensions = 2;
   out.flops = flops;
-  out.fill = fill;
-  out.reference = reference;
-  out.suspect_rows = suspect_rows;
+  out.fill = [](const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed,
+                ArrayView to) { fill_samples(distribution, seed, to); };
+  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
+                     Expected& expected) {
+    const auto options = options_of(arguments);
+    const Definition definition(arguments, *options);
+    expect_rows(arguments.array("filtered"), rows, expected,
+                [&](auto... place) { return definition.result(place...); });
+  };
+  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
+    return differing_rows(arguments, "filtered",
+                          [](const Arguments& again) { filter_simd(again, host_threads()); });
+  };
   out.cases = cases();
   return out;
 }
 
-[[maybe_unused]] const bool filter_registered = (register_operation(operation()), true);
+[[maybe_unused]] const bool filter_registered =
+    (register_operation(operation()), register_division("filter", divide), true);
 
 }  // namespace
 }  // namespace tessera::filter

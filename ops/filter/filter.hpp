@@ -2,10 +2,140 @@
 // Pictures filtered: each sample of the result is a weighted sum of the samples around it. docs/filter.md has
 // the formula, which every rung computes to the last bit.
 #pragma once
+#include <cmath>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include "sample.hpp"
+#include <type_traits>
+#include "ops/imaging/border.hpp"
+#include "ops/imaging/samples.hpp"
+#include "tessera/core/arguments.hpp"
 #include "tessera/core/view.hpp"
+
+namespace tessera::filter {
+using namespace imaging;
+
+inline constexpr int most_taps = 31;  // along an axis
+
+// Whole weights are kept as integers, others as a float's bits.
+struct Taps {
+  int rows = 1, cols = 1;
+  int above = 0, left = 0;  // taps above and to the left of the sample itself
+  bool whole = false;       // integers are summed
+  bool separable = false;   // weight = column × row: sums along rows come first
+  bool narrow = false;      // 16 bits hold every sum, of a part of the taps too, with the offset
+  bool bytes = false;       // separable: bytes hold the weights, 16 bits every sum of bytes along a row
+  std::int32_t weight[most_taps * most_taps] = {};  // row after row, `cols` in each
+  std::int32_t column[most_taps] = {}, row[most_taps] = {};
+};
+
+// What becomes of a sum before it is stored.
+struct Finish {
+  bool absolute = false;
+  bool whole = false;                // whole numbers to the end: no factor, and a whole offset
+  std::int32_t shift = 0, half = 0;  // of whole sums: so many places are rounded off, a half upwards
+  std::int32_t whole_offset = 0;
+  bool scaled = false;  // else: times `scale`, plus `offset`, in one rounding
+  float scale = 1, offset = 0;
+};
+
+struct Options {
+  Taps taps;
+  Finish finish;
+  Border border = Border::reflect_101;
+  double outside = 0;  // what a constant border holds: a number that the samples' type has
+  std::int64_t roi_x = 0, roi_y = 0;
+  Element to = Element::u8;
+};
+
+// Throws Error for options that cannot be computed.
+std::shared_ptr<const Options> options_of(const Arguments& arguments);
+
+// The element of the result.
+Element element_of_result(Element element, const Arguments::Words& words);
+
+// The fastest rung of the CPU ladder, for it and for the check of large results. Pictures of any strides; a
+// result whose pixels lie side by side.
+void filter_simd(const Arguments& arguments, int threads);
+
+inline namespace TESSERA_UNIT {
+
+SIMT std::int32_t add_product(std::int32_t weight, std::int32_t x, std::int32_t sum) {
+  return sum + weight * x;
+}
+SIMT float add_product(float weight, float x, float sum) { return std::fma(weight, x, sum); }
+
+// fetch(i, j): the sample under tap i, j.
+template <class A, class Fetch>
+SIMT A sum_along_row(const Taps& taps, const std::int32_t* weights, int i, const Fetch& fetch, A sum) {
+  SIMT_NO_UNROLL
+  for (int j = 0; j < taps.cols; ++j)
+    if (weights[j] != 0) sum = add_product(weight_as<A>(weights[j]), number<A>(fetch(i, j)), sum);
+  return sum;
+}
+
+template <class A, class Fetch>
+SIMT A sum_of(const Taps& taps, const Fetch& fetch) {
+  A sum = 0;
+  if (taps.separable) {
+    SIMT_NO_UNROLL
+    for (int i = 0; i < taps.rows; ++i)
+      if (taps.column[i] != 0)
+        sum =
+            add_product(weight_as<A>(taps.column[i]), sum_along_row<A>(taps, taps.row, i, fetch, A{0}), sum);
+  } else {
+    SIMT_NO_UNROLL
+    for (int i = 0; i < taps.rows; ++i)
+      sum = sum_along_row<A>(taps, taps.weight + i * taps.cols, i, fetch, sum);
+  }
+  return sum;
+}
+
+SIMT std::int32_t whole_result(const Finish& f, std::int32_t sum) {
+  const std::int32_t magnitude = f.absolute && sum < 0 ? -sum : sum;
+  return ((magnitude + f.half) >> f.shift) + f.whole_offset;
+}
+
+template <class To>
+SIMT To finished(const Finish& f, float sum) {
+  const float magnitude = f.absolute ? std::fabs(sum) : sum;
+  const float value = f.scaled ? std::fma(magnitude, f.scale, f.offset) : magnitude;
+  return sample_of<To>(value);
+}
+
+template <class To>
+SIMT To finished(const Finish& f, std::int32_t sum) {
+  if (!f.whole) return finished<To>(f, static_cast<float>(sum));
+  const std::int32_t value = whole_result(f, sum);
+  if constexpr (std::is_integral_v<To>) return saturated<To>(value);
+  else return sample_of<To>(static_cast<float>(value));
+}
+
+// The sum to the sample `at` of an array of the element `to`.
+template <class A>
+SIMT void store_finished(void* data, std::int64_t at, Element to, const Finish& f, A sum) {
+  switch (to) {
+    case Element::u8:
+      static_cast<std::uint8_t*>(data)[at] = finished<std::uint8_t>(f, sum);
+      break;
+    case Element::u16:
+      static_cast<std::uint16_t*>(data)[at] = finished<std::uint16_t>(f, sum);
+      break;
+    case Element::i16:
+      static_cast<std::int16_t*>(data)[at] = finished<std::int16_t>(f, sum);
+      break;
+    case Element::f16:
+      static_cast<f16*>(data)[at] = finished<f16>(f, sum);
+      break;
+    default:
+      static_cast<float*>(data)[at] = finished<float>(f, sum);
+      break;
+  }
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::filter
 
 namespace tessera::filter {
 inline namespace TESSERA_UNIT {
@@ -66,13 +196,13 @@ struct Problem {
     return side_by_side(image.stride) && side_by_side(filtered.stride);
   }
 
-  static T sample_of(double value) {
+  static T outside_of(double value) {
     if constexpr (std::is_same_v<T, f16>) return f16::from(static_cast<float>(value));
     else return static_cast<T>(value);
   }
 
   static Problem of(const Arguments& arguments) {
-    const auto setting = setting_of(arguments);
+    const auto options = options_of(arguments);
     Problem p;
     p.image = arguments.view<const T, 4>("image");
     const ArrayView& out = arguments.array("filtered");
@@ -81,13 +211,13 @@ struct Problem {
       p.filtered.extent[d] = out.extents[d];
       p.filtered.stride[d] = out.strides[d];
     }
-    p.to = setting->to;
-    p.roi_x = static_cast<int>(setting->roi_x);
-    p.roi_y = static_cast<int>(setting->roi_y);
-    p.border = setting->border;
-    p.outside = sample_of(setting->outside);
-    p.taps = setting->taps;
-    p.finish = setting->finish;
+    p.to = options->to;
+    p.roi_x = static_cast<int>(options->roi_x);
+    p.roi_y = static_cast<int>(options->roi_y);
+    p.border = options->border;
+    p.outside = outside_of(options->outside);
+    p.taps = options->taps;
+    p.finish = options->finish;
     return p;
   }
 };

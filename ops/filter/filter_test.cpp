@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <set>
-#include "kernel.hpp"
+#include "weights.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"

@@ -4,14 +4,50 @@
 // Up to 15 × 15 a Gaussian is one of NPP's own. Beyond that NPP takes the caller's weights of a
 // separable one. NPP states no formula, and its functions know the replicated border alone: only times are
 // compared.
+#include <bit>
 #include "filter.hpp"
-#include "npp.cuh"
-#include "npp_gaussian.cuh"
+#include "ops/imaging/npp.cuh"
 #include "tessera/cuda/check.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filter {
 namespace {
+
+namespace npp = imaging::npp;
+
+template <class F>
+F* function_of(const Arguments& arguments, const std::string& kind) {
+  const bool bytes = arguments.element() == Element::u8;
+  return npp::filters().function<F>("nppiFilter" + kind + (bytes ? "_8u" : "_32f") + "_C" +
+                                    std::to_string(arguments.dim("channels")) + "R_Ctx");
+}
+
+// How many taps, and the weights of one axis: floats in the device's memory.
+using ByWeights = int(const void*, int, npp::Size, npp::Point, void*, int, npp::Size, int, const float*, int,
+                      npp::StreamContext);
+
+inline ByWeights* by_weights(const Arguments& arguments) {
+  return function_of<ByWeights>(arguments, "GaussAdvancedBorder");
+}
+
+struct Weights {
+  int count;
+  float of_tap[most_taps];
+};
+
+inline Weights weights_of(const Taps& taps) {
+  constexpr float one = 256;  // of whole weights
+  Weights out = {.count = taps.cols, .of_tap = {}};
+  for (int j = 0; j < taps.cols; ++j)
+    out.of_tap[j] = taps.whole ? static_cast<float>(taps.row[j]) / one : std::bit_cast<float>(taps.row[j]);
+  return out;
+}
+
+// Handed to a kernel by value: no memory of the host's that a stream would read later.
+static __global__ void put_weights(Weights weights, float* to) {
+  const auto tap = static_cast<int>(threadIdx.x);
+  if (tap < weights.count) to[tap] = weights.of_tap[tap];
+}
 
 bool is_gaussian(const Arguments& arguments) { return arguments.text("kernel") == "gaussian"; }
 
@@ -38,7 +74,7 @@ int mask_of(const Arguments& arguments) {
 }
 
 npp::Filter* function_of(const Arguments& arguments) {
-  return npp::function_of<npp::Filter>(arguments, is_gaussian(arguments) ? "GaussBorder" : "LaplaceBorder");
+  return function_of<npp::Filter>(arguments, is_gaussian(arguments) ? "GaussBorder" : "LaplaceBorder");
 }
 
 bool brings_weights(const Arguments& arguments) {
@@ -51,8 +87,7 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
   const auto p = Problem<T>::of(arguments);
   const npp::StreamContext context = npp::context_of(run);
   if (brings_weights(arguments)) {
-    npp::put_weights<<<1, most_taps, 0, context.stream>>>(npp::weights_of(p.taps),
-                                                          static_cast<float*>(run.workspace));
+    put_weights<<<1, most_taps, 0, context.stream>>>(weights_of(p.taps), static_cast<float*>(run.workspace));
     cuda::check(cudaGetLastError());
   }
   const auto pitch = [](std::int64_t samples) {
@@ -65,12 +100,12 @@ void run_npp(const Arguments& arguments, const Tuning&, Run& run) {
     const T* const from =
         p.image.data + n * p.image.stride[0] + p.roi_y * p.image.stride[1] + p.roi_x * p.channels();
     T* const to = reinterpret_cast<T*>(p.filtered.data) + n * p.filtered.stride[0];
-    const int status = brings_weights(arguments)
-                           ? npp::by_weights(arguments)(from, from_pitch, whole, start, to, to_pitch, region,
-                                                        p.taps.cols, static_cast<const float*>(run.workspace),
-                                                        npp::border_replicate, context)
-                           : function_of(arguments)(from, from_pitch, whole, start, to, to_pitch, region,
-                                                    mask_of(arguments), npp::border_replicate, context);
+    const int status =
+        brings_weights(arguments)
+            ? by_weights(arguments)(from, from_pitch, whole, start, to, to_pitch, region, p.taps.cols,
+                                    static_cast<const float*>(run.workspace), npp::border_replicate, context)
+            : function_of(arguments)(from, from_pitch, whole, start, to, to_pitch, region, mask_of(arguments),
+                                     npp::border_replicate, context);
     if (status != 0) throw Error(Error::Kind::internal, "NPP: status " + std::to_string(status));
   }
 }
@@ -82,10 +117,10 @@ Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   const bool packed = arguments.element() == Element::u8 ? Problem<std::uint8_t>::of(arguments).packed()
                                                          : Problem<float>::of(arguments).packed();
   if (!packed) return "is for pixels side by side";
-  if (setting_of(arguments)->to != arguments.element()) return "is for results of the picture's type";
+  if (options_of(arguments)->to != arguments.element()) return "is for results of the picture's type";
   if (arguments.dim("channels") != 1 && arguments.dim("channels") != 3) return "is for 1 or 3 channels";
   const bool there =
-      brings_weights(arguments) ? npp::by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
+      brings_weights(arguments) ? by_weights(arguments) != nullptr : function_of(arguments) != nullptr;
   if (!there) return "this NPP lacks the function";
   return std::nullopt;
 }

@@ -5,7 +5,7 @@
 // stores its results at once. Loads and stores are as wide as the hardware has them, and the border is asked
 // for once for a run. Each line is still loaded for three rows of results; the cache gives it twice of three
 // times.
-#include "lines.hpp"
+#include "runs.hpp"
 
 namespace tessera::filter {
 namespace {

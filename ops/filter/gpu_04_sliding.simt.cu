@@ -5,7 +5,7 @@
 // results that it touches, which wait in registers; only the lines above and below a thread's rows are loaded
 // by two. Two more lines are on their way while one is summed. For floats memory is what limits it; for
 // bytes it is arithmetic: a register and an instruction for each sample.
-#include "lines.hpp"
+#include "runs.hpp"
 
 namespace tessera::filter {
 namespace {

@@ -8,7 +8,7 @@
 // a run, which other lanes have, are most of what is loaded, so lanes ask each other (warp_lines.hpp). The
 // window slides as one rung below. What limits it now is memory, and for bytes how many lines can be on their
 // way beside the registers that sums take.
-#include "pair_sums.hpp"
+#include "runs.hpp"
 
 namespace tessera::filter {
 namespace {

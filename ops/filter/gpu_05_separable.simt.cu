@@ -6,7 +6,7 @@
 // products for a sample as the kernel has rows and columns, not as it has taps, and every sum along a row is
 // made once. Bytes with weights of a byte are summed four and two an instruction. What limits it now is
 // arithmetic: of bytes always, of floats where the kernel is large.
-#include "separable_bytes.hpp"
+#include "separable.hpp"
 
 namespace tessera::filter {
 namespace {

@@ -5,8 +5,8 @@
 // eight rows of the picture make eight columns of the product. Its sums of 16 bits lie in a lane's registers
 // so that their two bytes are the first factors of the products along columns: nothing lies between the
 // passes. What is left to other instructions is to pack, and to turn results so that a lane stores 16 bytes.
-#include "byte_rows.hpp"
-#include "dots.hpp"
+#include "streamed.hpp"
+#include "ops/imaging/bytes.hpp"
 #include "tessera/byte_matrices.hpp"
 
 namespace tessera::filter {

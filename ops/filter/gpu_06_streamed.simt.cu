@@ -5,8 +5,8 @@
 // way that memory, not arithmetic, is idle. Here a block walks down a strip whose next rows are always on
 // their way into a ring in shared memory, asked for by one thread, some 60 KB of them; the others find theirs
 // there, neighbours included, and sum as one rung below. What limits it now is memory itself.
-#include "pair_sums.hpp"
-#include "streamed_rows.hpp"
+#include "runs.hpp"
+#include "streamed.hpp"
 
 namespace tessera::filter {
 namespace {

@@ -5,7 +5,7 @@
 // through registers on its way to shared memory. Here the copy engine fills a ring there, a step or more
 // ahead; all that is left to the threads is to sum, floats as they lie. What limits it now is how much of
 // the time a block's two passes wait for each other.
-#include "separable_numbers.hpp"
+#include "separable.hpp"
 #include "tessera/ring.hpp"
 
 namespace tessera::filter {

@@ -2,9 +2,8 @@
 // What is told of words that filtering cannot take: kernels that are none, numbers that no float holds,
 // options that would change nothing.
 #include <gtest/gtest.h>
-#include "kernel.hpp"
-#include "kernel_text.hpp"
-#include "setting.hpp"
+#include "weights.hpp"
+#include "filter.hpp"
 #include "tessera/run/inputs.hpp"
 
 namespace tessera::filter {
@@ -55,7 +54,7 @@ TEST(Filter, FactorsThatNoFloatHoldsAreRefused) {
   const auto says = [](Element element, Arguments::Words words, const std::string& what) {
     try {
       Inputs inputs(*find_operation("filter"), element, sized(4, 5, std::move(words)), 1);
-      (void)setting_of(inputs.arguments());
+      (void)options_of(inputs.arguments());
       EXPECT_EQ(what, "");
     } catch (const Error& error) {
       EXPECT_EQ(error.what(), what);
@@ -80,7 +79,7 @@ TEST(Filter, WordsWithoutEffectAreRefused) {
   const auto says = [](Arguments::Words words, const std::string& what) {
     try {
       Inputs inputs(*find_operation("filter"), Element::u8, sized(4, 5, std::move(words)), 1);
-      (void)setting_of(inputs.arguments());
+      (void)options_of(inputs.arguments());
       EXPECT_EQ(what, "");
     } catch (const Error& error) {
       EXPECT_EQ(error.what(), what);

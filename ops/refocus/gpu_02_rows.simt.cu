@@ -7,7 +7,7 @@
 // row below it.
 #include "tessera/kernel.hpp"
 #include "refocus.hpp"
-#include "rows.hpp"
+#include "ops/imaging/light_field_kernels.hpp"
 
 namespace tessera::refocus {
 namespace {

@@ -5,7 +5,7 @@
 // after another, while the first cache still holds their lines; blocks that have other planes of the same
 // place run at the same time and find them in the second. What limits it: every plane shifts every line anew,
 // and the sums of many planes leave registers for few threads: planes one by one, a rung above, are faster.
-#include "packed.hpp"
+#include "ops/imaging/light_field_kernels.hpp"
 #include "refocus.hpp"
 
 namespace tessera::refocus {

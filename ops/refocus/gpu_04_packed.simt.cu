@@ -5,7 +5,7 @@
 // the one beside it in one product of four bytes, and weighs only the sums between two lines. It has 16 bytes
 // of a row or two; loads of 16 bytes fetch lines, whatever their address, while those before are summed. What
 // limits it now is how few threads its registers leave to wait for memory.
-#include "packed.hpp"
+#include "ops/imaging/light_field_kernels.hpp"
 #include "refocus.hpp"
 
 namespace tessera::refocus {

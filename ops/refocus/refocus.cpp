@@ -2,10 +2,10 @@
 // Refocusing as an operation: its arguments, what it costs, how it is checked, what to try.
 #include "refocus.hpp"
 #include <cmath>
-#include "reference.hpp"
-#include "sum.hpp"
+#include "ops/imaging/light_field_operation.hpp"
 #include "tessera/core/device.hpp"
-#include "tessera/core/differing_rows.hpp"
+#include <algorithm>
+#include <memory>
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/operation.hpp"
@@ -120,31 +120,69 @@ std::vector<Case> cases() {
   return out;
 }
 
+// How refocusing is cut: between planes. Each needs every view.
+// The planes of a plan, as the option --slopes has them.
+std::string slopes_text(const lightfield::Plan& plan, Interval planes) {
+  std::string out;
+  for (std::int64_t i = planes.first; i < planes.last; ++i) {
+    // Whole multiples of 2^-16, which so many digits hold.
+    char text[48];
+    (void)std::snprintf(text, sizeof text, "%.16f", std::ldexp(plan.slope[i], -lightfield::place_bits));
+    out += (out.empty() ? "" : ",") + std::string(text);
+  }
+  return out;
+}
+
+Slice views_of(const Arguments& arguments) {
+  Slice out{"views", {}};
+  for (const std::int64_t extent : arguments.array("views").extents) out.box.push_back({0, extent});
+  return out;
+}
+
+Slice written(const Arguments& arguments, const Tile& tile) {
+  const Extents& e = arguments.array("refocused").extents;
+  return {"refocused", {tile.rows, {0, e[1]}, {0, e[2]}, {0, e[3]}}};
+}
+
+Arguments part(const Arguments& whole, const lightfield::Plan& plan, const Tile& tile) {
+  Arguments::Words words = whole.words();
+  words["slope"] = "0";
+  words["slopes"] = slopes_text(plan, tile.rows);
+  Arguments out(whole.signature(), whole.element(), {{"views", whole.array("views")}}, words);
+  out.set_array("refocused", part_of(whole.array("refocused"), written(whole, tile).box));
+  return out;
+}
+
+Division divide(const Arguments& arguments) {
+  const auto whole = std::make_shared<const Arguments>(arguments);
+  const auto plan = std::make_shared<const lightfield::Plan>(plan_of(arguments));
+  Division out;
+  out.rows = arguments.array("refocused").extents[0];
+  if (out.rows < 2)
+    throw Error("one plane is refocused on one device; several devices share --slopes, a plane each");
+  out.same_bits = [](Where) { return true; };
+  out.same_everywhere = true;
+  const double each = find_operation("refocus")->flops(arguments) / static_cast<double>(out.rows);
+  out.flops = [each](const Tile& tile) { return each * static_cast<double>(tile.rows.size()); };
+  out.reads = [whole](const Tile&) { return std::vector<Slice>{views_of(*whole)}; };
+  out.writes = [whole](const Tile& tile) { return std::vector<Slice>{written(*whole, tile)}; };
+  out.part = [whole, plan](const Tile& tile) { return part(*whole, *plan, tile); };
+  return out;
+}
+
 Operation operation() {
   Operation out;
   out.name = "refocus";
   out.summary = "a light field focused on a plane, or on many";
   out.signature = signature();
-  out.elements = {Element::u8, Element::u16, Element::f32};
   out.output = output_name;
-  out.row_dimensions = 2;
-  out.flops = [](const Arguments& arguments) {
-    return lightfield::flops(arguments, plan_of(arguments), output_name);
-  };
-  out.fill = lightfield::fill;
-  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
-                     Expected& expected) {
-    lightfield::reference(arguments, plan_of(arguments), rows, expected);
-  };
-  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, output_name,
-                          [](const Arguments& again) { lightfield::sum_of<Problem>(again, host_threads()); });
-  };
+  lightfield::set_checks(out, plan_of, lightfield::sum_of<Problem>);
   out.cases = cases();
   return out;
 }
 
-[[maybe_unused]] const bool refocus_registered = (register_operation(operation()), true);
+[[maybe_unused]] const bool refocus_registered =
+    (register_operation(operation()), register_division("refocus", divide), true);
 
 }  // namespace
 

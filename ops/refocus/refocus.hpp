@@ -2,11 +2,11 @@
 // A light field focused afterwards, on one plane or on many: the views' mean, each shifted by its place in
 // the grid times the plane's slope.
 #pragma once
-#include "gather.hpp"
+#include "ops/imaging/light_field.hpp"
 
 namespace tessera::refocus {
 
-// Throws Error for words that ask for nothing that can be computed.
+// Throws Error for options that cannot be computed.
 lightfield::Plan plan_of(const Arguments& arguments);
 
 inline namespace TESSERA_UNIT {

@@ -46,14 +46,14 @@ double support_of(Method method) {
   }
 }
 
-double filter(const Wish& wish, double x) {
-  switch (wish.method) {
+double filter(const Options& options, double x) {
+  switch (options.method) {
     case Method::box:
       return x > -0.5 && x <= 0.5 ? 1 : 0;
     case Method::hamming:
       return hamming(x);
     case Method::cubic:
-      return cubic(x, wish.cubic_a);
+      return cubic(x, options.cubic_a);
     case Method::lanczos2:
       return lanczos(x, 2);
     case Method::lanczos3:
@@ -89,9 +89,9 @@ void put_clamped(Axis& axis, int i, std::int64_t first, const std::vector<double
         weights[k];
 }
 
-Axis pillow_axis(const Wish& wish, int source, int result) {
+Axis pillow_axis(const Options& options, int source, int result) {
   const double scale = static_cast<double>(source) / result, wide = std::max(scale, 1.0);
-  const double support = support_of(wish.method) * wide, step = 1.0 / wide;
+  const double support = support_of(options.method) * wide, step = 1.0 / wide;
   Axis out = room(source, result, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
   for (int i = 0; i < result; ++i) {
     const double centre = (i + 0.5) * scale;
@@ -99,7 +99,7 @@ Axis pillow_axis(const Wish& wish, int source, int result) {
               end = std::min(static_cast<int>(centre + support + 0.5), source);
     double sum = 0;
     for (int k = 0; k < end - first; ++k)
-      sum += out.weights(i)[k] = filter(wish, (k + first - centre + 0.5) * step);
+      sum += out.weights(i)[k] = filter(options, (k + first - centre + 0.5) * step);
     for (int k = 0; k < end - first && sum != 0; ++k) out.weights(i)[k] /= sum;
     out.start[static_cast<std::size_t>(i)] = first;
     out.count[static_cast<std::size_t>(i)] = end - first;
@@ -194,31 +194,33 @@ std::vector<double> normalised(std::vector<double> weights) {
 }
 
 // OpenCV never widens its filters.
-Axis opencv_axis(const Wish& wish, int source, int result) {
-  const int half = static_cast<int>(support_of(wish.method));
+Axis opencv_axis(const Options& options, int source, int result) {
+  const int half = static_cast<int>(support_of(options.method));
   Axis out = room(source, result, 2 * half);
   for (int i = 0; i < result; ++i) {
     const Place at = opencv_place(source, result, i, Area::overlap);
     std::vector<double> weights;
-    if (wish.method == Method::cubic) weights = opencv_cubic(at.fraction, static_cast<float>(wish.cubic_a));
-    else if (wish.method == Method::lanczos4) weights = opencv_lanczos4(at.fraction);
+    if (options.method == Method::cubic)
+      weights = opencv_cubic(at.fraction, static_cast<float>(options.cubic_a));
+    else if (options.method == Method::lanczos4) weights = opencv_lanczos4(at.fraction);
     else {
       for (int k = 1 - half; k <= half; ++k)
-        weights.push_back(wish.method == Method::linear
+        weights.push_back(options.method == Method::linear
                               ? std::max(0.F, 1.F - std::fabs(float(k) - at.fraction))
-                              : filter(wish, k - double{at.fraction}));
+                              : filter(options, k - double{at.fraction}));
       weights = normalised(weights);
     }
     for (double& w : weights)
-      if (wish.one != 0) w = std::nearbyint(static_cast<float>(w) * static_cast<float>(wish.one)) / wish.one;
+      if (options.one != 0)
+        w = std::nearbyint(static_cast<float>(w) * static_cast<float>(options.one)) / options.one;
     put_clamped(out, i, std::int64_t{at.sample} + 1 - half, weights);
   }
   return out;
 }
 
-double onnx_place(const Wish& wish, int source, int result, int i) {
+double onnx_place(const Options& options, int source, int result, int i) {
   const double scale = static_cast<double>(source) / result;
-  switch (wish.coordinate) {
+  switch (options.coordinate) {
     case Coordinate::asymmetric:
       return i * scale;
     case Coordinate::align_corners:
@@ -231,26 +233,27 @@ double onnx_place(const Wish& wish, int source, int result, int i) {
   }
 }
 
-Axis onnx_axis(const Wish& wish, int source, int result) {
-  const double shrink = wish.antialias ? std::min(1.0, static_cast<double>(result) / source) : 1;
-  const double half = support_of(wish.method);
+Axis onnx_axis(const Options& options, int source, int result) {
+  const double shrink = options.antialias ? std::min(1.0, static_cast<double>(result) / source) : 1;
+  const double half = support_of(options.method);
   const int from = static_cast<int>(std::floor(-half / shrink)) + 1, to = 2 - from;  // taps from … to − 1
   Axis out = room(source, result, to - from);
   for (int i = 0; i < result; ++i) {
-    const double at = onnx_place(wish, source, result, i), whole = std::floor(at);
+    const double at = onnx_place(options, source, result, i), whole = std::floor(at);
     std::vector<double> weights;
     for (int k = from; k < to; ++k) {
       const double place = whole + k;
       const bool outside = place < 0 || place > source - 1;
-      weights.push_back(wish.exclude_outside && outside ? 0 : filter(wish, (k - (at - whole)) * shrink));
+      weights.push_back(options.exclude_outside && outside ? 0
+                                                           : filter(options, (k - (at - whole)) * shrink));
     }
     put_clamped(out, i, static_cast<std::int64_t>(whole) + from, normalised(weights));
   }
   return out;
 }
 
-double rounded_place(const Wish& wish, double at) {
-  switch (wish.nearest) {
+double rounded_place(const Options& options, double at) {
+  switch (options.nearest) {
     case Nearest::round_prefer_ceil:
       return std::floor(at + 0.5);
     case Nearest::floor:
@@ -264,7 +267,7 @@ double rounded_place(const Wish& wish, double at) {
 
 }  // namespace
 
-Axis nearest_axis(const Wish& wish, int source, int result) {
+Axis nearest_axis(const Options& options, int source, int result) {
   Axis out = room(source, result, 1);
   out.weight.clear();
   const double opencv = 1.0 / (static_cast<double>(result) / source),
@@ -275,20 +278,22 @@ Axis nearest_axis(const Wish& wish, int source, int result) {
   double summed = pillow * 0.5;  // as Pillow has it: a step is added after another
   for (int i = 0; i < result; ++i, summed += pillow) {
     double at = summed;
-    if (wish.convention == Convention::onnx) at = rounded_place(wish, onnx_place(wish, source, result, i));
-    else if (wish.method == Method::nearest_exact) at = static_cast<double>((step * i + half) >> places);
-    else if (wish.convention == Convention::opencv) at = std::floor(i * opencv);
+    if (options.convention == Convention::onnx)
+      at = rounded_place(options, onnx_place(options, source, result, i));
+    else if (options.method == Method::nearest_exact) at = static_cast<double>((step * i + half) >> places);
+    else if (options.convention == Convention::opencv) at = std::floor(i * opencv);
     out.start[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(std::clamp(at, 0.0, source - 1.0));
   }
   return out;
 }
 
-Axis weighted_axis(const Wish& wish, int source, int result, Area area) {
-  if (wish.convention == Convention::onnx) return onnx_axis(wish, source, result);
-  if (wish.convention == Convention::pillow)
-    return wish.method == Method::area ? overlap_axis(source, result) : pillow_axis(wish, source, result);
-  if (wish.method == Method::linear) return opencv_linear_axis(source, result, true, Area::overlap);
-  if (wish.method != Method::area) return opencv_axis(wish, source, result);
+Axis weighted_axis(const Options& options, int source, int result, Area area) {
+  if (options.convention == Convention::onnx) return onnx_axis(options, source, result);
+  if (options.convention == Convention::pillow)
+    return options.method == Method::area ? overlap_axis(source, result)
+                                          : pillow_axis(options, source, result);
+  if (options.method == Method::linear) return opencv_linear_axis(source, result, true, Area::overlap);
+  if (options.method != Method::area) return opencv_axis(options, source, result);
   return area == Area::overlap ? opencv_area_axis(source, result)
                                : opencv_linear_axis(source, result, true, Area::enlarging);
 }

@@ -4,38 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <vector>
+#include "resize_options.hpp"
 
 namespace tessera::resize {
-
-enum class Convention { opencv, pillow, onnx };
-enum class Method {
-  nearest,
-  nearest_exact,
-  linear,
-  linear_exact,
-  cubic,
-  lanczos2,
-  lanczos3,
-  lanczos4,
-  area,
-  box,
-  hamming
-};
-enum class Coordinate { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
-enum class Nearest { round_prefer_floor, round_prefer_ceil, floor, ceil };
-
-// What the words of a call ask for.
-struct Wish {
-  Convention convention = Convention::pillow;
-  Method method = Method::cubic;
-  double cubic_a = -0.5;
-  Coordinate coordinate = Coordinate::half_pixel;  // onnx
-  Nearest nearest = Nearest::round_prefer_floor;   // onnx
-  bool antialias = false;                          // onnx
-  bool exclude_outside = false;                    // onnx
-  double one =
-      0;  // OpenCV's bytes: weights are whole parts of so many, before any are added up; 0: they are not
-};
 
 // Result i is made from the samples start[i] … start[i] + count[i] − 1.
 struct Axis {
@@ -51,9 +22,9 @@ struct Axis {
 // Neighbours enlarged by OpenCV's area follow a rule of their own.
 enum class Area { overlap, enlarging };
 
-Axis nearest_axis(const Wish& wish, int source, int result);
+Axis nearest_axis(const Options& options, int source, int result);
 // Weights as the convention has them before it rounds them to integers: OpenCV's are floats already.
-Axis weighted_axis(const Wish& wish, int source, int result, Area area);
+Axis weighted_axis(const Options& options, int source, int result, Area area);
 // Two taps, one of them perhaps outside and clipped: start and count say which lines, both weights are always
 // there. `clamped`: beyond the edge the whole weight is the edge's.
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area);

@@ -3,15 +3,15 @@
 //
 // NPP states no formula, and widens no filter but its "super sampling", which stands for area here: only
 // times are compared.
-#include "ops/filter/npp.cuh"
+#include "ops/imaging/npp.cuh"
 #include "resize.hpp"
 #include "tessera/rung.hpp"
-#include "words.hpp"
+#include "resize_options.hpp"
 
 namespace tessera::resize {
 namespace {
 
-namespace npp = filter::npp;
+namespace npp = imaging::npp;
 
 struct Rectangle {
   int x, y, width, height;
@@ -28,7 +28,7 @@ const npp::Library& geometry() {
 
 // As NPP's own enumeration counts; 0: it has none.
 int method_of(const Arguments& arguments) {
-  switch (wish_of(arguments).method) {
+  switch (options_of(arguments).method) {
     case Method::nearest:
       return 1;
     case Method::linear:

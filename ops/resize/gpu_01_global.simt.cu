@@ -4,7 +4,7 @@
 // Neighbouring threads read neighbouring samples, and the cache gives most of them again. But the sum along a
 // row is taken anew for every row of the result that it serves: of k taps along and k across, k × k products
 // where 2k would do.
-#include "launch.hpp"
+#include "resize_kernel.hpp"
 
 namespace tessera::resize {
 namespace {

@@ -4,7 +4,7 @@
 // Each sum along a row is taken once, and waits in the device's memory for all rows of the result that it
 // serves. That memory is what limits it now: the sums are four times as wide as bytes, written once and read
 // as often as there are taps.
-#include "launch.hpp"
+#include "resize_kernel.hpp"
 
 namespace tessera::resize {
 namespace {

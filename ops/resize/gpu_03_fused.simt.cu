@@ -7,8 +7,8 @@
 // memory, a column for each thread, which nobody else reads, until the rows of the result that need them are
 // made. The next rows are on their way meanwhile. Whole sums that floats hold exactly are taken as floats.
 // What limits it now is arithmetic: bytes are taken apart one by one.
-#include "bytes.hpp"
-#include "launch.hpp"
+#include "ops/imaging/bytes.hpp"
+#include "resize_kernel.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -21,6 +21,22 @@ struct Config {
 constexpr int threads_of_strip = 192, fetched = 16, quads = fetched / 4, pieces = threads_of_strip / quads;
 
 enum class Sums { exact, whole, real };  // floats that hold whole numbers, integers, floats
+
+// 16 bytes, of which those outside [begin, end) are 0.
+SIMT Bytes16 bytes_within(const unsigned char* from, const unsigned char* begin, const unsigned char* end) {
+  Bytes16 out;
+  SIMT_UNROLL
+  for (int w = 0; w < 4; ++w) {
+    std::uint32_t word = 0;
+    SIMT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const unsigned char* const at = from + 4 * w + i;
+      if (at >= begin && at < end) word |= std::uint32_t{*at} << 8 * i;
+    }
+    out.word[w] = word;
+  }
+  return out;
+}
 
 template <class T, Config config>
 struct Fused {
@@ -125,7 +141,7 @@ struct Fused {
     SIMT_UNROLL
     for (int w = 0; w < 4; ++w)
       thread.store16(&shared.line[quad][piece * 16 + w * 4],
-                     turned(held[0].word[w], held[1].word[w], held[2].word[w], held[3].word[w]));
+                     transposed(held[0].word[w], held[1].word[w], held[2].word[w], held[3].word[w]));
   }
 
   SIMT static int slot_of(int row) { return row & (config.kept - 1); }

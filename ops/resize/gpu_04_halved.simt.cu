@@ -4,8 +4,8 @@
 // A thread has a run of two rows, some 16 bytes of each at a time, and sums of neighbours two to a word: few
 // instructions for a sample, no table. Runs of three channels end nowhere where wide stores begin, so a
 // block's results meet in shared memory first. What limits it now is memory.
-#include "bytes.hpp"
-#include "launch.hpp"
+#include "ops/imaging/bytes.hpp"
+#include "resize_kernel.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -31,14 +31,14 @@ SIMT void halve_1(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t*
   std::uint32_t mean[2];
   SIMT_UNROLL
   for (int w = 0; w < 2; ++w) mean[w] = means_of(even_sums(a[w], b[w]), odd_sums(a[w], b[w]));
-  to[0] = picked(mean[0], mean[1], 0x6420);
+  to[0] = permuted(mean[0], mean[1], 0x6420);
 }
 
 // Of four channels they are two words.
 SIMT void halve_4(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* to) {
   const std::uint32_t even = means_of(even_sums(a[0], b[0]), even_sums(a[1], b[1])),
                       odd = means_of(odd_sums(a[0], b[0]), odd_sums(a[1], b[1]));
-  to[0] = picked(even, odd, 0x6240);
+  to[0] = permuted(even, odd, 0x6240);
 }
 
 // Of three channels six words give three, as twice three give six bytes: of these mean[i] has the first and
@@ -53,14 +53,14 @@ SIMT void halve_3(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t*
       even[w] = even_sums(a[3 * half + w], b[3 * half + w]);
       odd[w] = odd_sums(a[3 * half + w], b[3 * half + w]);
     }
-    mean[half][0] = means_of(even[0], picked(odd[0], odd[1], 0x5432));
-    mean[half][1] = means_of(picked(odd[0], odd[1], 0x7610), picked(even[1], even[2], 0x7610));
-    mean[half][2] = means_of(picked(even[1], even[2], 0x5432), odd[2]);
+    mean[half][0] = means_of(even[0], permuted(odd[0], odd[1], 0x5432));
+    mean[half][1] = means_of(permuted(odd[0], odd[1], 0x7610), permuted(even[1], even[2], 0x7610));
+    mean[half][2] = means_of(permuted(even[1], even[2], 0x5432), odd[2]);
   }
   const std::uint32_t(&one)[3] = mean[0], (&two)[3] = mean[1];
-  to[0] = picked(picked(one[0], one[1], 0x0240), one[2], 0x4210);
-  to[1] = picked(picked(one[1], one[2], 0x0062), picked(two[0], two[1], 0x0040), 0x5410);
-  to[2] = picked(picked(two[0], two[2], 0x6042), two[1], 0x3610);
+  to[0] = permuted(permuted(one[0], one[1], 0x0240), one[2], 0x4210);
+  to[1] = permuted(permuted(one[1], one[2], 0x0062), permuted(two[0], two[1], 0x0040), 0x5410);
+  to[2] = permuted(permuted(two[0], two[2], 0x6042), two[1], 0x3610);
 }
 
 template <class T, Config config>

@@ -8,8 +8,8 @@
 // two passes never leaves the registers, and nothing is sorted by channel. Rows of the picture arrive in a
 // ring. A weight is three digits, of which each has its products, the highest first. What limits it now is
 // how fast tensor cores multiply bytes.
-#include "launch.hpp"
-#include "row_tiles.hpp"
+#include "resize_kernel.hpp"
+#include "packed_sums.hpp"
 #include "tessera/ring.hpp"
 
 namespace tessera::resize {

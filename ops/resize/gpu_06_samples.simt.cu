@@ -5,7 +5,7 @@
 // launch would be half of the time. Neighbouring threads read neighbouring samples, a third of a pixel's
 // each. Every sum is taken anew, as in `global`, which is why it serves no more than one wave of threads.
 // What limits it is the launch and the chain of one sample's sums.
-#include "launch.hpp"
+#include "resize_kernel.hpp"
 
 namespace tessera::resize {
 namespace {

@@ -10,6 +10,14 @@ namespace tessera::resize {
 
 inline constexpr int block_samples = 4, step_bytes = 16;
 
+// Columns first to last, rows begin to end of the result of picture n; of each pixel so many channels.
+struct Strip {
+  std::int64_t n;
+  int first, last, begin, end;
+  int channel, channels;
+  bool by_lookup;
+};
+
 // What a step's weights are, of the two taps that it brings to each sample.
 enum class Weights {
   whole,   // 16 bits each, side by side, as their bytes are, each with a 0 behind it

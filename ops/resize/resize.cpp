@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resizing as an operation: its arguments, what it costs, how it is checked, what to try.
+// Resizing as an operation: its arguments, what it costs, its reference, how it is cut, what to try.
 #include "resize.hpp"
-#include "reference.hpp"
-#include "tessera/core/operation.hpp"
-#include "words.hpp"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include "ops/imaging/operation.hpp"
+#include "resize_options.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -61,13 +63,13 @@ Signature signature() {
 
 // A product and a sum for each tap along the rows that are needed, and across them.
 double flops(const Arguments& arguments) {
-  const auto setting = setting_of(arguments);
-  const Plan& plan = setting->plan;
-  if (plan.recipe == Recipe::pick || setting->table.empty()) return 0;
+  const auto planned = plan_of(arguments);
+  const Plan& plan = planned->plan;
+  if (plan.recipe == Recipe::pick || planned->table.empty()) return 0;
   const auto mean_taps = [&](const AxisAt& axis, std::int64_t results) {
     double sum = 0;
     for (std::int64_t i = 0; i < results; ++i)
-      sum += setting->table[static_cast<std::size_t>(axis.count + i)];
+      sum += planned->table[static_cast<std::size_t>(axis.count + i)];
     return sum;
   };
   const std::int64_t width = arguments.dim("width"), height = arguments.dim("height");
@@ -75,6 +77,163 @@ double flops(const Arguments& arguments) {
   const double lines = std::min(across, static_cast<double>(arguments.dim("from_height")));
   return 2 * (along * lines + across * static_cast<double>(width)) *
          static_cast<double>(arguments.dim("images") * arguments.dim("channels"));
+}
+
+// The definition of docs/resize.md, sample by sample: what every rung is held against.
+class Definition {
+ public:
+  Definition(const Arguments& arguments, const PlanTable& planned)
+      : image_(arguments.array("image")), plan_(planned.plan), table_(planned.table) {}
+
+  double result(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    if (plan_.recipe == Recipe::pick) return stored(n, start(plan_.across, y), start(plan_.along, x), c);
+    if (!plan_.premultiply) return finished(n, y, x, c);
+    const std::int64_t last = image_.extents[3] - 1;
+    return c == last ? finished(n, y, x, c) : divided(n, y, x, c, last);
+  }
+
+ private:
+  std::int64_t start(const AxisAt& axis, std::int64_t i) const { return entry(axis.start + i); }
+  std::int64_t count(const AxisAt& axis, std::int64_t i) const { return entry(axis.count + i); }
+  std::int64_t weight(const AxisAt& axis, std::int64_t i, std::int64_t k) const {
+    return entry(axis.weight + i * axis.most + k);
+  }
+  std::int32_t entry(std::int64_t i) const { return table_[static_cast<std::size_t>(i)]; }
+  float real_entry(std::int64_t i) const { return std::bit_cast<float>(entry(i)); }
+  bool real() const { return plan_.recipe == Recipe::real; }
+
+  double stored(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    return sample_at(image_, {n, y, x, c});
+  }
+
+  // A whole number where sums are whole, else one that an f32 holds.
+  double number(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const std::int64_t last = image_.extents[3] - 1;
+    double out = stored(n, y, x, c);
+    const bool alpha = plan_.premultiply && c == last;
+    if (plan_.linear_light && !alpha) out = real_entry(plan_.decode + static_cast<std::int64_t>(out));
+    if (!plan_.premultiply || alpha) return out;
+    if (real()) return static_cast<float>(out) * static_cast<float>(stored(n, y, x, last));
+    return std::floor(out * stored(n, y, x, last) / 255 + 0.5);
+  }
+
+  double along(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const std::int64_t taps = count(plan_.along, x), first = start(plan_.along, x);
+    if (real()) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < taps; ++k) {
+        const float product = real_entry(plan_.along.weight + x * plan_.along.most + k) *
+                              static_cast<float>(number(n, y, first + k, c));
+        sum = k == 0 ? product : sum + product;
+      }
+      return sum;
+    }
+    double sum = 0;
+    for (std::int64_t k = 0; k < taps; ++k)
+      sum += number(n, y, first + k, c) *
+             (plan_.recipe == Recipe::mean ? 1 : static_cast<double>(weight(plan_.along, x, k)));
+    return plan_.along_shift == 0 ? sum : byte(std::floor(std::ldexp(sum, -plan_.along_shift) + 0.5));
+  }
+
+  static double byte(double value) { return std::clamp(value, 0.0, 255.0); }
+
+  double across(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const std::int64_t taps = count(plan_.across, y), first = start(plan_.across, y);
+    if (plan_.recipe == Recipe::linear) {
+      const auto cut = [&](std::int64_t k) {  // row k of the pair
+        const double sum = std::floor(along(n, first + std::min(k, taps - 1), x, c) / 16);
+        return std::floor(static_cast<double>(weight(plan_.across, y, k)) * sum / 65536);
+      };
+      return std::floor((cut(0) + cut(1) + 2) / 4);
+    }
+    if (real()) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < taps; ++k) {
+        const float product = real_entry(plan_.across.weight + y * plan_.across.most + k) *
+                              static_cast<float>(along(n, first + k, x, c));
+        sum = k == 0 ? product : sum + product;
+      }
+      return sum;
+    }
+    double sum = 0;
+    for (std::int64_t k = 0; k < taps; ++k)
+      sum += along(n, first + k, x, c) *
+             (plan_.recipe == Recipe::mean ? 1 : static_cast<double>(weight(plan_.across, y, k)));
+    return sum;
+  }
+
+  double finished(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const double sum = across(n, y, x, c);
+    const bool alpha = plan_.premultiply && c == image_.extents[3] - 1;
+    switch (plan_.recipe) {
+      case Recipe::linear:
+        return byte(sum);
+      case Recipe::whole:
+        return byte(std::floor(std::ldexp(sum, -plan_.across_shift) + 0.5));
+      case Recipe::mean:
+        return plan_.halves_up ? std::floor((sum + 2) / 4) : typed(static_cast<float>(sum) * plan_.share);
+      default:
+        return plan_.linear_light && !alpha ? code(static_cast<float>(sum)) : typed(static_cast<float>(sum));
+    }
+  }
+
+  double divided(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c, std::int64_t last) const {
+    if (!real()) {
+      const double alpha = finished(n, y, x, last), colour = finished(n, y, x, c);
+      return alpha == 0 || alpha == 255 ? colour : std::min(255.0, std::floor(255 * colour / alpha));
+    }
+    const auto sum = static_cast<float>(across(n, y, x, c)),
+               alpha = static_cast<float>(across(n, y, x, last));
+    const float colour = alpha == 0 ? sum : sum / alpha;
+    return plan_.linear_light ? code(colour) : typed(colour);
+  }
+
+  double code(float light) const {
+    const std::int64_t most = image_.element == Element::u8 ? 255 : 65535;
+    std::int64_t out = 0;
+    const std::int64_t begin = plan_.encode;
+    while (out < most && light >= real_entry(begin + out)) ++out;
+    return static_cast<double>(out);
+  }
+
+  double typed(float value) const { return nearest_value(image_.element, value); }
+
+  const ArrayView& image_;
+  const Plan& plan_;
+  const std::vector<std::int32_t>& table_;
+};
+
+// The rows of the picture that rows of the result are made from.
+Interval rows_read(const PlanTable& planned, std::int64_t height, Interval rows) {
+  if (rows.empty() || planned.table.empty()) return {0, height};
+  Interval out{height, 0};
+  const AxisAt& axis = planned.plan.across;
+  for (std::int64_t row = rows.first; row < rows.last; ++row) {
+    const std::int64_t first = planned.table[static_cast<std::size_t>(axis.start + row)],
+                       count = planned.table[static_cast<std::size_t>(axis.count + row)];
+    out = {std::min(out.first, first), std::max(out.last, first + count)};
+  }
+  return out.empty() ? Interval{0, height} : out;
+}
+
+Division divide(const Arguments& arguments) {
+  const auto planned = plan_of(arguments);
+  const std::int64_t height = arguments.dim("from_height");
+  const Band band = band_of(arguments);
+  return divide_pictures(
+      arguments, flops(arguments),
+      {.input = "image",
+       .output = "resized",
+       // So many rows of the result lie over what it reads beside its own.
+       .halo = planned->plan.across.most * arguments.dim("height") / std::max<std::int64_t>(1, height),
+       .rows_read = [planned, height](Interval rows) { return rows_read(*planned, height, rows); },
+       .set_options =
+           [band](Arguments::Words& words, Interval read, Interval rows) {
+             words["height"] = std::to_string(rows.size());
+             words["band"] = std::to_string(band.from_first + read.first) + "," +
+                             std::to_string(band.from_height) + "," +
+                             std::to_string(band.first + rows.first) + "," + std::to_string(band.height);
+           }});
 }
 
 Case made(std::int64_t images, std::int64_t height, std::int64_t width, std::int64_t channels,
@@ -147,13 +306,23 @@ Operation operation() {
   out.output = "resized";
   out.row_dimensions = 2;
   out.flops = flops;
-  out.reference = reference;
-  out.suspect_rows = suspect_rows;
+  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
+                     Expected& expected) {
+    const auto planned = plan_of(arguments);
+    const Definition definition(arguments, *planned);
+    expect_rows(arguments.array("resized"), rows, expected,
+                [&](auto... place) { return definition.result(place...); });
+  };
+  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
+    return differing_rows(arguments, "resized",
+                          [](const Arguments& again) { resize_simd(again, host_threads()); });
+  };
   out.cases = cases();
   return out;
 }
 
-[[maybe_unused]] const bool resize_registered = (register_operation(operation()), true);
+[[maybe_unused]] const bool resize_registered =
+    (register_operation(operation()), register_division("resize", divide), true);
 
 }  // namespace
 }  // namespace tessera::resize

@@ -2,12 +2,171 @@
 // Pictures of another size: each sample of the result is a weighted sum along its row, then across the rows.
 // docs/resize.md has the formulas, which every rung computes to the last bit.
 #pragma once
-#include "sample.hpp"
-#include "tables.hpp"
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+#include "ops/imaging/bytes.hpp"
+#include "tessera/core/arguments.hpp"
+#include "tessera/core/device.hpp"
 #include "tessera/core/view.hpp"
 
 namespace tessera::resize {
+using namespace imaging;
+
+// How sums are taken where samples stay packed in words: which kind of sum serves, and the weights across
+// rows as such sums want them, a few words for each row of the result.
+enum class Packed : int {
+  none,    // they cannot be
+  bytes,   // whole weights, rows of sums rounded to bytes: Pillow's
+  whole,   // whole weights, sums of rows whole: OpenCV's, and means
+  linear,  // OpenCV's linear
+  real,    // floats
+};
+
+struct Packing {
+  Packed kind = Packed::none;
+  std::int32_t words = 0;  // of four weights
+  bool turned = false;     // samples are moved until the first is a word's first; else the weights are
+  std::int32_t rows = 0;   // place in the table of the weights across rows, a multiple of four
+  std::int32_t entry =
+      0;  // words for each row, a multiple of four; the last is the last row of the next row's sum
+};
+
+// What the kernels for packed samples are compiled for: the first form that serves is taken.
+struct PackedForm {
+  Packed kind;
+  int words;
+  bool turned;
+};
+inline constexpr PackedForm packed_forms[] = {
+    {Packed::bytes, 1, true},  {Packed::bytes, 2, true},  {Packed::bytes, 3, false}, {Packed::bytes, 3, true},
+    {Packed::bytes, 4, false}, {Packed::bytes, 6, false}, {Packed::whole, 1, true},  {Packed::whole, 2, true},
+    {Packed::linear, 1, true}, {Packed::real, 1, true},   {Packed::real, 2, true}};
+
+// Resizing as products of matrices of bytes: sixteen samples of the result along a row by what they are made
+// of, then eight rows of the result. Weights are three signed bytes each.
+struct Tiling {
+  static constexpr int samples = 16, rows = 8;  // of a tile of the result
+  static constexpr int piece = 16;              // bytes of a row, or rows of the picture, of a product
+  static constexpr int groups = 3;              // of sixteen rows, that rows of a tile are made of
+  static constexpr int lanes = 32, entry = 3 * groups * lanes;
+
+  std::int32_t pieces =
+      0;  // of 16 bytes along a row, that samples of a tile are made of; 0: no tiling serves
+  std::int32_t weights = 0;  // place in the table: for every eight rows, by digits, by groups, a word a lane
+  std::int32_t last = 0;     // place in the table: for every eight rows the last group that they need
+
+  // Row r of a group, which byte `b` of the word of a lane has: rows as they leave the first product.
+  static constexpr int row_of(int lane, int b) { return b / 2 * 8 + lane % 4 * 2 + b % 2; }
+};
+
+inline constexpr int tiling_forms[] = {4, 5};  // pieces that a kernel is compiled for
+
+// How a sample of the result is computed: along its row first, then across the rows. docs/resize.md, "The
+// formula".
+enum class Recipe : int {
+  pick,    // a sample is copied
+  linear,  // OpenCV's bytes: 11 bits of weight, the sum across rows in steps that are cut off
+  whole,   // whole weights
+  mean,    // all of one weight, and a whole number of them
+  real,    // floats, every product and every sum rounded
+};
+
+// Where an axis lies in the table.
+struct AxisAt {
+  std::int32_t start = 0, count = 0, weight = 0;  // places of the first
+  std::int32_t most = 1;                          // weights of each result
+};
+
+struct Plan {
+  Recipe recipe = Recipe::pick;
+  AxisAt along, across;
+  std::int32_t along_shift = 0;  // whole: a row's sums are rounded off by so much and saturated; 0: they stay
+  std::int32_t across_shift = 0;  // whole: the last rounding
+  bool halves_up = false;         // mean: of four, (sum + 2) >> 2
+  float share = 1;                // mean: 1 / samples
+  bool premultiply = false;       // colours count by the last channel
+  bool linear_light = false;
+  std::int32_t decode = 0, encode = 0;  // places of the tables of linear light
+  Packing packing;                      // bytes
+  Tiling tiling;                        // the same, if products of matrices serve
+};
+
+// A plan with one table of integers that has everything that is looked up.
+struct PlanTable {
+  Plan plan;
+  std::vector<std::int32_t> table;  // floats by their bits
+  std::uint64_t id = 0;             // no other table's
+  std::string key;                  // everything that it follows from
+};
+
+// Throws Error for options that cannot be computed. What is returned stays until this thread has asked for
+// several others.
+std::shared_ptr<const PlanTable> plan_of(const Arguments& arguments);
+
+// For a picture of bytes, `width` times `height` the result's size; adds the weights across rows to the
+// table.
+Packing packing_of(const Plan& plan, int width, int height, std::vector<std::int32_t>& table);
+// For a result of width × height, of pixels of so many channels; adds the weights across rows to the table.
+Tiling tiling_of(const Plan& plan, int channels, int width, int height, std::vector<std::int32_t>& table);
+
+// The same entries, known by `id`, where the run can read them; on a device with memory of its own, until
+// many other tables were asked for.
+const std::int32_t* table_there(const Run& run, std::uint64_t id, const std::int32_t* table,
+                                std::int64_t entries);
+
+// Linear light: what codes of sRGB mean, of 0 … 1, as IEC 61966-2-1 has it.
+double light_of(double code);
+// decode: the light of each code 0 … most. encode: for each code 1 … most, the least light that becomes it.
+void put_light(int most, std::int32_t& decode, std::int32_t& encode, std::vector<std::int32_t>& table);
+
+// The fastest rung of the CPU ladder, for it and for the check of large results. Pictures of any strides; a
+// result whose pixels lie side by side.
+void resize_simd(const Arguments& arguments, int threads);
+
 inline namespace TESSERA_UNIT {
+
+// x·a/255, to the nearest, as Pillow has it.
+SIMT std::int32_t times_alpha(std::int32_t x, std::int32_t a) {
+  const std::int32_t product = x * a + 128;
+  return ((product >> 8) + product) >> 8;
+}
+
+SIMT std::int32_t without_alpha(std::int32_t x, std::int32_t a) {
+  if (a == 0 || a == 255) return x;
+  const std::int32_t colour = 255 * x / a;
+  return colour < 255 ? colour : 255;
+}
+SIMT float without_alpha(float x, float a) { return a == 0 ? x : x / a; }
+
+SIMT std::int32_t rounded_off(std::int32_t sum, std::int32_t shift) {
+  return (sum + (1 << (shift - 1))) >> shift;
+}
+
+// OpenCV's pair of rows: each product loses what is behind its 16 bits.
+SIMT std::int32_t linear_pair(std::int32_t w0, std::int32_t sum0, std::int32_t w1, std::int32_t sum1) {
+  return (((w0 * (sum0 >> 4)) >> 16) + ((w1 * (sum1 >> 4)) >> 16) + 2) >> 2;
+}
+
+// How many of the thresholds a sum reaches: its code.
+SIMT std::int32_t code_of(const std::int32_t* thresholds, std::int32_t most, float light) {
+  std::int32_t low = 0, high = most;  // the code is in low … high
+  while (low < high) {
+    const std::int32_t middle = (low + high + 1) / 2;
+    if (light >= weight_as<float>(thresholds[middle - 1])) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+// What a sum of whole numbers becomes. Bytes alone have weights; means are of any integers.
+template <class T>
+SIMT T finished(const Plan& plan, std::int32_t sum) {
+  if (plan.recipe == Recipe::mean)
+    return plan.halves_up ? saturated<T>((sum + 2) >> 2) : rounded<T>(static_cast<float>(sum) * plan.share);
+  return saturated<T>(plan.recipe == Recipe::whole ? rounded_off(sum, plan.across_shift) : sum);
+}
 
 template <class T>
 struct Problem {
@@ -43,9 +202,9 @@ struct Problem {
       if (!plan.premultiply || c == channels() - 1) return plain;
       return times_alpha(plain, static_cast<std::int32_t>(image(n, y, x, channels() - 1)));
     } else {
-      if (plan.premultiply && c == channels() - 1) return plain_number(sample);
+      if (plan.premultiply && c == channels() - 1) return imaging::number<float>(sample);
       const float colour = light(sample);
-      return plan.premultiply ? colour * plain_number(image(n, y, x, channels() - 1)) : colour;
+      return plan.premultiply ? colour * imaging::number<float>(image(n, y, x, channels() - 1)) : colour;
     }
   }
 
@@ -53,7 +212,7 @@ struct Problem {
     if constexpr (std::is_unsigned_v<T>) {
       if (plan.linear_light) return weight_as<float>(table[plan.decode + sample]);
     }
-    return plain_number(sample);
+    return imaging::number<float>(sample);
   }
 
   // The sum along row y of the picture for column x of the result; value(i): sample i of the row.
@@ -140,7 +299,7 @@ struct Problem {
   }
   SIMT T sample(float sum) const {
     if constexpr (std::is_unsigned_v<T>) {
-      constexpr std::int32_t most = filter::most_of<T>;
+      constexpr std::int32_t most = most_of<T>;
       if (plan.linear_light) return static_cast<T>(code_of(table + plan.encode, most, sum));
     }
     return sample_of<T>(sum);
@@ -176,14 +335,14 @@ struct Problem {
   }
 
   static Problem of(const Arguments& arguments) {
-    const auto setting = setting_of(arguments);
+    const auto planned = plan_of(arguments);
     Problem p;
     p.image = arguments.view<const T, 4>("image");
     p.resized = arguments.view<T, 4>("resized");
-    p.plan = setting->plan;
-    p.table = setting->table.data();
-    p.table_entries = static_cast<std::int64_t>(setting->table.size());
-    p.table_id = setting->id;
+    p.plan = planned->plan;
+    p.table = planned->table.data();
+    p.table_entries = static_cast<std::int64_t>(planned->table.size());
+    p.table_id = planned->id;
     return p;
   }
 

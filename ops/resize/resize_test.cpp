@@ -7,12 +7,10 @@
 #include <cstring>
 #include <numeric>
 #include "axis.hpp"
-#include "light.hpp"
-#include "setting.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
-#include "words.hpp"
+#include "resize_options.hpp"
 
 namespace tessera::resize {
 namespace {
@@ -113,8 +111,8 @@ TEST(Resize, EveryRungGivesTheSameBits) {
   EXPECT_GT(compared, 400);
 }
 
-Wish wish(Convention convention, Method method) {
-  Wish out;
+Options options_for(Convention convention, Method method) {
+  Options out;
   out.convention = convention;
   out.method = method;
   out.cubic_a = convention == Convention::pillow ? -0.5 : -0.75;
@@ -127,7 +125,7 @@ TEST(Axis, WeightsAddUpToOneAndStayInside) {
          {Method::linear, Method::cubic, Method::lanczos2, Method::lanczos3, Method::lanczos4})
       for (const int source : {1, 2, 7, 40, 333})
         for (const int result : {1, 3, 40, 157, 700}) {
-          const Axis axis = weighted_axis(wish(convention, method), source, result, Area::overlap);
+          const Axis axis = weighted_axis(options_for(convention, method), source, result, Area::overlap);
           for (int i = 0; i < result; ++i) {
             const auto at = static_cast<std::size_t>(i);
             ASSERT_GE(axis.start[at], 0);
@@ -141,7 +139,7 @@ TEST(Axis, WeightsAddUpToOneAndStayInside) {
 }
 
 TEST(Axis, OverlapsByHand) {
-  const Axis axis = weighted_axis(wish(Convention::pillow, Method::area), 5, 2, Area::overlap);
+  const Axis axis = weighted_axis(options_for(Convention::pillow, Method::area), 5, 2, Area::overlap);
   EXPECT_EQ(axis.start, (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(axis.count, (std::vector<std::int32_t>{3, 3}));
   for (int k = 0; k < 3; ++k) {
@@ -152,14 +150,14 @@ TEST(Axis, OverlapsByHand) {
 
 TEST(Axis, TheNearestOfEachConvention) {
   // Of 5 samples, 2: 1.25 and 3.75 are their middles.
-  EXPECT_EQ(nearest_axis(wish(Convention::opencv, Method::nearest), 5, 2).start,
+  EXPECT_EQ(nearest_axis(options_for(Convention::opencv, Method::nearest), 5, 2).start,
             (std::vector<std::int32_t>{0, 2}));
-  EXPECT_EQ(nearest_axis(wish(Convention::pillow, Method::nearest), 5, 2).start,
+  EXPECT_EQ(nearest_axis(options_for(Convention::pillow, Method::nearest), 5, 2).start,
             (std::vector<std::int32_t>{1, 3}));
   // Of 4 samples, 2: 1 and 3 lie between two; OpenCV's exact one takes the lower.
-  EXPECT_EQ(nearest_axis(wish(Convention::opencv, Method::nearest_exact), 4, 2).start,
+  EXPECT_EQ(nearest_axis(options_for(Convention::opencv, Method::nearest_exact), 4, 2).start,
             (std::vector<std::int32_t>{0, 2}));
-  EXPECT_EQ(nearest_axis(wish(Convention::pillow, Method::nearest), 4, 2).start,
+  EXPECT_EQ(nearest_axis(options_for(Convention::pillow, Method::nearest), 4, 2).start,
             (std::vector<std::int32_t>{1, 3}));
 }
 
@@ -185,7 +183,7 @@ TEST(Words, WithoutEffectAreRefused) {
     c.words.insert({{"width", "4"}});
     try {
       Inputs inputs(resizing(), Element::u8, c, 1);
-      (void)setting_of(inputs.arguments());
+      (void)plan_of(inputs.arguments());
       EXPECT_EQ(what, "");
     } catch (const Error& error) {
       EXPECT_EQ(error.what(), what);

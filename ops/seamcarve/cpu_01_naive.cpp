@@ -3,7 +3,7 @@
 //
 // Taking out a seam changes what its neighbours cost and nothing else, yet everything is computed again: the
 // next rung keeps what has not changed.
-#include "host.hpp"
+#include "cpu_pass.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::seamcarve {

@@ -10,7 +10,37 @@
 #define HWY_TARGET_INCLUDE "ops/seamcarve/cpu_02_banded.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "banded.hpp"
+#include "seamcarve.hpp"
+
+#ifndef TESSERA_SEAMCARVE_STRETCH
+#define TESSERA_SEAMCARVE_STRETCH
+namespace tessera::seamcarve {
+
+// Columns first to last (without it) of a row of costs.
+template <class Sum>
+struct Stretch {
+  const Pixel *above, *here, *below;
+  const Sum* costs_above;  // null: there is no row above
+  Sum* to;                 // [0] is column `first`
+  std::int32_t width, first, last;
+  Energy energy;
+};
+
+template <class Sum>
+SIMT Sum cost_at(const Stretch<Sum>& s, std::int32_t x) {
+  const auto grey = [](const Pixel* row, std::int32_t at) { return grey_of(row[at]); };
+  const std::int32_t left = x > 0 ? x - 1 : 0, right = x + 1 < s.width ? x + 1 : x;
+  const Around a{grey(s.here, left), grey(s.here, x), grey(s.here, right), grey(s.above, x),
+                 grey(s.below, x)};
+  const Sum own = with_mark<Sum>(own_energy(s.energy, a), s.here[x]);
+  if (s.costs_above == nullptr) return own;
+  return own + cheapest_into(s.energy, a, x > 0 ? s.costs_above[x - 1] : beyond<Sum>, s.costs_above[x],
+                             x + 1 < s.width ? s.costs_above[x + 1] : beyond<Sum>)
+                   .cost;
+}
+
+}  // namespace tessera::seamcarve
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace tessera::seamcarve {
@@ -61,7 +91,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <cstring>
-#include "host.hpp"
+#include "cpu_pass.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::seamcarve {

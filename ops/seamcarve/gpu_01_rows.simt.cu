@@ -5,7 +5,7 @@
 // rows, times the seams. All costs stay in memory, and one thread finds the way back up through them. What
 // limits it is the number of launches; the next rung makes one for many rows.
 #include "tessera/kernel.hpp"
-#include "pass.hpp"
+#include "gpu_pass.hpp"
 
 namespace tessera::seamcarve {
 namespace {

@@ -7,7 +7,7 @@
 // that says where its way came from, by which one thread goes back up. What limits it is that barrier, once
 // for each row, and the way back.
 #include "tessera/kernel.hpp"
-#include "pass.hpp"
+#include "gpu_pass.hpp"
 
 namespace tessera::seamcarve {
 namespace {

@@ -3,9 +3,10 @@
 #include "sharpest.hpp"
 #include <algorithm>
 #include <cmath>
-#include "tessera/core/operation.hpp"
+#include "ops/imaging/operation.hpp"
 
 namespace tessera::sharpest {
+using imaging::sample_at;
 namespace {
 
 Element element_of_result(Element element, const Arguments::Words& words) {
@@ -62,10 +63,7 @@ class Definition {
   double sample(std::int64_t k, std::int64_t y, std::int64_t x, std::int64_t c) const {
     const std::int64_t row = std::clamp<std::int64_t>(y, 0, stack_.extents[1] - 1),
                        col = std::clamp<std::int64_t>(x, 0, stack_.extents[2] - 1);
-    const std::int64_t at =
-        k * stack_.strides[0] + row * stack_.strides[1] + col * stack_.strides[2] + c * stack_.strides[3];
-    return load_as_double(stack_.element, static_cast<const char*>(stack_.data) +
-                                              at * static_cast<std::int64_t>(size_of(stack_.element)));
+    return sample_at(stack_, {k, row, col, c});
   }
 
  private:

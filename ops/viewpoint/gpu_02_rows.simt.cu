@@ -6,7 +6,7 @@
 // limits it now is that words are loaded one by one, and each line of a view twice, for the row above and the
 // row below it.
 #include "tessera/kernel.hpp"
-#include "ops/refocus/rows.hpp"
+#include "ops/imaging/light_field_kernels.hpp"
 #include "viewpoint.hpp"
 
 namespace tessera::viewpoint {

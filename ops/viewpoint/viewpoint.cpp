@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // New viewpoints as an operation: its arguments, what it costs, how it is checked, what to try.
 #include "viewpoint.hpp"
-#include "ops/refocus/reference.hpp"
-#include "ops/refocus/sum.hpp"
+#include "ops/imaging/light_field_operation.hpp"
 #include "tessera/core/device.hpp"
-#include "tessera/core/differing_rows.hpp"
 #include "tessera/core/operation.hpp"
 
 namespace tessera::viewpoint {
@@ -88,21 +86,8 @@ Operation operation() {
   out.name = "viewpoint";
   out.summary = "a light field seen from a place between its cameras";
   out.signature = signature();
-  out.elements = {Element::u8, Element::u16, Element::f32};
   out.output = output_name;
-  out.row_dimensions = 2;
-  out.flops = [](const Arguments& arguments) {
-    return lightfield::flops(arguments, plan_of(arguments), output_name);
-  };
-  out.fill = lightfield::fill;
-  out.reference = [](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
-                     Expected& expected) {
-    lightfield::reference(arguments, plan_of(arguments), rows, expected);
-  };
-  out.suspect_rows = [](const Arguments& arguments, Data, std::uint64_t) {
-    return differing_rows(arguments, output_name,
-                          [](const Arguments& again) { lightfield::sum_of<Problem>(again, host_threads()); });
-  };
+  lightfield::set_checks(out, plan_of, lightfield::sum_of<Problem>);
   out.cases = cases();
   return out;
 }

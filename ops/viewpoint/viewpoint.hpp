@@ -2,11 +2,11 @@
 // A light field seen from a place between its cameras: the nearest views, each shifted by its distance times
 // the slope of the plane on which they shall meet.
 #pragma once
-#include "ops/refocus/gather.hpp"
+#include "ops/imaging/light_field.hpp"
 
 namespace tessera::viewpoint {
 
-// Throws Error for words that ask for nothing that can be computed.
+// Throws Error for options that cannot be computed.
 lightfield::Plan plan_of(const Arguments& arguments);
 
 inline namespace TESSERA_UNIT {

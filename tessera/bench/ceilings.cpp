@@ -9,12 +9,16 @@
 #include <ctime>
 #include <mutex>
 #include <set>
+<<<<<<< HEAD
+#include "tessera/io/cache.hpp"
+=======
 #include <vector>
+>>>>>>> main
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/statistics.hpp"
 #include "tessera/core/array.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
 

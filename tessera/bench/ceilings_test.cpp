@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 #include "tessera/bench/ceilings.hpp"
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 #include "tessera/core/error.hpp"
-#include "tessera/io/kept.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera::cuda {
 namespace {
@@ -96,7 +96,7 @@ std::string compile_now(const std::string& source, const std::string& architectu
   return code;
 }
 
-const KeptFolder kernels{"kernels"};
+const CacheFolder kernels{"kernels"};
 
 }  // namespace
 
@@ -112,9 +112,9 @@ std::string architecture_of(int compute_capability) { return "sm_" + std::to_str
 Cubin compile(const std::string& source, const std::string& architecture) {
   if (const Reason absent = no_nvrtc()) throw Error(Error::Kind::no_device, *absent);
   const std::string key = "nvrtc " + nvrtc_version() + " " + architecture + "\n" + source;
-  if (auto code = find_kept(kernels, key); code && !code->empty()) return {std::move(*code), true};
+  if (auto code = find_cached(kernels, key); code && !code->empty()) return {std::move(*code), true};
   Cubin out{compile_now(source, architecture)};
-  keep(kernels, key, out.code);
+  store_cached(kernels, key, out.code);
   return out;
 }
 

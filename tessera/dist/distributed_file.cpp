@@ -71,7 +71,7 @@ void write_together(Communicator& ranks, const std::string& path, const Extents&
   const std::string header = npy::format_header(block.element, false, extents);
   agree(ranks, [&] {
     if (ranks.rank() != 0) return;
-    whole.emplace(path, AtomicFile::Until::named);
+    whole.emplace(path);
     if (whole->temporary().empty())
       throw Error(path + ": is no regular file: several ranks cannot write it together");
     whole->write(std::as_bytes(std::span(header)));

@@ -67,7 +67,7 @@ void forget(const std::string& temporary) noexcept {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path, Until until) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   struct stat old = {};
   const bool exists = ::stat(path_.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail("cannot be written", errno);
@@ -82,7 +82,7 @@ AtomicFile::AtomicFile(std::string path, Until until) : path_(std::move(path)) {
   const std::filesystem::path named = target_;
   if (!named.has_filename()) fail("cannot be written", target_.empty() ? ENOENT : EISDIR);
   folder_ = named.has_parent_path() ? named.parent_path().string() : ".";
-  open_beside(until);
+  open_beside();
   // Best effort: what is lost is only the old file's permissions.
   if (exists && ::fchmod(file_, old.st_mode & 07777) != 0) errno = 0;
 }
@@ -94,41 +94,17 @@ AtomicFile::AtomicFile(int descriptor, std::string name)
 
 AtomicFile::~AtomicFile() { abandon(); }
 
-void AtomicFile::open_beside(Until until) {
-  if (until == Until::unnamed && open_unnamed()) return;
-  const int code = take_name([this] {
-    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return file_ >= 0;
-  });
-  if (code != 0) fail("cannot be written to folder " + folder_, code);
-}
-
-// Tries names until `make` has made one that is new; the reason why it could not, or 0.
-template <class Make>
-int AtomicFile::take_name(const Make& make) {
+// Tries names until one is new.
+void AtomicFile::open_beside() {
   for (;;) {
     temporary_ = next_name(folder_);
     remember(temporary_);
-    if (make()) return 0;
+    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ >= 0) return;
     const int code = errno;
     forget(std::exchange(temporary_, {}));
-    if (code != EEXIST) return code;
+    if (code != EEXIST) fail("cannot be written to folder " + folder_, code);
   }
-}
-
-// Needs the file system's help now, and /proc when it gets its name.
-bool AtomicFile::open_unnamed() {
-  if (::access("/proc/self/fd", X_OK) != 0) return false;
-  file_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  return file_ >= 0;
-}
-
-// No system call lets a file without a name replace one: it gets a temporary name for a moment.
-void AtomicFile::give_name() {
-  const std::string self = "/proc/self/fd/" + std::to_string(file_);
-  const int code = take_name(
-      [&] { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0; });
-  if (code != 0) fail("cannot be replaced", code);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -148,7 +124,6 @@ void AtomicFile::commit(bool lasting) {
   if (target_.empty()) return close_checked();
   // A full disk or a lost server may show only here; the rename must come after the data.
   if (lasting && ::fsync(file_) != 0) fail("cannot be written", errno);
-  if (temporary_.empty()) give_name();
   close_checked();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be replaced", errno);
   forget(temporary_);

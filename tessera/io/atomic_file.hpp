@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that appears whole or not at all: written without a name where the file system can, else beside
-// its target, and renamed over it, so that a failed or killed run leaves an old file as it was.
+// A file that appears whole or not at all: written beside its target under a temporary name and renamed over
+// it, so that a failed run leaves an old file as it was. Only a run that is killed by SIGKILL leaves the
+// temporary file, .tessera-PID-N.tmp.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,10 +11,8 @@ namespace tessera {
 
 class AtomicFile {
  public:
-  enum class Until { unnamed, named };  // how it lies on the disk until commit(); unnamed where that can be
-
   // Throws Error naming the file and the reason, as do write() and commit().
-  explicit AtomicFile(std::string path, Until until = Until::unnamed);
+  explicit AtomicFile(std::string path);
   // Writes to an open file, which stays open; `name` is for messages.
   AtomicFile(int descriptor, std::string name);
   ~AtomicFile();  // without commit() nothing of it remains
@@ -22,7 +21,7 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   // For others who write parts of it, which must be on the disk before commit(): its length from now on, and
-  // its name until then; empty where it has none.
+  // its temporary name; empty where it is written directly.
   void extend(std::size_t bytes);
   const std::string& temporary() const { return temporary_; }
   // Waits until the disk has it; `lasting` false: a machine that loses power may keep a part of it, and who
@@ -30,19 +29,15 @@ class AtomicFile {
   void commit(bool lasting = true);
 
  private:
-  void open_beside(Until until);
-  bool open_unnamed();
-  template <class Make>
-  int take_name(const Make& make);
-  void give_name();
+  void open_beside();
   void close_checked();
   void abandon() noexcept;
   [[noreturn]] void fail(const std::string& doing, int code) const;
 
-  std::string path_;       // as the user wrote it
-  std::string target_;     // with symbolic links followed; empty: a device or a pipe, written directly
-  std::string folder_;     // the target's
-  std::string temporary_;  // empty: it has no name yet
+  std::string path_;    // as the user wrote it
+  std::string target_;  // with symbolic links followed; empty: a device or a pipe, written directly
+  std::string folder_;  // the target's
+  std::string temporary_;
   int file_ = -1;
 };
 

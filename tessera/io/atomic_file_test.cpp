@@ -64,37 +64,30 @@ TEST_F(AtomicFileTest, appearsWholeAtCommit) {
 
 TEST_F(AtomicFileTest, withoutCommitNothingHappened) {
   write("old");
-  for (const auto until : {AtomicFile::Until::unnamed, AtomicFile::Until::named}) {
-    {
-      AtomicFile file(path(), until);
-      file.write(bytes("new"));
-      EXPECT_LE(files(), until == AtomicFile::Until::named ? 2 : 1);
-    }
-    EXPECT_EQ(content(), "old");
-    EXPECT_EQ(files(), 1);
+  {
+    AtomicFile file(path());
+    file.write(bytes("new"));
+    EXPECT_EQ(files(), 2);
   }
+  EXPECT_EQ(content(), "old");
+  EXPECT_EQ(files(), 1);
 }
 
-// What a run that is killed leaves behind: nothing, or what its signal handler then removes.
-TEST_F(AtomicFileTest, aKilledRunLeavesNothing) {
-  const int probe = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
-  if (probe >= 0) ::close(probe);
-  for (const auto until : {AtomicFile::Until::unnamed, AtomicFile::Until::named}) {
-    if (until == AtomicFile::Until::unnamed && probe < 0) continue;
-    EXPECT_EXIT(
-        {
-          AtomicFile file(path(), until);
-          file.write(bytes("new"));
-          if (until == AtomicFile::Until::named) remove_unfinished_files();
-          _exit(7);
-        },
-        ::testing::ExitedWithCode(7), "");
-    EXPECT_EQ(files(), 0);
-  }
+// What a run leaves behind that ends by a signal with a handler: nothing.
+TEST_F(AtomicFileTest, aSignalLeavesNothing) {
+  EXPECT_EXIT(
+      {
+        AtomicFile file(path());
+        file.write(bytes("new"));
+        remove_unfinished_files();
+        _exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+  EXPECT_EQ(files(), 0);
 }
 
 TEST_F(AtomicFileTest, aChildsSignalLeavesItsParentsFilesAlone) {
-  AtomicFile file(path(), AtomicFile::Until::named);
+  AtomicFile file(path());
   file.write(bytes("whole"));
   EXPECT_EXIT(
       {
@@ -106,16 +99,6 @@ TEST_F(AtomicFileTest, aChildsSignalLeavesItsParentsFilesAlone) {
   EXPECT_EQ(content(), "whole");
   remove_unfinished_files();
   EXPECT_EQ(content(), "whole");
-}
-
-TEST_F(AtomicFileTest, aNameCanBeHadInEitherWay) {
-  for (const auto until : {AtomicFile::Until::unnamed, AtomicFile::Until::named}) {
-    AtomicFile file(path(), until);
-    file.write(bytes("abc"));
-    file.commit();
-    EXPECT_EQ(content(), "abc");
-    EXPECT_EQ(files(), 1);
-  }
 }
 
 TEST_F(AtomicFileTest, writesToAnOpenFile) {

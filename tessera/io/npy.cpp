@@ -1,19 +1,336 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/io/npy.hpp"
-#include <fcntl.h>
-#include <unistd.h>
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstring>
+#include <fcntl.h>
+#include <limits>
 #include <memory>
+#include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
 #include "tessera/io/atomic_file.hpp"
+#include "tessera/io/file_kind.hpp"
 #include "tessera/io/mapped_file.hpp"
-#include "tessera/io/npy_dict.hpp"
 #include "tessera/io/npy_header.hpp"
 
 namespace tessera::npy {
+namespace {
+
+// The text of a header: a Python dictionary of three entries, read as the little language that it is. Nothing
+// in it is trusted.
+struct Dict {
+  std::string descr;           // "<f4"
+  bool fortran_order = false;  // the first index runs fastest
+  Extents shape;
+};
+
+// What is written before the data, and where they begin.
+struct Preamble {
+  Dict dict;
+  std::size_t data_offset = 0;
+};
+
+// For messages: short, and without what would confuse a terminal.
+std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string out(text.substr(0, longest));
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return text.size() > longest ? out + "..." : out;
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  Dict dict() {
+    expect('{', "a dictionary");
+    while (!accept('}')) {
+      entry();
+      if (accept(',')) continue;
+      expect('}', "a comma or the end of the dictionary");
+      break;
+    }
+    if (next() != '\0' || !text_.empty()) fail("has something after the dictionary of its header");
+    for (const Key& key : keys_)
+      if (!key.seen) fail("has no '" + std::string(key.name) + "' in its header");
+    return dict_;
+  }
+
+ private:
+  struct Key {
+    std::string_view name;
+    void (Parser::*read)();
+    bool seen = false;
+  };
+
+  void entry() {
+    const std::string name(text());
+    expect(':', "a colon");
+    for (Key& key : keys_) {
+      if (key.name != name) continue;
+      if (key.seen) fail("has '" + name + "' twice in its header");
+      key.seen = true;
+      return (this->*key.read)();
+    }
+    fail("has the unknown entry '" + printable(name) + "' in its header");
+  }
+
+  void read_descr() {
+    const char first = next();
+    if (first == '[' || first == '(') fail("holds records (a structured dtype); save one field of them");
+    dict_.descr = text();
+  }
+
+  void read_fortran_order() {
+    if (accept_word("True")) dict_.fortran_order = true;
+    else if (!accept_word("False")) fail("has a 'fortran_order' that is neither True nor False");
+  }
+
+  void read_shape() {
+    expect('(', "a tuple as shape");
+    while (!accept(')')) {
+      if (dict_.shape.size() == most_dimensions)
+        fail("has more than " + std::to_string(most_dimensions) + " dimensions");
+      dict_.shape.push_back(extent());
+      if (accept(',')) continue;
+      // In Python, (3) is a number and only (3,) is a tuple.
+      if (dict_.shape.size() < 2) expect(',', "a comma");
+      expect(')', "a comma or the end of the shape");
+      break;
+    }
+  }
+
+  std::int64_t extent() {
+    if (next() == '-') fail("has a negative extent");
+    std::int64_t value = 0;
+    const auto [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    if (code == std::errc::result_out_of_range) fail("has an extent larger than any memory");
+    if (code != std::errc()) fail("has a damaged header: expected a whole number " + here());
+    // Python reads 00, but not 05.
+    if (value != 0 && text_.front() == '0')
+      fail("has a damaged header: a number that starts with 0 " + here());
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    if (!text_.empty() && text_.front() == 'L') text_.remove_prefix(1);  // Python 2's long
+    return value;
+  }
+
+  std::string_view text() {
+    const char quote = next();
+    if (quote != '\'' && quote != '"') fail("has a damaged header: expected quoted text " + here());
+    const std::size_t end = text_.find(quote, 1);
+    const std::string_view inside = text_.substr(1, end - 1);
+    if (end == text_.npos || inside.find_first_of("\\\n") != text_.npos)
+      fail("has a damaged header: text without an end " + here());
+    text_.remove_prefix(end + 1);
+    return inside;
+  }
+
+  // The next character that is not a space; 0 at the end.
+  char next() {
+    const std::size_t skipped = text_.find_first_not_of(" \t\n\r\f\v");
+    text_.remove_prefix(skipped == text_.npos ? text_.size() : skipped);
+    return text_.empty() ? '\0' : text_.front();
+  }
+
+  bool accept(char wanted) {
+    if (next() != wanted || text_.empty()) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  bool accept_word(std::string_view word) {
+    next();
+    if (!text_.starts_with(word)) return false;
+    text_.remove_prefix(word.size());
+    return true;
+  }
+
+  void expect(char wanted, const char* what) {
+    if (!accept(wanted)) fail(std::string("has a damaged header: expected ") + what + " " + here());
+  }
+
+  std::string here() const {
+    return text_.empty() ? "at its end" : "at '" + printable(text_.substr(0, 20)) + "'";
+  }
+
+  [[noreturn]] void fail(const std::string& reason) const { throw Error(name_ + ": " + reason); }
+
+  std::string_view text_;  // what is left
+  const std::string& name_;
+  Dict dict_;
+  Key keys_[3] = {{"descr", &Parser::read_descr},
+                  {"fortran_order", &Parser::read_fortran_order},
+                  {"shape", &Parser::read_shape}};
+};
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
+// NumPy has no name for bf16 and the 8-bit floats, so that ml_dtypes saves them as mere bytes.
+struct Untyped {
+  std::string_view code;
+  Element element;
+};
+constexpr Untyped untyped[] = {{"V2", Element::bf16}, {"V1", Element::e4m3}, {"V1", Element::e5m2}};
+
+struct Code {
+  std::string_view code;
+  Element element;
+};
+constexpr Code codes[] = {{"f8", Element::f64}, {"f4", Element::f32}, {"f2", Element::f16},
+                          {"i4", Element::i32}, {"i1", Element::i8},  {"u1", Element::u8},
+                          {"i2", Element::i16}, {"u2", Element::u16}};
+
+// What NumPy can save and we cannot read, with the nearest type that we can.
+struct Foreign {
+  std::string_view code, name, nearest;
+};
+constexpr Foreign foreign[] = {
+    {"i8", "int64", "int32"},  {"u4", "uint32", "int32"},      {"u8", "uint64", "int32"},
+    {"b1", "bool", "uint8"},   {"f16", "float128", "float64"}, {"c8", "complex64", ""},
+    {"c16", "complex128", ""}, {"c32", "complex256", ""},      {"O", "Python objects", ""},
+};
+
+bool is_swapped(std::string_view descr) {
+  const char order = descr.empty() ? '=' : descr.front();
+  return (order == '<' || order == '>') && order != native_order;
+}
+
+// "f4" of "<f4".
+std::string_view type_code(std::string_view descr) {
+  const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr.front()) != descr.npos;
+  return ordered ? descr.substr(1) : descr;
+}
+
+// Throws Error where no memory could hold them. Extents of 0 are left out of the overflow check's product, or
+// an empty array could have strides beyond any integer.
+std::size_t bytes_of_data(const Extents& extents, std::size_t element_bytes, const std::string& name) {
+  auto bytes = static_cast<std::int64_t>(element_bytes);
+  bool empty = false;
+  for (const std::int64_t extent : extents) {
+    empty |= extent == 0;
+    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes))
+      throw Error(name + ": its shape " + to_string(extents) + " is larger than any memory");
+  }
+  return empty ? 0 : static_cast<std::size_t>(bytes);
+}
+
+std::string why_foreign(std::string_view descr, std::string_view code) {
+  if (code == "V2") return "holds 2-byte values of no type (V2); if they are bf16, pass --element bf16";
+  if (code == "V1")
+    return "holds 1-byte values of no type (V1); if they are 8-bit floats, pass --element e4m3 or e5m2";
+  for (const Foreign& f : foreign) {
+    if (f.code != code) continue;
+    std::string text = "holds " + std::string(f.name);
+    if (f.nearest.empty()) return text + ", which cannot be computed with here";
+    return text + "; convert with a.astype('" + std::string(f.nearest) + "')";
+  }
+  if (code.starts_with('S') || code.starts_with('U')) return "holds text, not numbers";
+  if (code.starts_with('M') || code.starts_with('m')) return "holds dates or durations, not numbers";
+  return "holds elements of the unknown type '" + printable(descr) + "'";
+}
+
+void read_element(Header& header, std::string_view descr, const std::string& name,
+                  std::optional<Element> as) {
+  const std::string_view code = type_code(descr);
+  header.swapped = is_swapped(descr);
+  const Code* found =
+      std::find_if(std::begin(codes), std::end(codes), [&](const Code& c) { return c.code == code; });
+  if (found != std::end(codes)) header.element = found->element;
+  else if (std::ranges::any_of(untyped, [&](const Untyped& u) { return u.code == code && u.element == as; }))
+    header.element = *as;
+  else throw Error(name + ": " + why_foreign(descr, code));
+  if (as && *as != header.element)
+    throw Error(name + ": holds " + std::string(name_of(header.element)) + ", but " +
+                std::string(name_of(*as)) + " was asked for");
+}
+
+// The header's text; sets data_offset.
+std::string_view text_of(std::size_t& data_offset, std::string_view file, const std::string& name) {
+  if (file.empty()) throw Error(name + ": is empty");
+  if (file.starts_with("PK\x03\x04"))
+    throw Error(name + ": is a zip archive (.npz); save its arrays one by one");
+  if (!file.starts_with(magic.substr(0, file.size())))
+    throw Error(name + ": is not a .npy file" + but_seems(std::as_bytes(std::span(file))));
+  const auto byte = [&](std::size_t i) {
+    if (i >= file.size()) throw Error(name + ": ends within its header");
+    return static_cast<std::size_t>(static_cast<unsigned char>(file[i]));
+  };
+  const std::size_t at = magic.size(), major = byte(at), minor = byte(at + 1);
+  if (major < 1 || major > 3 || minor != 0)
+    throw Error(name + ": is of .npy version " + std::to_string(major) + "." + std::to_string(minor) +
+                "; 1.0, 2.0 and 3.0 can be read");
+  const std::size_t length_bytes = major == 1 ? 2 : 4, begin = at + 2 + length_bytes;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= byte(at + 2 + i) << (8 * i);
+  if (length > file.size() - begin) throw Error(name + ": ends within its header");
+  data_offset = begin + length;
+  return file.substr(begin, length);
+}
+
+Preamble parse_preamble(std::span<const std::byte> file, const std::string& name) {
+  Preamble out;
+  const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
+  out.dict = Parser(text_of(out.data_offset, bytes, name), name).dict();
+  return out;
+}
+
+}  // namespace
+
+Extents column_major_strides(const Extents& extents) {
+  Extents strides(extents.size(), 1);
+  for (std::size_t i = 1; i < extents.size(); ++i) strides[i] = strides[i - 1] * extents[i - 1];
+  return strides;
+}
+
+Extents Header::strides() const {
+  return column_major ? column_major_strides(extents) : row_major_strides(extents);
+}
+
+Header parse_header(std::span<const std::byte> file, const std::string& name, std::optional<Element> as) {
+  const auto [dict, data_offset] = parse_preamble(file, name);
+  Header header;
+  header.data_offset = data_offset;
+  header.extents = dict.shape;
+  header.column_major = dict.fortran_order;
+  read_element(header, dict.descr, name, as);
+  header.data_bytes = bytes_of_data(header.extents, size_of(header.element), name);
+  // More is fine: NumPy lets arrays follow one another in a file.
+  if (const std::size_t there = file.size() - header.data_offset; there < header.data_bytes)
+    throw Error(name + ": is cut short: " + to_string(header.extents) + " of " +
+                std::string(name_of(header.element)) + " needs " + std::to_string(header.data_bytes) +
+                " bytes, " + std::to_string(there) + " are there");
+  return header;
+}
+
+std::string format_header(Element element, bool column_major, const Extents& extents) {
+  constexpr std::size_t alignment = 64;
+  std::string_view code;
+  for (const Untyped& u : untyped)
+    if (u.element == element) code = u.code;
+  for (const Code& c : codes)
+    if (c.element == element) code = c.code;
+  std::string text = "{'descr': '";
+  text += size_of(element) == 1 ? '|' : native_order;
+  text += std::string(code) + "', 'fortran_order': " + (column_major ? "True" : "False") + ", 'shape': (";
+  for (const std::int64_t extent : extents)
+    text += std::to_string(extent) + (extents.size() == 1 ? "," : ", ");
+  if (extents.size() > 1) text.resize(text.size() - 2);
+  text += "), }";
+  const std::size_t before = magic.size() + 4, unpadded = before + text.size() + 1;
+  text.append((alignment - unpadded % alignment) % alignment, ' ');
+  text += '\n';
+  // At most 64 extents: the length always fits version 1.0's two bytes.
+  const std::string start{'\1', '\0', static_cast<char>(text.size() & 255),
+                          static_cast<char>(text.size() >> 8)};
+  return std::string(magic) + start + text;
+}
+
 namespace {
 
 constexpr std::size_t widest_access = 16;  // of any kernel, in bytes
@@ -153,6 +470,73 @@ void write(const std::string& path, const ArrayView& array) {
 void write(int descriptor, const std::string& name, const ArrayView& array) {
   AtomicFile file(descriptor, name);
   write(file, name, array);
+}
+
+namespace {
+
+// Numbers of types that no kernel computes with, for whoever wants their values.
+
+// Between what is stored and its double there must be no difference: 2^63 and more would overflow on the way
+// back.
+template <class T>
+double exactly(T value, const std::string& name) {
+  const auto out = static_cast<double>(value);
+  const bool back = out < std::ldexp(1.0, std::numeric_limits<T>::digits);
+  if (!back || static_cast<T>(out) != value)
+    throw Error(name + ": holds " + std::to_string(value) + ", which no double is");
+  return out;
+}
+
+template <class T>
+void widen(std::span<const std::byte> from, bool swapped, const std::string& name, double* to) {
+  for (std::size_t at = 0; at < from.size(); at += sizeof(T)) {
+    std::byte bytes[sizeof(T)];
+    std::memcpy(bytes, from.data() + at, sizeof bytes);
+    if (swapped) std::ranges::reverse(bytes);
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    *to++ = exactly(value, name);
+  }
+}
+
+struct Wide {
+  std::string_view code;
+  std::size_t size;
+  void (*widen)(std::span<const std::byte>, bool, const std::string&, double*);
+};
+constexpr Wide wide[] = {{"i8", 8, widen<std::int64_t>},
+                         {"u8", 8, widen<std::uint64_t>},
+                         {"u4", 4, widen<std::uint32_t>},
+                         {"b1", 1, widen<std::uint8_t>}};
+
+// As the file has it, in f64.
+Array widened(const Preamble& preamble, const Wide& type, std::span<const std::byte> file,
+              const std::string& name) {
+  const std::size_t bytes = bytes_of_data(preamble.dict.shape, type.size, name);
+  if (file.size() - preamble.data_offset < bytes) throw Error(name + ": is cut short");
+  const Array kept(Element::f64, {static_cast<std::int64_t>(bytes / type.size)});
+  type.widen(file.subspan(preamble.data_offset, bytes), is_swapped(preamble.dict.descr), name,
+             static_cast<double*>(kept.view().data));
+  const Extents& shape = preamble.dict.shape;
+  return Array({kept.view().data, Element::f64, shape,
+                preamble.dict.fortran_order ? column_major_strides(shape) : row_major_strides(shape)},
+               std::make_shared<Array>(kept));
+}
+
+}  // namespace
+
+Numbers parse_numbers(std::span<const std::byte> file, const std::string& name) {
+  const Preamble preamble = parse_preamble(file, name);
+  const std::string_view code = type_code(preamble.dict.descr);
+  const auto type = std::ranges::find(wide, code, &Wide::code);
+  const Array array =
+      packed_copy((type == std::end(wide) ? parse(file, name) : widened(preamble, *type, file, name)).view());
+  Numbers out{array.extents(), {}};
+  const std::size_t size = size_of(array.element());
+  for (std::int64_t i = 0; i < array.view().count(); ++i)
+    out.values.push_back(
+        load_as_double(array.element(), array.as<char>() + static_cast<std::size_t>(i) * size));
+  return out;
 }
 
 }  // namespace tessera::npy

@@ -6,9 +6,10 @@
 #include <span>
 #include <string>
 #include "tessera/core/array.hpp"
-#include "tessera/io/npy_dict.hpp"
 
 namespace tessera::npy {
+
+inline constexpr std::size_t most_dimensions = 64;  // as NumPy 2 has it
 
 struct Header {
   Element element = Element::f32;
@@ -20,18 +21,6 @@ struct Header {
 
   Extents strides() const;  // in elements
 };
-
-// What is written before the data, and where they begin.
-struct Preamble {
-  Dict dict;
-  std::size_t data_offset = 0;
-};
-Preamble parse_preamble(std::span<const std::byte> file, const std::string& name);
-
-std::string_view type_code(std::string_view descr);  // "f4" of "<f4"
-bool is_swapped(std::string_view descr);             // its bytes stand in the order that this machine has not
-// Throws Error where no memory could hold them.
-std::size_t bytes_of_data(const Extents& extents, std::size_t element_bytes, const std::string& name);
 
 // Of a whole file, whose data is then known to be there. Throws Error "NAME: reason".
 Header parse_header(std::span<const std::byte> file, const std::string& name, std::optional<Element> as);

@@ -12,8 +12,6 @@
 #include <limits>
 #include <memory>
 #include <string_view>
-#include "tessera/io/picture_tiff_pixels.hpp"
-#include "tessera/io/picture_tiff_tags.hpp"
 
 namespace tessera::picture {
 namespace {
@@ -147,16 +145,6 @@ Header read_header(TIFF* tiff, const std::string& name) {
   return h;
 }
 
-// Numbers of colours whose palette is missing or too short libtiff takes for greys.
-void demand_palette(TIFF* tiff, const Header& h, const std::string& name, std::span<const std::byte> file) {
-  std::uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
-  const bool wanted =
-      h.photometric == PHOTOMETRIC_PALETTE ||
-      listed_number(file, TIFFCurrentDirOffset(tiff), TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_PALETTE;
-  if (wanted && TIFFGetField(tiff, TIFFTAG_COLORMAP, &red, &green, &blue) == 0)
-    throw Error(name + ": is a damaged TIFF file: its palette is missing or too short");
-}
-
 // How a file is cut: into strips or tiles, each of one plane or of all.
 struct Cut {
   bool tiled = false, apart = false;
@@ -211,13 +199,7 @@ double most_of_a_byte(std::uint16_t compression) {
 // Before memory is taken: each block lies within the file, and they can hold as much as the header says.
 // A lone strip that reaches beyond the file's end libtiff gives the length that it should have; a block that
 // is not listed it reads from wherever 0 leads.
-void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name,
-                   std::span<const std::byte> bytes_of_file) {
-  const std::size_t file = bytes_of_file.size();
-  const std::uint64_t first = TIFFGetStrileOffset(tiff, 0);
-  const std::uint64_t bytes =
-      listed_number(bytes_of_file, TIFFCurrentDirOffset(tiff), TIFFTAG_STRIPBYTECOUNTS);
-  if (first > file || bytes > file - first) throw Error(name + ": is a damaged TIFF file: it ends too early");
+void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, std::size_t file) {
   double stored = 0;
   for (std::uint64_t i = 0; i < cut.blocks; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
@@ -233,6 +215,76 @@ void demand_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::strin
   const double wanted = static_cast<double>(h.height) * ((1.0 * h.width * h.samples * h.bits) / 8);
   if (wanted > stored * most_of_a_byte(h.compression))
     throw Error(name + ": is a damaged TIFF file: it ends too early");
+}
+
+// What TIFF stores otherwise than arrays do: fewer bits than a byte, white as 0, colours that alpha has been
+// multiplied into, numbers of a palette.
+template <class T>
+void invert_as(T* values, std::int64_t count, std::int64_t samples, std::int64_t colours) {
+  for (std::int64_t i = 0; i < count; i += samples)
+    for (std::int64_t c = 0; c < colours; ++c) values[i + c] = static_cast<T>(~values[i + c]);
+}
+
+template <class T>
+void divide_as(T* values, std::int64_t count, std::int64_t samples) {
+  constexpr std::uint64_t most = std::numeric_limits<T>::max();
+  for (std::int64_t i = 0; i < count; i += samples)
+    for (std::int64_t c = 0; c + 1 < samples; ++c)
+      if (const std::uint64_t a = values[i + samples - 1]; a != 0)
+        values[i + c] = static_cast<T>(std::min(most, (values[i + c] * most + a / 2) / a));
+}
+
+// `count` samples of 1, 2 or 4 bits, the first in the upper bits, as numbers.
+void unpack_bits(const std::byte* from, std::size_t count, unsigned bits, std::byte* to) {
+  const unsigned in_byte = 8 / bits, mask = (1u << bits) - 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto shift = static_cast<unsigned>(in_byte - 1 - i % in_byte) * bits;
+    to[i] = static_cast<std::byte>(static_cast<unsigned>(from[i / in_byte]) >> shift & mask);
+  }
+}
+
+// Numbers of that many bits as bytes from 0 to 255.
+void stretch_bits(Array& pixels, unsigned bits) {
+  const unsigned step = 255u / ((1u << bits) - 1);
+  auto* const values = pixels.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < pixels.view().count(); ++i)
+    values[i] = static_cast<std::uint8_t>(values[i] * step);
+}
+
+// u8 and u16: 0 is white. The last channel stays where it is alpha.
+void invert(Array& pixels, bool alpha) {
+  const std::int64_t count = pixels.view().count(), samples = pixels.extents()[2],
+                     colours = alpha ? samples - 1 : samples;
+  if (pixels.element() == Element::u16) invert_as(pixels.as<std::uint16_t>(), count, samples, colours);
+  else invert_as(pixels.as<std::uint8_t>(), count, samples, colours);
+}
+
+// Colours as they were before alpha took its share, to the nearest; u8 and u16.
+void divide_by_alpha(Array& pixels) {
+  const std::int64_t count = pixels.view().count(), samples = pixels.extents()[2];
+  if (pixels.element() == Element::u16) divide_as(pixels.as<std::uint16_t>(), count, samples);
+  else divide_as(pixels.as<std::uint8_t>(), count, samples);
+}
+
+struct Palette {
+  const std::uint16_t *red, *green, *blue;
+  std::size_t colours;
+};
+
+// The colours that numbers stand for: the upper 8 of the palette's 16 bits, as libtiff takes them, since some
+// programs write a byte's 257-fold and others its 256-fold. Of a palette without any value above 255 they are
+// bytes already.
+void look_up(const Palette& palette, const Array& numbers, Array& colours) {
+  const std::uint16_t* const parts[] = {palette.red, palette.green, palette.blue};
+  std::uint16_t largest = 0;
+  for (const auto* part : parts) largest = std::max(largest, *std::max_element(part, part + palette.colours));
+  const auto byte = [largest](std::uint16_t value) {
+    return static_cast<std::uint8_t>(largest < 256 ? value : value >> 8);
+  };
+  auto* to = colours.as<std::uint8_t>();
+  const auto* from = numbers.as<std::uint8_t>();
+  for (std::int64_t i = 0; i < numbers.view().count(); ++i)
+    for (const auto* part : parts) *to++ = byte(part[from[i]]);
 }
 
 void put_row(const Header& h, const Cut& cut, const std::byte* from, std::size_t cols, std::byte* to) {
@@ -317,10 +369,9 @@ Raw parse_tiff(std::span<const std::byte> file, const std::string& name, const L
   const Tiff tiff = open(stream, name, "rm", std::max(limits.bytes, least_memory));
   if (!tiff) throw unreadable(name, "TIFF", stream.message);
   const Header h = read_header(tiff.get(), name);
-  demand_palette(tiff.get(), h, name, file);
   demand_within(name, limits, h.element, {h.height, h.width, h.samples});
   const Cut cut = cut_of(tiff.get(), h, name);
-  demand_blocks(tiff.get(), h, cut, name, file);
+  demand_blocks(tiff.get(), h, cut, name, file.size());
   Raw raw;
   raw.picture.pixels = pixels_for(name, limits, h.element, h.height, h.width, h.samples);
   raw.picture.alpha = h.alpha;

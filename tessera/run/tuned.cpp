@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 #include "tessera/core/device.hpp"
-#include "tessera/io/cache_folder.hpp"
+#include "tessera/io/cache.hpp"
 
 namespace tessera {
 namespace {

@@ -78,12 +78,12 @@ void run_opencv(const Arguments& arguments, const Tuning&, Run& run) {
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
-  const auto setting = setting_of(arguments);
-  if (setting->border == Border::wrap) return "knows no wrapped border";
-  if (setting->finish.absolute) return "has no magnitudes";
+  const auto options = options_of(arguments);
+  if (options->border == Border::wrap) return "knows no wrapped border";
+  if (options->finish.absolute) return "has no magnitudes";
   if (arguments.text("mode") != "correlation") return "correlates only";
-  if (depth_of(setting->to) < 0) return "has no f16";
-  if (arguments.text("kernel") == "gaussian" && setting->to != arguments.element())
+  if (depth_of(options->to) < 0) return "has no f16";
+  if (arguments.text("kernel") == "gaussian" && options->to != arguments.element())
     return "blurs into the picture's type only";
   for (const char* name : {"image", "filtered"}) {
     const ArrayView& view = arguments.array(name);

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/imaging/light_field_operation.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include "tessera/core/expression.hpp"
+
+namespace tessera::lightfield {
+namespace {
+
+constexpr double place_unit = 1 << place_bits;
+
+void demand_at_most(const Arguments& arguments, const char* name, std::int64_t most) {
+  if (arguments.dim(name) > most)
+    throw Error(std::string("views has ") + name + " = " + std::to_string(arguments.dim(name)) +
+                ", more than " + std::to_string(most));
+}
+
+std::int64_t along(const std::string& text, double at, std::int64_t views, bool grid) {
+  const double last = static_cast<double>(views - 1), place = grid ? at * last : at;
+  if (!(place >= 0 && place <= last))
+    throw Error("--at " + text + " lies outside the grid: " +
+                (grid ? std::string("0 is the first view, 1 the last")
+                      : "views are counted from 0 to " + std::to_string(views - 1)));
+  return in_places(place);
+}
+
+// The definition of docs/lightfield.md, sample by sample: what every rung of both operations is held against.
+struct Weighted {
+  std::int64_t at;      // from the sample of the result, in pixels
+  std::int64_t weight;  // in 2^-bits
+};
+
+double nearest_whole(double value) { return std::floor(value + 0.5); }
+
+// The weights of an axis for a view at `place`: all numbers here are multiples of powers of 2 that a double
+// has.
+std::vector<Weighted> weights_of(double place, double slope, double bits, Between between) {
+  const double one = std::ldexp(1.0, static_cast<int>(bits)),
+               shift = nearest_whole(slope * place * one) / one;
+  if (between == Between::nearest)
+    return {{static_cast<std::int64_t>(nearest_whole(shift)), static_cast<std::int64_t>(one)}};
+  const auto first = static_cast<std::int64_t>(std::floor(shift));
+  const double f = shift - std::floor(shift);
+  const auto whole = [one](double weight) { return static_cast<std::int64_t>(nearest_whole(weight * one)); };
+  if (between == Between::linear) return {{first, whole(1 - f)}, {first + 1, whole(f)}};
+  const std::int64_t before = whole((-f * f * f + 2 * f * f - f) / 2),
+                     behind = whole((-3 * f * f * f + 4 * f * f + f) / 2),
+                     last = whole((f * f * f - f * f) / 2);
+  return {{first - 1, before},
+          {first, static_cast<std::int64_t>(one) - before - behind - last},
+          {first + 1, behind},
+          {first + 2, last}};
+}
+
+class Definition {
+ public:
+  Definition(const Arguments& arguments, const Plan& plan)
+      : views_(arguments.array("views")), plan_(plan), bits_(views_.element == Element::u8 ? 7 : 12) {}
+
+  double result(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    return views_.element == Element::f32 ? float_result(plane, y, x, c) : whole_result(plane, y, x, c);
+  }
+
+ private:
+  std::vector<Weighted> rows_of(const WeightedView& view, std::int64_t plane) const {
+    return weights_of(
+        std::ldexp(static_cast<double>(view.row * (1 << place_bits) - plan_.centre_row), -place_bits),
+        slope(plane), bits_, plan_.between);
+  }
+  std::vector<Weighted> cols_of(const WeightedView& view, std::int64_t plane) const {
+    return weights_of(
+        std::ldexp(static_cast<double>(view.col * (1 << place_bits) - plan_.centre_col), -place_bits),
+        slope(plane), bits_, plan_.between);
+  }
+  double slope(std::int64_t plane) const { return std::ldexp(plan_.slope[plane], -place_bits); }
+
+  double sample(const WeightedView& view, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    const std::int64_t row = folded(y, views_.extents[2], plan_.border),
+                       col = folded(x, views_.extents[3], plan_.border);
+    if (row < 0 || col < 0) return 0;
+    return sample_at(views_, {view.row, view.col, row, col, c});
+  }
+
+  double whole_result(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    std::int64_t sum = 0, weights = 0;
+    for (int v = 0; v < plan_.count; ++v) {
+      weights += plan_.view[v].weight;
+      for (const auto& [up, row_weight] : rows_of(plan_.view[v], plane))
+        for (const auto& [right, col_weight] : cols_of(plan_.view[v], plane))
+          sum += plan_.view[v].weight * row_weight * col_weight *
+                 static_cast<std::int64_t>(sample(plan_.view[v], y + up, x + right, c));
+    }
+    const std::int64_t whole = weights << (2 * bits_);
+    const std::int64_t most = views_.element == Element::u8 ? 255 : 65535;
+    return static_cast<double>(sum < 0 ? 0 : std::min(most, (2 * sum + whole) / (2 * whole)));
+  }
+
+  // One view after another of a row of the grid, for each line that it is read from.
+  double float_result(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    float sum = 0, weights = 0;
+    const float unit = std::ldexp(1.0f, -bits_);
+    for (int first = 0, end = 0; first < plan_.count; first = end) {
+      while (end < plan_.count && plan_.view[end].row == plan_.view[first].row) ++end;
+      for (const auto& [up, row_weight] : rows_of(plan_.view[first], plane)) {
+        if (row_weight == 0) continue;
+        float along = 0;
+        for (int v = first; v < end; ++v)
+          for (const auto& [right, col_weight] : cols_of(plan_.view[v], plane))
+            if (col_weight != 0)
+              along =
+                  std::fma(static_cast<float>(col_weight) * unit * static_cast<float>(plan_.view[v].weight),
+                           static_cast<float>(sample(plan_.view[v], y + up, x + right, c)), along);
+        sum = std::fma(static_cast<float>(row_weight) * unit, along, sum);
+      }
+      for (int v = first; v < end; ++v) weights += static_cast<float>(plan_.view[v].weight);
+    }
+    return sum / weights;
+  }
+
+  const ArrayView& views_;
+  const Plan& plan_;
+  int bits_;
+};
+
+// Two products for each sample that is read.
+double flops(const Arguments& arguments, const Plan& plan, const std::string& output) {
+  const double taps = plan.between == Between::nearest ? 1 : plan.between == Between::linear ? 4 : 16;
+  return 2 * taps * plan.count * static_cast<double>(arguments.array(output).count());
+}
+
+}  // namespace
+
+std::int64_t in_places(double value) {
+  return static_cast<std::int64_t>(std::floor(value * place_unit + 0.5));
+}
+
+Centre centre_of(const Arguments& arguments) {
+  const std::string& text = arguments.text("at");
+  const std::vector<double> at = numbers_of(text);
+  if (at.size() != 2 || text.find(':') != std::string::npos)
+    throw Error("--at " + text + " should be row,column, as 0.3,0.7");
+  const bool grid = arguments.text("units") == "grid";
+  return {along(text, at[0], arguments.dim("rows"), grid), along(text, at[1], arguments.dim("cols"), grid)};
+}
+
+void set_slopes(Plan& plan, const std::vector<double>& slopes) {
+  constexpr double steepest = 1024;
+  if (slopes.size() > most_slopes)
+    throw Error(std::to_string(slopes.size()) + " slopes are more than " + std::to_string(most_slopes) +
+                " in one call");
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    if (!(std::fabs(slopes[i]) <= steepest)) {
+      char text[40];
+      std::snprintf(text, sizeof text, "%.9g", slopes[i]);
+      throw Error(std::string("a slope of ") + text + " pixels per view is beyond ±1024");
+    }
+    plan.slope[i] = static_cast<std::int32_t>(in_places(slopes[i]));
+    plan.least_slope = i == 0 ? plan.slope[i] : std::min(plan.least_slope, plan.slope[i]);
+    plan.most_slope = i == 0 ? plan.slope[i] : std::max(plan.most_slope, plan.slope[i]);
+  }
+}
+
+Plan begin_plan(const Arguments& arguments) {
+  constexpr std::int64_t longest = std::int64_t{1} << 26, most_places = 4096;
+  for (const char* name : {"rows", "cols"}) {
+    demand_at_most(arguments, name, most_places);
+    if (arguments.dim(name) < 1) throw Error("views is a grid without a view");
+  }
+  demand_at_most(arguments, "height", longest);
+  demand_at_most(arguments, "width", longest);
+  demand_at_most(arguments, "channels", longest / std::max<std::int64_t>(1, arguments.dim("width")));
+  Plan out;
+  const std::string& between = arguments.text("interpolation");
+  out.between = between == "nearest"  ? Between::nearest
+                : between == "linear" ? Between::linear
+                                      : Between::cubic;
+  out.border = border_named(arguments.text("border"));
+  return out;
+}
+
+void add_view(Plan& plan, std::int64_t row, std::int64_t col, std::int64_t weight) {
+  if (weight == 0) return;
+  if (plan.count == most_views)
+    throw Error("more than " + std::to_string(most_views) + " views in one result");
+  plan.view[plan.count++] = {static_cast<std::int16_t>(row), static_cast<std::int16_t>(col),
+                             static_cast<std::int32_t>(weight)};
+}
+
+void end_plan(Plan& plan) {
+  if (plan.count == 0)
+    throw Error("no view has a weight: the aperture is smaller than the way to the nearest view");
+  plan.equal = true;
+  plan.least_col = plan.most_col = plan.view[0].col;
+  for (int i = 0; i < plan.count; ++i) {
+    plan.all_weights += plan.view[i].weight;
+    plan.least_col = std::min<int>(plan.least_col, plan.view[i].col);
+    plan.most_col = std::max<int>(plan.most_col, plan.view[i].col);
+    plan.equal = plan.equal && plan.view[i].weight == 1;
+  }
+}
+
+void set_checks(Operation& operation, Plan (*plan_of)(const Arguments&),
+                std::function<void(const Arguments&)> compute) {
+  const std::string output = operation.output;
+  operation.elements = {Element::u8, Element::u16, Element::f32};
+  operation.row_dimensions = 2;
+  operation.flops = [=](const Arguments& arguments) { return flops(arguments, plan_of(arguments), output); };
+  operation.fill = [](const Arguments&, const std::string&, Distribution distribution, std::uint64_t seed,
+                      ArrayView to) { fill_samples(distribution, seed, to); };
+  operation.reference = [=](const Arguments& arguments, std::span<const std::int64_t> rows, Data,
+                            Expected& expected) {
+    const Plan plan = plan_of(arguments);
+    const Definition definition(arguments, plan);
+    expect_rows(arguments.array(output), rows, expected,
+                [&](auto... place) { return definition.result(place...); });
+  };
+  operation.suspect_rows = [=](const Arguments& arguments, Data, std::uint64_t) {
+    return differing_rows(arguments, output, compute);
+  };
+}
+
+}  // namespace tessera::lightfield

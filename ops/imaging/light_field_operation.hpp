@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operations on light fields share outside their kernels.
+#pragma once
+#include <functional>
+#include "ops/imaging/light_field.hpp"
+#include "ops/imaging/operation.hpp"
+#include "tessera/rung.hpp"
+
+namespace tessera::lightfield {
+
+// Sets what follows from an operation's plan alone: elements, cost, inputs to try, reference and checks.
+// `compute` is the fastest CPU rung. The operation's output must be named before.
+void set_checks(Operation& operation, Plan (*plan_of)(const Arguments&),
+                std::function<void(const Arguments&)> compute);
+
+template <template <class> class Problem>
+void sum_of(const Arguments& arguments) {
+  with_problem<Problem>(arguments, [](const auto& p) { sum_views(p, host_threads()); });
+}
+
+// The CPU rung `simd` of an operation with that output.
+template <template <class> class Problem>
+Choice simd_choice(const char* output) {
+  Choice out =
+      choice_of<Problem>([](const auto& p, const Tuning&, Run& run) { sum_views(p, run.device->threads); });
+  out.refuses = [output](const Arguments& arguments, const Tuning&, const Device&) {
+    return refuses_scattered(arguments.array(output));
+  };
+  return out;
+}
+
+}  // namespace tessera::lightfield

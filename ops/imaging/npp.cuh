@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// NPP's filters, loaded when first asked for, through declarations of our own: neither its headers nor the
+// library need be there when this is built.
+#pragma once
+#include <dlfcn.h>
+#include <cstddef>
+#include <string>
+#include "tessera/core/device.hpp"
+#include "tessera/cuda/check.hpp"
+
+namespace tessera::imaging::npp {
+
+struct Size {
+  int width, height;
+};
+struct Point {
+  int x, y;
+};
+struct StreamContext {
+  cudaStream_t stream;
+  int device, multiprocessors, threads_per_multiprocessor, threads_per_block;
+  std::size_t shared_bytes;
+  int capability_major, capability_minor;
+  unsigned flags;
+  int reserved;
+};
+
+// As NPP's own enumerations count.
+constexpr int mask_3x3 = 200, mask_5x5 = 201, mask_7x7 = 400, mask_9x9 = 500, mask_11x11 = 600,
+              mask_13x13 = 700, mask_15x15 = 800, border_replicate = 2;
+
+// Source, its pitch in bytes, its size, where the region begins; result, its pitch, the region; mask, border.
+using Filter = int(const void*, int, Size, Point, void*, int, Size, int, int, StreamContext);
+
+class Library {
+ public:
+  explicit Library(const std::string& stem) {
+    const std::string folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/opt/cuda/lib64/"};
+    for (const char* version : {".so.13", ".so.12"})
+      for (const std::string& folder : folders)
+        if (file_ == nullptr) file_ = dlopen((folder + stem + version).c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  bool found() const { return file_ != nullptr; }
+  template <class F>
+  F* function(const std::string& name) const {
+    return file_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(file_, name.c_str()));
+  }
+
+ private:
+  void* file_ = nullptr;
+};
+
+inline const Library& filters() {
+  static const Library loaded("libnppif");
+  return loaded;
+}
+
+inline int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  cuda::check(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
+inline StreamContext context_of(const Run& run) {
+  const int device = run.device->index;
+  StreamContext out = {};
+  out.stream = static_cast<cudaStream_t>(run.stream);
+  out.device = device;
+  out.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
+  out.threads_per_multiprocessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
+  out.threads_per_block = attribute(cudaDevAttrMaxThreadsPerBlock, device);
+  out.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock, device));
+  out.capability_major = attribute(cudaDevAttrComputeCapabilityMajor, device);
+  out.capability_minor = attribute(cudaDevAttrComputeCapabilityMinor, device);
+  return out;
+}
+
+}  // namespace tessera::imaging::npp

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operations on pictures share outside their kernels: inputs to try, references, checks, and how their
+// results are cut for several devices.
+#pragma once
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+#include "ops/imaging/border.hpp"
+#include "tessera/core/division.hpp"
+#include "tessera/core/operation.hpp"
+
+namespace tessera::imaging {
+
+// Standard normal numbers; `special`: with infinities and NaN strewn in.
+void fill_samples(Distribution distribution, std::uint64_t seed, const ArrayView& to);
+
+// Where place i of an axis of n samples lies, folded one step at a time: the borders' definition, for
+// references. -1: nowhere.
+std::int64_t folded(std::int64_t i, std::int64_t n, Border border);
+double sample_at(const ArrayView& array, std::initializer_list<std::int64_t> place);
+// To the nearest value of the element, ties to even. Integers saturate; NaN is the least of them.
+double nearest_value(Element element, double value);
+
+// Appends result(n, y, x, c) for rows that count over the output's pictures and their rows. Every bound is 0.
+template <class Result>
+void expect_rows(const ArrayView& output, std::span<const std::int64_t> rows, Expected& expected,
+                 const Result& result) {
+  const Extents& extents = output.extents;
+  for (const std::int64_t row : rows)
+    for (std::int64_t x = 0; x < extents[2]; ++x)
+      for (std::int64_t c = 0; c < extents[3]; ++c) {
+        expected.value.push_back(result(row / extents[1], row % extents[1], x, c));
+        expected.bound.push_back(0);
+      }
+}
+
+// Rows of `output`, [pictures,rows,columns,channels], that differ in a byte from what `compute` writes: every
+// variant has the same bits, so these are the rows to look at. Every row where samples do not lie side by
+// side.
+std::vector<std::int64_t> differing_rows(const Arguments& arguments, const std::string& output,
+                                         const std::function<void(const Arguments&)>& compute);
+
+// Calls run with the problem of the arguments' element.
+template <template <class> class Problem, class Run, class... T>
+void with_problem(const Arguments& arguments, const Run& run, Types<T...>) {
+  (void)((arguments.element() == element_of<T> ? (run(Problem<T>::of(arguments)), true) : false) || ...);
+}
+template <template <class> class Problem, class Run>
+void with_problem(const Arguments& arguments, const Run& run) {
+  with_problem<Problem>(arguments, run, typename Problem<float>::Elements());
+}
+
+// "the result's pixels do not lie side by side", or nothing.
+Reason refuses_scattered(const ArrayView& result);
+
+// Everything but the arrays' contents that a result follows from, as text.
+std::string key_of(const Arguments& arguments);
+
+// How a result [images,height,width,channels] is cut: between pictures where there are many, else at rows.
+struct PictureDivision {
+  std::string input, output;
+  std::int64_t halo = 0;  // rows of the picture that a tile reads beside its own, on both sides together
+  std::function<Interval(Interval rows)> rows_read;
+  // Changes the options of a call for those rows of the result, from those of the picture.
+  std::function<void(Arguments::Words&, Interval read, Interval rows)> set_options;
+};
+
+Division divide_pictures(const Arguments& arguments, double flops, PictureDivision pictures);
+
+}  // namespace tessera::imaging
