@@ -33,6 +33,9 @@ struct KernelCode {
   std::int64_t spill_load_bytes = 0, spill_store_bytes = 0;  // moved by the instructions below, each once
   Widths global_load, global_store, shared_load, shared_store, local_load, local_store;
   std::int64_t matrix_load = 0, barriers = 0, instructions = 0;
+  // The rung that it belongs to, where a registered variant is made from it: "gpu/coarsened",
+  // "tile=16,outputs=4", "f32".
+  std::string operation, variant, tuning, element;
   std::int64_t fma32 = 0, add32 = 0, mul32 = 0, fma64 = 0, add64 = 0, mul64 = 0;
 
   std::optional<double> instructions_per_fma() const;
@@ -50,6 +53,10 @@ std::string readable(const std::string& symbol);
 // nearest architecture which runs there. Null: there is none.
 const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
                             int capability);
+
+// The type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": it is another's
+// kernel.
+std::string made_from(const std::string& kernel_name);
 
 nlohmann::ordered_json to_json(const KernelCode& code);
 
