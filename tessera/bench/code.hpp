@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler made of each kernel, read from the GPU code itself: registers, spills, shared memory,
-// and how many instructions of each kind stand in it. The source cannot tell: a compiler joins loads,
-// unrolls, and runs out of registers.
+// Reads from GPU code what the compiler made of each kernel: registers, spills, shared memory, and the number
+// of instructions of each kind. Each instruction counts once, however often it runs.
 //
-// How instructions are encoded is not documented; what is read here was found by compiling kernels that
-// have the one or the other, and is held to that by tests. Counts are of instructions that stand in the
-// code, each once, however often it runs.
+// The encoding of instructions is not documented. It was found by compiling known kernels, and tests hold it
+// to that.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdint>
