@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include "tessera/cli/file_names.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/suggest.hpp"
@@ -272,6 +273,17 @@ bool is_numbered(const Parameter& p, const std::string& path, const ArrayView& v
   return p.picture != Picture::no && view.extents.size() == 4 && has_index(path);
 }
 
+// An array of any kind goes to a .npy file. Pipes and devices take whatever comes.
+void check_ending(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  std::error_code none;
+  if (path == standard_output || ending.empty() || ending == ".npy" ||
+      (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)))
+    return;
+  throw Error("-o " + path + ": nothing is written as " + ending +
+              " files; arrays go to .npy, pictures to .png, .jpg, .tif, .pgm, .ppm, .pfm");
+}
+
 ArrayView entry_of(const ArrayView& view, std::int64_t index) {
   ArrayView out = view;
   out.extents[0] = 1;
@@ -285,7 +297,7 @@ ArrayView entry_of(const ArrayView& view, std::int64_t index) {
 
 void Files::demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const {
   if (is_numbered(p, path, view) && view.extents[0] > 1) return demand_room(p, path, entry_of(view, 0));
-  if (!picture::named_as_picture(path)) return;
+  if (!picture::named_as_picture(path)) return check_ending(path);
   const ArrayView pixels = as_picture(path, as_in_file(p, view));
   Extents extents = pixels.extents;
   const bool added = p.picture != Picture::no && takes_alpha(path, pixels);
