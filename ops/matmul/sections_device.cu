@@ -4,7 +4,7 @@
 #include <cuda_fp16.h>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/sections.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::matmul {
 namespace {
