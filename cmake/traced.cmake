@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whether kernels can be traced in this build, and how they are compiled for it: g++ calls a function
-# before each access, and the functions are our own (tessera/simt/hooks.cpp), not a sanitizer's. clang
+# before each access, and the functions are our own (tessera/simt/tracer/hooks.cpp), not a sanitizer's. clang
 # takes 16-byte copies apart and drops reads before writes, so its counts would be wrong.
 set(TESSERA_TRACING_ABSENT "")
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -12,7 +12,7 @@ set(TESSERA_TRACED_FLAGS -DTESSERA_TRACED -O2 -g1 -fsanitize=thread -Wno-tsan --
     -fno-tree-vectorize -fno-tree-loop-distribute-patterns)
 # Copies are calls of ours too, and return to where they stand in the source.
 list(APPEND TESSERA_TRACED_FLAGS -U_FORTIFY_SOURCE -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
-     -fno-optimize-sibling-calls -include tessera/simt/traced_copies.hpp)
+     -fno-optimize-sibling-calls -include tessera/simt/tracer/traced_copies.hpp)
 if(TESSERA_TRACING_ABSENT)
   message(STATUS "tessera: no tracing: ${TESSERA_TRACING_ABSENT}")
 endif()

@@ -27,7 +27,7 @@
 #if defined(__CUDACC__)
 #include "tessera/cuda/launch.cuh"
 #else
-#include "tessera/simt/launch.hpp"
+#include "tessera/simt/executor/launch.hpp"
 #endif
 
 namespace tessera {

@@ -15,7 +15,7 @@
 #include <numbers>
 #include <string>
 #include <vector>
-#include "ops/integrate/call.hpp"
+#include "ops/integrate/integrate_call.hpp"
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/double_exponential.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"

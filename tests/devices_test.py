@@ -151,43 +151,6 @@ class Devices(devices_case.Case):
         self.assertIn("3 of 4 files done", done.stdout)
         self.fails(2, "--checkpoint is for one call", *pair, "--checkpoint", "parts")
 
-    def test_samples_of_a_table_are_shared(self):
-        with open("x.npy", "wb") as x, open("y.npy", "wb") as y:
-            np.save(x, np.linspace(0, np.pi, 20001))
-            np.save(y, np.sin(np.linspace(0, np.pi, 20001)))
-        call = ("integrate", "y*x", "--x", "x.npy", "--y", "y.npy")
-        self.passes(*call, "-o", "alone.npy")
-        for words in (("--devices", "cpu:threads=1,simt:threads=1", "--split", "3:1"),
-                      ("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--fault", "kill:0@1"),
-                      ("--devices", "cpu:threads=1,cpu:threads=1", "--protect")):
-            told = self.passes(*call, *words, "-o", "out.npy").stdout
-            self.assertIn("3.14159", told)
-            self.assertIn("as asked: no tolerance was named", told)
-            self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("out.npy"), words)
-        self.fails(2, "trapezoid or simpson", *call, "--rule", "vegas", "--devices", "cpu:threads=1,cpu:threads=1")
-
-    def test_an_integral_of_any_split_has_the_bits_of_one_device(self):
-        call = ("integrate", "sqrt(1-x^2)", "0", "1", "--scale", "4", "--strips", "300001")
-        for sum_ in ("pairwise", "double_float", "exact"):
-            self.passes(*call, "--sum", sum_, "--device", "cpu", "-o", "alone.npy")
-            for words in (("--devices", "cpu:threads=1,simt:threads=1", "--split", "3:1"),
-                          ("--devices", "cpu:threads=1,cpu:threads=1", "--split", "1:1", "--fault", "kill:0@1"),
-                          ("--devices", "cpu:threads=1,cpu:threads=1", "--split", "auto", "--protect")):
-                told = self.passes(*call, "--sum", sum_, *words, "--check", "-o", "out.npy").stdout
-                self.assertIn("3.14159", told)
-                self.assertIn("verified", told)
-                self.assertIn("those of one such device alone", told)
-                self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("out.npy"), (sum_, words))
-        pair = ("--devices", "cpu:threads=1,cpu:threads=1")
-        self.fails(2, "order of one device", *call, "--sum", "kahan", *pair)
-        self.fails(2, "several devices, and pieces that fit --memory, are for a sum of --strips", "integrate", "exp(x)", "0", "1", *pair)
-        more = (*call[:-1], "5000001")
-        words = (*more, "--devices", "cpu:threads=1", "--checkpoint", "sums", "-o", "resumed.npy")
-        self.fails(5, "asked for", *words, "--fault", "fail:0@3")
-        self.assertIn("2 parts were there already", self.passes(*words).stdout)
-        self.passes(*more, "--device", "cpu", "-o", "alone.npy")
-        self.assertEqual(self.bytes_of("alone.npy"), self.bytes_of("resumed.npy"))
-
     def test_mistakes(self):
         pair = ("matmul", "left.npy", "right.npy", "--devices", UNLIKE)
         self.fails(2, "3 shares for 2 devices", *pair, "--split", "1:2:3")

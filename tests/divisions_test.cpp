@@ -243,11 +243,6 @@ Dims picture(std::int64_t images, std::int64_t height, std::int64_t width) {
 Dims smaller(std::int64_t images, std::int64_t height, std::int64_t width) {
   return {{"images", images}, {"from_height", height}, {"from_width", width}, {"channels", 3}};
 }
-Case integral(const char* formula, const char* limits, Arguments::Words more) {
-  more.insert({{"FORMULA", formula}, {"LIMITS", limits}});
-  return {.dims = {}, .words = std::move(more)};
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Calls, Shared,
     testing::Values(
@@ -265,92 +260,8 @@ INSTANTIATE_TEST_SUITE_P(
                           {"LIMITS", "0 inf"},
                           {"parameters", "k=0.5:6"},
                           {"relative", "1e-9"},
-                          {"n", "24"}}}},
-        Called{"integrate", integral("sqrt(1-x^2)", "0 1", {{"strips", "600011"}, {"scale", "4"}})},
-        Called{"integrate",
-               integral("log(2+x)*cos(x)", "-1.5 2.5", {{"strips", "500000"}, {"sum", "double_float"}})},
-        Called{"integrate", integral("4/(1+t^2)", "t=[1,0]", {{"strips", "500001"}, {"sum", "exact"}})}),
+                          {"n", "24"}}}}),
     [](const auto& called) { return called.param.operation + "_" + std::to_string(called.index); });
-
-TEST(SharedIntegrals, OfFloatsTermsAndAddedAbscissae) {
-  const Operation& integrate = *find_operation("integrate");
-  for (const char* sum : {"pairwise", "double_float", "exact"})
-    for (const char* abscissa : {"index", "accumulated"})
-      for (const char* at : {"end", "term"}) {
-        Inputs inputs(integrate, Element::f32,
-                      integral("x*sin(3*x)+k", "0 pi k=0.25",
-                               {{"strips", "70000"}, {"sum", sum}, {"abscissa", abscissa}, {"scale-at", at}}),
-                      1);
-        (void)run(integrate, inputs.arguments(), {.device = "cpu", .cached = false});
-        const Bytes wanted = bytes_of_outputs(inputs.arguments());
-        inputs.poison();
-        (void)run_together(integrate, inputs.arguments(),
-                           {.devices = devices_of({"simt:threads=1", "cpu:threads=1"}),
-                            .request = {.cached = false},
-                            .split = parse_split("1:4")});
-        EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << sum << " " << abscissa << " " << at;
-      }
-}
-
-// A table of n rising abscissae, with what belongs to them.
-struct Table {
-  Table(Element element, std::int64_t n) : x(element, {n}), y(element, {n}) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double at = static_cast<double>(i) / 1000;
-      const auto place = static_cast<std::size_t>(i) * size_of(element);
-      store_from_double(element, x.as<char>() + place, at);
-      store_from_double(element, y.as<char>() + place, std::sin(at));
-    }
-  }
-  Arguments asked(Arguments::Words words) const {
-    words.insert({"FORMULA", "x*exp(-y)+k"});
-    words.insert({"LIMITS", "k=0.25"});
-    return {find_operation("integrate")->signature, x.element(), {{"X", x.view()}, {"Y", y.view()}}, words};
-  }
-
-  Array x, y;
-};
-
-TEST(SharedIntegrals, OfSamples) {
-  const Operation& integrate = *find_operation("integrate");
-  for (const Element element : {Element::f64, Element::f32})
-    for (const Arguments::Words& words : {Arguments::Words{}, {{"rule", "trapezoid"}, {"scale", "-3"}}}) {
-      const Table table(element, 5003);
-      Arguments alone = table.asked(words), shared = alone;
-      const Outcome one = run(integrate, alone, {.device = "cpu", .cached = false});
-      const Together several = run_together(integrate, shared,
-                                            {.devices = devices_of({"simt:threads=1", "cpu:threads=1"}),
-                                             .request = {.cached = false},
-                                             .split = parse_split("1:4")});
-      for (const Share& share : several.shares) EXPECT_GT(share.tiles, 0U);
-      EXPECT_EQ(std::memcmp(one.outputs.at("integral").as<void>(), several.outputs.at("integral").as<void>(),
-                            size_of(element)),
-                0);
-      EXPECT_EQ(one.values, several.values);
-      EXPECT_EQ(std::get<std::string>(several.values.at("reason")).substr(0, 8), "as asked");
-    }
-  const Table table(Element::f64, 100);
-  Arguments wrong = table.asked({{"rule", "gauss_kronrod"}});
-  EXPECT_THROW((void)run_together(integrate, wrong, {.devices = devices_of({"cpu", "cpu"})}), Error);
-}
-
-TEST(SharedIntegrals, WhatHasNoFixedOrderIsRefused) {
-  const Operation& integrate = *find_operation("integrate");
-  for (const auto& [words, said] : {std::pair<Arguments::Words, const char*>{
-                                        {{"strips", "1000"}, {"sum", "kahan"}}, "order of one device"},
-                                    {{{"strips", "1000"}, {"sum", "plain"}}, "order of one device"},
-                                    {{}, "--strips"},
-                                    {{{"rule", "gauss_kronrod"}}, "--strips"},
-                                    {{{"strips", "1000"}, {"most-seconds", "2"}}, "--most-seconds"}}) {
-    Inputs inputs(integrate, Element::f64, integral("exp(x)", "0 1", words), 1);
-    try {
-      (void)run_together(integrate, inputs.arguments(), {.devices = devices_of({"cpu", "cpu"})});
-      ADD_FAILURE() << said;
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
-    }
-  }
-}
 
 }  // namespace
 }  // namespace tessera

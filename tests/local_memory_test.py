@@ -30,8 +30,6 @@ KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "matmul::WarpTiles": (3, 104, "spills: 64 x 64 sliced tiles that read an operand along k (docs/learn/11_warp_tiles.md)"),
     "refocus::Global": (6, 48, TAPS),
     "resize::Matrices": (1, 32, "spills: two blocks of 256 threads to a multiprocessor leave 128 registers"),
-    "sample_heights::PerSample": (6, 736, FORMULAS),
-    "strip_sums::ThreadPerSegment": (6, 2288, SUMS),
     "viewpoint::Global": (6, 48, TAPS),
 }
 

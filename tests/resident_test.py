@@ -58,7 +58,7 @@ class Resident(unittest.TestCase):
         for operation, words, text in (
             ("filter", ("images=1", "height=32", "width=32", "channels=1"), "from the host's memory they share"),
             ("matmul_batch", ("batch=4", "m=32", "n=32", "k=32"), "from the host's memory they share"),
-            ("integrate", ("n=100",), "several devices share it by --devices"),
+            ("integrate", ("n=100",), "integrate runs on one device"),
             ("seamcarve", ("images=1", "height=32", "width=32", "channels=1", "rows=0", "columns=1"), "seamcarve runs on one device"),
         ):
             done = run(operation, *words, "--devices", DEVICES, "--resident", "rows")

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 #include "tessera/kernel.hpp"
-#include "tessera/simt/symbols.hpp"
-#include "tessera/simt/trace.hpp"
+#include "tessera/simt/tracer/symbols.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
 
 namespace tessera::tracing {
 

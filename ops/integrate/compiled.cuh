@@ -5,12 +5,12 @@
 #include <cstring>
 #include <optional>
 #include "compiled_source.hpp"
-#include "exact_steps.hpp"
+#include "integrate.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/rung.hpp"
-#include "warp_sums.hpp"
+#include "sum/warp_sums.hpp"
 
 namespace tessera::integration {
 
@@ -83,13 +83,13 @@ inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments
     return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
   };
   out.refuses = [allowed](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
-    const Setting setting = setting_of(arguments);
-    if (setting.sum == Sum::exact)
+    const TrapezoidOptions options = trapezoid_options_of(arguments);
+    if (options.sum == Sum::exact)
       return "whole numbers as wide as an exact sum's are left to the interpreting kernels";
-    if (setting.accumulated) return "abscissae are taken from the index only";
+    if (options.accumulated) return "abscissae are taken from the index only";
     if (!std::has_single_bit(static_cast<unsigned>(tuning["thread"])) || tuning["thread"] < 32)
       return "a block is a subtree of whole warps: thread a power of two from 32 on";
-    if (arguments.element() == Element::f32 && setting.strips > (std::int64_t{1} << 24))
+    if (arguments.element() == Element::f32 && options.strips > (std::int64_t{1} << 24))
       return "an f32 counts 2^24 strips, no more";
     return allowed(arguments);
   };

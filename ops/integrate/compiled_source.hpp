@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include "sums.hpp"
+#include "sum/sums.hpp"
 #include "tessera/formula/program.hpp"
 
 namespace tessera::integration {

@@ -2,7 +2,7 @@
 // The text that NVRTC is given; what it computes is compared on a GPU, bit for bit, with the other rungs.
 #include "compiled_source.hpp"
 #include <gtest/gtest.h>
-#include "exact_steps.hpp"
+#include "sum/trapezoid.hpp"
 #include <cctype>
 
 namespace tessera::integration {

@@ -5,16 +5,19 @@
 // strips are added side by side, one to a lane: the order within a run stays, and with it the bits. Plain and
 // Kahan sums: strips are dealt to the lanes in turn, lanes joined two by two, pieces of at least 32768 strips
 // in their order. What limits it now is the square root, which a processor draws one after another.
-#include "vector_strips.hpp"
+#include "sum/simd_sum.hpp"
+#include "tessera/rung.hpp"
 
 namespace tessera::integration {
 namespace {
 
 Choice choice() {
-  Choice out = choice_within_time([](const auto& p, const Run& run, const Clock& clock) {
-    return add_by_vectors(p, run.device->threads, formula::Roots::ieee, clock);
+  Choice out = choice_of<Problem>([](const auto& p, const Tuning&, Run& run) {
+    *p.result = add_by_simd(p, run.device->threads, formula::Roots::ieee);
   });
-  out.refuses = [](const Arguments& a, const Tuning&, const Device&) { return not_of_strips(a); };
+  out.refuses = [](const Arguments& arguments, const Tuning&, const Device& device) -> Reason {
+    return too_slow(arguments, device.threads);
+  };
   return out;
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU baseline: CUB's reduction over the heights of strips that are counted, not stored.
+// GPU baseline: CUB's reduction over the samples of strips that are counted, not stored.
 //
-// The library's own tuning and its own order: heights of one thread, then of its block, then of the blocks.
+// The library's own tuning and its own order: samples of one thread, then of its block, then of the blocks.
 // It runs the same program of the formula as the rungs that interpret it, so what is compared with those is
 // how the sum is organised.
-#include "cub_sum.cuh"
+#include "sum/cub_sum.cuh"
 
 namespace tessera::integration {
 namespace {
 
 template <class T>
-struct Height {
+struct Sample {
   Problem<T> p;
   __device__ T operator()(std::int64_t strip) const { return p.term(p.abscissa(strip)); }
 };
@@ -21,7 +21,7 @@ Variant cub_reduction() {
   out.where = Where::cuda;
   out.baseline = true;
   Choice choice = choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) {
-    add_with_cub<std::int64_t>(p, Height<T>{p}, run);
+    add_with_cub<std::int64_t>(p, Sample<T>{p}, run);
   });
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) {

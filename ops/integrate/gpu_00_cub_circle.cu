@@ -5,7 +5,7 @@
 // a functor of few instructions with fused operations, and indices of 32 bits where they suffice. It adds
 // plainly whatever --sum says, so only its time is compared.
 #include <cstring>
-#include "cub_sum.cuh"
+#include "sum/cub_sum.cuh"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::integration {
@@ -14,7 +14,7 @@ namespace {
 constexpr const char* circle = "sqrt(1-x^2)";
 
 template <class T, class Index>
-struct CircleHeight {
+struct CircleSample {
   T a, step;
   __device__ T operator()(Index strip) const {
     const T x = ::fma(T(strip), step, a);
@@ -25,13 +25,13 @@ struct CircleHeight {
 template <class T>
 void add_circle(const Problem<T>& p, Run& run) {
   if (p.strips < (std::int64_t{1} << 31))
-    add_with_cub<std::int32_t>(p, CircleHeight<T, std::int32_t>{p.a, p.step}, run);
-  else add_with_cub<std::int64_t>(p, CircleHeight<T, std::int64_t>{p.a, p.step}, run);
+    add_with_cub<std::int32_t>(p, CircleSample<T, std::int32_t>{p.a, p.step}, run);
+  else add_with_cub<std::int64_t>(p, CircleSample<T, std::int64_t>{p.a, p.step}, run);
 }
 
-bool is_circle(const Setting& setting) {
+bool is_circle(const TrapezoidOptions& options) {
   const formula::Program<double> known = formula::compile<double>(formula::parse(circle), {"x"}),
-                                 asked = program_of<double>(setting);
+                                 asked = program_of<double>(options);
   return std::memcmp(&known, &asked, sizeof known) == 0;
 }
 
@@ -45,10 +45,10 @@ Variant cub_of_circle() {
       choice_of<Problem>([]<class T>(const Problem<T>& p, const Tuning&, Run& run) { add_circle(p, run); });
   choice.workspace_bytes = [](const Arguments&, const Tuning&) { return cub_spare_bytes; };
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
-    const Setting setting = setting_of(arguments);
-    if (!is_circle(setting)) return std::string("it was compiled for ") + circle;
-    if (setting.scale_terms) return "it multiplies the sum by the width, not each height";
-    if (setting.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
+    const TrapezoidOptions options = trapezoid_options_of(arguments);
+    if (!is_circle(options)) return std::string("it was compiled for ") + circle;
+    if (options.scale_terms) return "it multiplies the sum by the width, not each sample";
+    if (options.accumulated) return "CUB deals strips as it likes: no abscissa follows from the one before";
     return std::nullopt;
   };
   out.choices.push_back(std::move(choice));

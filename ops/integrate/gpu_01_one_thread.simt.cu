@@ -3,9 +3,9 @@
 //
 // The host's loop, moved as it is. A GPU's thread waits for each result of its own some twenty cycles, and
 // here nobody else has work meanwhile: all but one of its lanes stand still, and that one mostly waits.
-#include "strips_rung.hpp"
+#include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "partials.hpp"
+#include "sum/partials.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -24,7 +24,7 @@ struct OneThread {
   SIMT void operator()(Thread, Shared&, const Problem<T>& p) const { *p.result = add_everything(p); }
 };
 
-const StripsRung<OneThread<float, Config{}>, Config, OneThread, Config{}> rung{"one thread adds all strips"};
+const KernelRung<Problem, Config, OneThread, Config{}> rung{"one thread adds all strips"};
 
 }  // namespace
 }  // namespace tessera::integration

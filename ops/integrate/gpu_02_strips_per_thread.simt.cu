@@ -5,9 +5,9 @@
 // lanes pay too: while one waits for its own last result, another's step fills the pipeline. That, and not
 // the number of lanes, is where a gain far beyond them comes from. What limits it now is the way back:
 // a partial sum for every thread crosses the bus, and the host adds them one by one.
-#include "strips_rung.hpp"
+#include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "partials.hpp"
+#include "sum/partials.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -39,7 +39,7 @@ struct StripsPerThread {
   }
 };
 
-const StripsRung<StripsPerThread<float, Config{}>, Config, StripsPerThread, Config{}> rung{
+const KernelRung<Problem, Config, StripsPerThread, Config{}> rung{
     "equal runs of neighbouring strips for block × thread threads; the host adds their sums"};
 
 }  // namespace

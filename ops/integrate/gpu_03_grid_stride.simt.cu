@@ -5,9 +5,9 @@
 // thread's strips now come from the whole range, all threads add numbers of one size, and their partial sums
 // are alike, where in equal runs the first threads' are the largest. (Ways whose order is fixed keep it:
 // their runs are dealt in turn.) What limits it is still one partial sum for every thread.
-#include "strips_rung.hpp"
+#include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "partials.hpp"
+#include "sum/partials.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -42,7 +42,7 @@ struct GridStride {
   }
 };
 
-const StripsRung<GridStride<float, Config{}>, Config, GridStride, Config{}> rung{
+const KernelRung<Problem, Config, GridStride, Config{}> rung{
     "neighbouring threads take neighbouring strips, striding over the grid; the host adds their sums"};
 
 }  // namespace

@@ -4,9 +4,9 @@
 // Five shuffles join a warp's 32 sums in registers, and shared memory joins the warps of a block, so the
 // host is left with one number for each block (or for each 32 runs, where the order is fixed). What limits it
 // now is waiting: the host must see the kernel end before it can fetch, add and write the result.
-#include "strips_rung.hpp"
+#include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "warp_sums.hpp"
+#include "sum/warp_sums.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -35,7 +35,7 @@ struct WarpSums {
   }
 };
 
-const StripsRung<WarpSums<float, Config{}>, Config, WarpSums, Config{}> rung{
+const KernelRung<Problem, Config, WarpSums, Config{}> rung{
     "lanes and warps join their sums; the host adds one for each block"};
 
 }  // namespace

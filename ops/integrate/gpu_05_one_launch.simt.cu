@@ -7,9 +7,9 @@
 // it computes does not. A block has at most 512 threads: of 1024 each would have 64 registers, of which one
 // kernel for all ways of adding spills in every strip. What limits it now is the interpreter's work for each
 // strip.
-#include "strips_rung.hpp"
+#include "integrate.hpp"
 #include "tessera/kernel.hpp"
-#include "warp_sums.hpp"
+#include "sum/warp_sums.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -65,7 +65,7 @@ struct OneLaunch {
       if (me < width && me % (2 * apart) == 0)
         shared.value[me] = join(p.sum, shared.value[me], shared.value[me + apart]);
     }
-    if (me == 0) *p.result = p.concluded(shared.value[0]);
+    if (me == 0) *p.result = p.finished(shared.value[0]);
   }
 
   // A thread for each digit: whole numbers may be added in any order.
@@ -84,7 +84,7 @@ struct OneLaunch {
     Exact<T> sum;
     sum.add_stored(shared.column);
     sum.carry();
-    *p.result = p.concluded(sum);
+    *p.result = p.finished(sum);
   }
 
   SIMT void operator()(Thread thread, Shared& shared, const Problem<T>& p) const {
@@ -96,7 +96,7 @@ struct OneLaunch {
   }
 };
 
-const StripsRung<OneLaunch<float, Config{}>, Config, OneLaunch, Config{}> rung{
+const KernelRung<Problem, Config, OneLaunch, Config{}> rung{
     "the block that finishes last adds what the others left: one launch, nothing for the host"};
 
 }  // namespace

@@ -53,8 +53,8 @@ struct EstimateRegions {
 };
 
 struct Make {
-  auto operator()(const Asked& asked, const Tuning&, Run& run) const {
-    return [&run, program = formula::compile<double>(asked.formula, asked.variables)](
+  auto operator()(const RuleOptions& options, const Tuning&, Run& run) const {
+    return [&run, program = formula::compile<double>(options.formula, options.variables)](
                const RegionFrame& frame, long long tasks) {
       constexpr int threads = EstimateRegions<double>::threads;
       const std::int64_t most = 16 * std::int64_t{run.device->processors};

@@ -19,8 +19,8 @@ namespace {
 // Whether axes have maps is known only once the integrand has been looked at: there are two kernels.
 class Compiled {
  public:
-  Compiled(const Asked& asked, const Tuning& tuning, const Device& device)
-      : program_(formula::compile<double>(asked.formula, asked.variables)),
+  Compiled(const RuleOptions& options, const Tuning& tuning, const Device& device)
+      : program_(formula::compile<double>(options.formula, options.variables)),
         tuning_(tuning),
         device_(device) {}
 
@@ -43,9 +43,9 @@ class Compiled {
 };
 
 struct Make {
-  auto operator()(const Asked& asked, const Tuning& tuning, Run& run) const {
-    return [&run, compiled = std::make_shared<Compiled>(asked, tuning, *run.device)](const RegionFrame& frame,
-                                                                                     long long tasks) {
+  auto operator()(const RuleOptions& options, const Tuning& tuning, Run& run) const {
+    return [&run, compiled = std::make_shared<Compiled>(options, tuning, *run.device)](
+               const RegionFrame& frame, long long tasks) {
       const cuda::OnDevice on_device(run.device->index);
       constexpr int threads = compiled_region_threads;
       const std::int64_t most = 16 * std::int64_t{run.device->processors};

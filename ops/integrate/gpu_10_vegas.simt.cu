@@ -10,8 +10,8 @@ namespace tessera::integration {
 namespace {
 
 struct Make {
-  auto operator()(const Asked& asked, Run&) const {
-    return [program = formula::compile<double>(asked.formula, asked.variables)](
+  auto operator()(const RuleOptions& options, Run&) const {
+    return [program = formula::compile<double>(options.formula, options.variables)](
                const VegasFrame& frame, std::int64_t tasks, Run& run) {
       constexpr int threads = SampleTasks<double>::threads;
       launch_kernel<SampleTasks<double>>({.grid = {(tasks + threads - 1) / threads}, .block = {threads}},

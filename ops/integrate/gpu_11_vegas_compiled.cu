@@ -35,10 +35,10 @@ Kernel kernel_for(const formula::Program<double>& program, int capability) {
 }
 
 struct Make {
-  auto operator()(const Asked& asked, Run& run) const {
+  auto operator()(const RuleOptions& options, Run& run) const {
     const cuda::OnDevice here(run.device->index);
-    const Kernel kernel =
-        kernel_for(formula::compile<double>(asked.formula, asked.variables), run.device->compute_capability);
+    const Kernel kernel = kernel_for(formula::compile<double>(options.formula, options.variables),
+                                     run.device->compute_capability);
     return [kernel](const VegasFrame& f, std::int64_t tasks, Run& on) {
       const cuda::OnDevice on_device(on.device->index);
       constexpr int threads = compiled_vegas_threads;

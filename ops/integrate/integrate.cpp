@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integral as an operation: its arguments, what it costs, how it is checked, what to try.
-#include "asked.hpp"
-#include "checking.hpp"
-#include "setting.hpp"
-#include "strips_told.hpp"
+#include <fmt/format.h>
+#include <cmath>
+#include <limits>
+#include "integrate.hpp"
+#include "integrate_rules.hpp"
+#include "rules/auto.hpp"
+#include "sum/simd_sum.hpp"
+#include "sum/trapezoid_error.hpp"
 #include "tessera/core/operation.hpp"
+#include "verify/reference.hpp"
 
 namespace tessera::integration {
 namespace {
@@ -45,11 +50,11 @@ Signature signature() {
           "if none are given"),
       real("scale", 1, "what the integral is multiplied by"),
       choice("sum", {"pairwise", "plain", "kahan", "double_float", "exact"},
-             "how heights are added; plain and kahan: in the variant's own order; the others: the same bits "
+             "how samples are added; plain and kahan: in the variant's own order; the others: the same bits "
              "from every variant, device and launch"),
       choice("abscissa", {"index", "accumulated"},
              "x from the strip's number, or by adding the width again and again"),
-      choice("scale-at", {"end", "term"}, "multiply the sum by a strip's width, or each height"),
+      choice("scale-at", {"end", "term"}, "multiply the sum by a strip's width, or each sample"),
       choice("roots", {"ieee", "fast"},
              "fast: also variants whose square roots are within 5 units of the last place"),
       optional_input("X", {"n"},
@@ -57,8 +62,8 @@ Signature signature() {
       optional_input("Y", {"n"}, "what belongs to them; FORMULA y is the table's own integral"),
       output("integral", {}, "the integral"),
       value("error", "how far the integral may be off: the next two together"),
-      value("truncation", "what finitely many points leave out"),
-      value("rounding", "what finitely many digits spoil"),
+      value("truncation", "the error of finitely many points"),
+      value("rounding", "the error of finitely many digits"),
       value("condition", "the integral of |f| over |the integral of f|: how far rounding is magnified"),
       value("evaluations", "how often the integrand was computed"),
       value("reason", "converged, or why not"),
@@ -70,13 +75,53 @@ Signature signature() {
 
 double flops(const Arguments& arguments) {
   if (asks_for_rule(arguments)) return 0;  // nobody knows before how many points it takes
-  const Setting setting = setting_of(arguments);
-  return static_cast<double>(setting.strips) * (1 + program_of<double>(setting).step_count);
+  const TrapezoidOptions options = trapezoid_options_of(arguments);
+  return static_cast<double>(options.strips) * (1 + program_of<double>(options).step_count);
 }
 
-void tell(const Arguments& arguments, Values& values) {
-  if (values.contains("reason")) return;
-  values.merge(told_of_strips(arguments));
+// --- what is reported of a trapezoid sum beside its value ---
+
+template <class T>
+quadrature::Answer answer_of_sum(const Arguments& arguments) {
+  const Problem<T> p = Problem<T>::of(arguments);
+  const TrapezoidSum sum{.value = static_cast<double>(*p.result) / static_cast<double>(p.scale),
+                         .a = static_cast<double>(p.a),
+                         .b = static_cast<double>(p.b),
+                         .strips = p.strips,
+                         .sum = p.sum,
+                         .accumulated = p.accumulated,
+                         .unit = std::numeric_limits<T>::epsilon() / 2};
+  const int root = arguments.text("roots") == "fast" ? 10 : 1;
+  const SampleAt sample = [&](long double x) { return bounded(p.integrand, {x, 0}, root); };
+  const Problem<double> in_double = Problem<double>::of(arguments);
+  const SumOf sum_of = [&](std::int64_t strips) {
+    Problem<double> q = in_double;
+    q.set_range(sum.a, sum.b, strips);
+    q.scale = 1;
+    q.sum = Sum::double_float;
+    q.accumulated = q.scale_terms = false;
+    return static_cast<long double>(add_by_simd(q, host_threads(), formula::Roots::ieee));
+  };
+  const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
+  quadrature::Tolerance tolerance = tolerance_of(arguments, true);
+  if (arguments.text("relative").empty()) tolerance.relative = 0;
+  quadrature::check(tolerance);
+  return trapezoid_answer(sum, sample, sum_of, asked ? &tolerance : nullptr);
+}
+
+void report(const Arguments& arguments, Values& values) {
+  if (values.contains("reason")) return;  // a rule has reported
+  const double scale = arguments.real("scale");
+  const std::int64_t strips = trapezoid_options_of(arguments).strips;
+  if (scale == 0) {  // nothing is left to be wrong
+    values["evaluations"] = strips + 1;
+    return;
+  }
+  const quadrature::Answer answer = arguments.element() == Element::f32 ? answer_of_sum<float>(arguments)
+                                                                        : answer_of_sum<double>(arguments);
+  values.merge(values_of(answer, scale));
+  if (answer.reason == quadrature::Reason::as_asked && arguments.text("strips").empty())
+    values["reason"] = fmt::format("as asked: the trapezoid sum; no --strips were named, so {}", strips);
 }
 
 Case tried(std::string formula, std::string limits, std::string strips, Arguments::Words more = {}) {
@@ -137,7 +182,7 @@ Operation operation() {
   out.output = "integral";
   out.flops = flops;
   out.reference = reference;
-  out.tell = tell;
+  out.tell = report;
   out.cases = cases();
   return out;
 }

@@ -4,34 +4,34 @@
 #pragma once
 #include <cstdint>
 #include "evaluate.hpp"
-#include "setting.hpp"
-#include "strips.hpp"
+#include "integrate_options.hpp"
+#include "sum/trapezoid.hpp"
 #include "tessera/core/arguments.hpp"
 
 namespace tessera::integration {
 inline namespace TESSERA_UNIT {
 
 template <class T>
-struct Problem : Strips<T, Problem<T>> {
+struct Problem : Trapezoid<T, Problem<T>> {
   using Elements = Types<double, float>;
 
   formula::Program<T> integrand;
 
-  SIMT T height(T x) const { return evaluate(integrand, x); }
+  SIMT T sample(T x) const { return evaluate(integrand, x); }
 
   static std::optional<std::string> cannot_hold(const Arguments& arguments) {
-    return not_of_strips(arguments);
+    return not_trapezoid(arguments);
   }
 
   static Problem of(const Arguments& arguments) {
-    const Setting setting = setting_of(arguments);
+    const TrapezoidOptions options = trapezoid_options_of(arguments);
     Problem p;
-    p.integrand = program_of<T>(setting);
-    p.set_range(static_cast<T>(setting.a), static_cast<T>(setting.b), setting.strips);
-    p.scale = static_cast<T>(setting.scale);
-    p.sum = setting.sum;
-    p.accumulated = setting.accumulated;
-    p.scale_terms = setting.scale_terms;
+    p.integrand = program_of<T>(options);
+    p.set_range(static_cast<T>(options.a), static_cast<T>(options.b), options.strips);
+    p.scale = static_cast<T>(options.scale);
+    p.sum = options.sum;
+    p.accumulated = options.accumulated;
+    p.scale_terms = options.scale_terms;
     p.result = static_cast<T*>(arguments.array("integral").data);
     return p;
   }

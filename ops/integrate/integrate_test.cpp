@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <ctime>
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
 
@@ -105,7 +104,7 @@ TEST(Integrate, PlainSumsDependOnTheLaunch) {
                             .tuning = Tuning{{"block", 16}, {"thread", 16}}}));
 }
 
-// What the note saw in float, each height multiplied and added to one number …
+// What the note saw in float, each sample multiplied and added to one number …
 TEST(Integrate, OneAccumulatorOfFloatsDrifts) {
   const auto pi = [](const char* strips) {
     return result_of({{"strips", strips}, {"sum", "plain"}, {"scale-at", "term"}, {"scale", "4"}},
@@ -114,7 +113,7 @@ TEST(Integrate, OneAccumulatorOfFloatsDrifts) {
   EXPECT_NEAR(pi("65536"), 3.141592264, 5e-10);
   EXPECT_NEAR(pi("65536*8"), 3.141903400, 5e-10);
   EXPECT_NEAR(pi("65536*16"), 3.140739918, 5e-10);
-  // … up to where every height counts as one unit or none: at √3/2.
+  // … up to where every sample counts as one unit or none: at √3/2.
   EXPECT_NEAR(pi("65536*256"), 2 * std::sqrt(3.0), 1e-6);
 }
 
@@ -171,7 +170,7 @@ TEST(Integrate, WhatMeansNothingIsSaid) {
   says({{"LIMITS", "0 1 sqrt=2"}}, "sqrt is a function");
   says({{"LIMITS", "0 1 k=3"}}, "holds no k");
   says({{"LIMITS", "0 1 k=3"}, {"strips", "8"}}, "holds no k");
-  says({{"strips", "8"}, {"points", "0.5"}}, "--points 0.5 would be ignored");
+  says({{"strips", "8"}, {"points", "0.5"}}, "--points is for rules");
   says({{"LIMITS", "[0,1]"}}, "write x=[0,1]");
   says({{"points", "5"}}, "outside of the range");
   says({{"points", "inf"}}, "outside of the range");
@@ -182,58 +181,15 @@ TEST(Integrate, StripsKeepToTheCaps) {
     const std::string text = complaint(words, request);
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  const std::string endless = "65536*65536*65536";
   const Request simd{.device = "cpu:threads=2", .variant = "simd"}, simt{.device = "simt"};
   says({{"strips", "1000"}, {"most-evaluations", "100"}}, "more than --most-evaluations 100", simd);
   says({{"strips", "1000"}, {"most-evaluations", "100"}}, "more than --most-evaluations 100", simt);
-  says({{"strips", endless}}, "in the time allowed", simd);
-  says({{"strips", endless}, {"most-seconds", "1"}}, "in the time allowed", simt);
   says({{"strips", "65536*65536*64"}}, "more than 10", simd);
   says({{"strips", "65536*65536*64"}, {"most-seconds", "1"}}, "more than 1", simd);
-  says({{"strips", "8"}, {"most-seconds", "0"}}, "above 0", simd);
-  for (const char* variant : {"naive", "simd"})
-    for (const char* sum : {"plain", "pairwise", "exact"}) {
-      Arguments arguments = arguments_of({{"FORMULA", "exp(sin(x))+lgamma(x+1)"},
-                                          {"strips", "65536*1024"},
-                                          {"sum", sum},
-                                          {"most-seconds", "0.05"}});
-      const Outcome outcome = run(operation(), arguments, {.device = "cpu:threads=16", .variant = variant});
-      EXPECT_TRUE(std::isnan(load_as_double(Element::f64, arguments.array("integral").data))) << variant;
-      EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "cap reached: time") << variant << sum;
-      EXPECT_LT(outcome.kernel_seconds, 2);
-    }
+  says({{"strips", "8"}, {"most-seconds", "0"}}, "more than 0", simd);
 }
 
-// Processor seconds that a run takes: a busy machine adds none.
-double processor_seconds(const Arguments::Words& words, const char* variant, std::string& reason) {
-  Arguments arguments = arguments_of(words);
-  const std::clock_t before = std::clock();
-  const Outcome outcome = run(operation(), arguments, {.device = "cpu:threads=1", .variant = variant});
-  reason = std::get<std::string>(outcome.values.at("reason"));
-  return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
-}
-
-// Heights of microseconds: neither one piece of the sum nor what is told of it afterwards takes much longer
-// than was allowed.
-TEST(Integrate, SlowStripsKeepToTheirTime) {
-  std::string slow = "0", reason;
-  for (int i = 1; i <= 70; ++i) slow += "+tgamma(x+" + std::to_string(i) + ")";
-  for (const char* variant : {"naive", "simd"})
-    for (const char* sum : {"plain", "pairwise", "double_float", "exact"}) {
-      const double spent = processor_seconds(
-          {{"FORMULA", slow}, {"strips", "65536*64"}, {"sum", sum}, {"most-seconds", "0.1"}}, variant,
-          reason);
-      EXPECT_LT(spent, 0.4) << variant << " " << sum;
-      EXPECT_EQ(reason, "cap reached: time") << variant << " " << sum;
-    }
-  // A wave that no rule follows in so little time, nor sums of fewer strips.
-  const double told = processor_seconds(
-      {{"FORMULA", "sin(1e6*x)*(" + slow + ")"}, {"strips", "8192"}, {"most-seconds", "0.5"}}, "simd",
-      reason);
-  EXPECT_LT(told, 0.5);
-}
-
-TEST(Integrate, AnInfiniteHeightIsNoSilentNumber) {
+TEST(Integrate, AnInfiniteSampleIsNoSilentNumber) {
   EXPECT_FALSE(std::isfinite(result_of({{"FORMULA", "1/sqrt(x)"}, {"strips", "100"}})));
   EXPECT_TRUE(std::isnan(result_of({{"FORMULA", "sqrt(x-0.5)"}, {"strips", "100"}})));
 }
@@ -265,7 +221,7 @@ TEST(Integrate, TheBoundCatchesOnePrecisionLower) {
   }
 }
 
-TEST(Integrate, TellsHowOftenItLooked) {
+TEST(Integrate, ReportsEvaluations) {
   Arguments arguments = arguments_of({{"strips", "12"}});
   const Outcome outcome = run(operation(), arguments, {.device = "cpu"});
   EXPECT_EQ(std::get<std::int64_t>(outcome.values.at("evaluations")), 13);

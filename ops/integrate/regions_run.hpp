@@ -4,7 +4,7 @@
 #pragma once
 #include <cmath>
 #include <vector>
-#include "asked.hpp"
+#include "integrate_rules.hpp"
 #include "regions_choice.hpp"
 #include "tessera/core/error.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far a sum of floats can be trusted: the same strips in float and double and in several ways of adding,
-// against what theory says; and the same strips dealt to more and more threads.
+// against what theory says; and the same strips launched to more and more threads.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include "falling_error.hpp"
-#include "study_precision_words.hpp"
+#include "integrate_options.hpp"
+#include "sum/trapezoid_error.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/run/study.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using Show = StudyTable::Show;
 using Cell = StudyTable::Cell;
-using Told = std::function<void(const std::string&)>;
+using Progress = std::function<void(const std::string&)>;
 
 constexpr std::int64_t base = 65536;
 constexpr int repetitions = 5;
@@ -26,26 +26,30 @@ struct Measured {
 
 // Of a lone thread of a GPU, which takes seconds for what a core does in a tenth of one: what is expected to
 // take longer than the first is added by the processors, and repetitions end after the second.
-struct Patience {
+struct TimeLimit {
   double once = INFINITY, together = INFINITY;
 };
-constexpr Patience of_a_device{0.75, 1};
+constexpr TimeLimit of_a_device{0.75, 1};
 
 // One command's words, with some of them said otherwise.
 class Bench {
  public:
-  Bench(const Operation& operation, const Arguments& given, const Request& request, const Told& told,
-        Patience patience)
-      : operation_(&operation), words_(given.words()), request_(request), told_(&told), patience_(patience) {}
+  Bench(const Operation& operation, const Arguments& given, const Request& request, const Progress& progress,
+        TimeLimit time_limit)
+      : operation_(&operation),
+        words_(given.words()),
+        request_(request),
+        progress_(&progress),
+        time_limit_(time_limit) {}
 
-  // So many times, or as often as there is patience for, but once.
+  // So many times, or as often as there is time_limit for, but once.
   Measured operator()(Element element, const Arguments::Words& more, int times,
                       std::optional<Tuning> tuning = {}) const {
     const Arguments::Words words = joined(more);
     Request request = request_;
     if (tuning) request.tuning = tuning;
-    (*told_)(fmt::format("{} strips, {}, {}{}", words.at("strips"), name_of(element), words.at("sum"),
-                         tuning ? fmt::format(", {} threads", threads_of(*tuning)) : ""));
+    (*progress_)(fmt::format("{} strips, {}, {}{}", words.at("strips"), name_of(element), words.at("sum"),
+                             tuning ? fmt::format(", {} threads", threads_of(*tuning)) : ""));
     Measured out;
     double spent = 0;
     do {
@@ -53,7 +57,7 @@ class Bench {
       out.seconds.push_back(seconds);
       spent += seconds;
     } while (static_cast<int>(out.seconds.size()) < times &&
-             spent + out.seconds.back() <= patience_.together);
+             spent + out.seconds.back() <= time_limit_.together);
     return out;
   }
 
@@ -66,7 +70,7 @@ class Bench {
 
   // Where that is expected to take so long for once: the processors, if it is too long.
   Measured expecting(double seconds, Element element, const Arguments::Words& more, int times) const {
-    return seconds > patience_.once ? by_processors(element, more) : (*this)(element, more, times);
+    return seconds > time_limit_.once ? by_processors(element, more) : (*this)(element, more, times);
   }
 
  private:
@@ -76,8 +80,8 @@ class Bench {
     request.device = "cpu";
     request.variant = "naive";
     const Arguments::Words words = joined(more);
-    (*told_)(fmt::format("{} strips, {}, {}, by the processors", words.at("strips"), name_of(element),
-                         words.at("sum")));
+    (*progress_)(fmt::format("{} strips, {}, {}, by the processors", words.at("strips"), name_of(element),
+                             words.at("sum")));
     Measured out;
     (void)add(request, element, words, out.value);
     return out;
@@ -104,9 +108,167 @@ class Bench {
   const Operation* operation_;
   Arguments::Words words_;
   Request request_;
-  const Told* told_;
-  Patience patience_;
+  const Progress* progress_;
+  TimeLimit time_limit_;
 };
+
+// --- what the tables show, in words, and no more than they show ---
+
+// What adding in float changed, in units of a float's last place: beside the exact sum of the same strips.
+struct Drift {
+  std::int64_t strips = 0;
+  double exact = 0, plain = 0, pairwise = 0, kahan = 0;
+};
+
+struct Drifts {
+  std::vector<Drift> rows = {};
+  double exact = 0;      // of the most strips so far
+  double magnitude = 0;  // the integral of |f|
+
+  // Samples cancel: the sum's own last place says nothing of what was added.
+  bool cancels() const { return !(magnitude <= 16 * std::fabs(exact)); }
+  // From the exact sum; where samples cancel, in units of the integral of |f|.
+  double units(double measured) const;
+};
+
+// One launch's sum: how many units it is off.
+struct Launched {
+  std::int64_t threads = 0;
+  double off = 0;
+};
+
+constexpr double notable = 8;  // units: what a simple program would put down to chance
+
+double largest(const Drifts& drift, double Drift::*of) {
+  double out = 0;
+  for (const Drift& one : drift.rows) out = std::fmax(out, std::fabs(one.*of));
+  return out;
+}
+
+std::string growth_text(const Drifts& drift, bool of_sum) {
+  const Drift &first = drift.rows.front(), &last = drift.rows.back();
+  // A drift grows with the strips.
+  const bool grows = drift.rows.size() == 1 || std::fabs(last.plain) > std::fabs(first.plain);
+  std::string out = fmt::format(
+      "One float accumulator {}: at {} strips it is {:.2g} units of its last place off",
+      grows ? "drifts" : "is off, the less the more strips there are", last.strips, std::fabs(last.plain));
+  const double doublings = std::log2(static_cast<double>(last.strips) / static_cast<double>(first.strips)),
+               growth = std::pow(std::fabs(last.plain / first.plain), 1 / doublings);
+  const bool told = doublings >= 1 && std::isfinite(growth);
+  if (told)
+    out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips,
+                       std::fabs(first.plain), growth);
+  out += ".";
+  // Errors of chance grow by √2.
+  constexpr double of_chance = 1.5;
+  if (!of_sum || (told && growth <= of_chance)) return out;
+  return out +
+         " Neighbouring samples are almost equal, so each is rounded the same way as the one before; these "
+         "errors "
+         "add up one by one where errors of chance would cancel. And the sample times h shrinks as 1/N, "
+         "while the "
+         "sum's last place stays.";
+}
+
+std::string cures_text(const Drifts& drift, bool accumulated) {
+  const double pairwise = largest(drift, &Drift::pairwise), kahan = largest(drift, &Drift::kahan);
+  const bool cured = std::fmax(pairwise, kahan) < notable;
+  std::string out = fmt::format(
+      "{} pairwise sums of floats are at most {:.2g} units of the last place off, and Kahan's {:.2g}{}",
+      cured ? "What cures it:" : "Beside it", pairwise, kahan, cured ? ", without a single double." : ".");
+  if (accumulated && !cured)
+    out +=
+        " That is the abscissae's error: they were accumulated in float, and no way of adding samples mends "
+        "it.";
+  return out;
+}
+
+double Drifts::units(double measured) const {
+  const double size = cancels() ? magnitude : std::fmax(std::fabs(measured), std::fabs(exact));
+  const auto of_float = static_cast<float>(size);
+  if (of_float == 0) return 0;
+  return (measured - exact) / static_cast<double>(std::nextafter(of_float, INFINITY) - of_float);
+}
+
+std::string theory_text(const Convergence& order, double scale, const TrapezoidOptions& options) {
+  std::string out =
+      fmt::format("The error falls by h^{:g}: {:.6g}·h^{:g}, found from sums of up to 8192 strips.",
+                  order.exponent, order.factor * scale, order.exponent);
+  // A root's end, c·√distance, brings c·ζ(-1/2)·h^1.5.
+  constexpr double zeta = -0.20788622497735456602;
+  const double root = order.factor / zeta;
+  if (order.exponent == 1.5)
+    out += fmt::format(
+        " That is {:.6g}·ζ(-1/2)·h^1.5, the mark of an end like {:.6g}·√distance, whose slope is infinite: "
+        "where slopes are finite, the error falls by h^2.",
+        root * scale, root);
+  if (order.exponent == 1.5 && options.formula == "sqrt(1-x^2)" && scale == 4)
+    out += " (Theory: 4·√2·ζ(-1/2) = -1.17598.)";
+  return out;
+}
+
+std::vector<std::string> drift_text(const TrapezoidOptions& options, const Drifts& drift) {
+  for (const Drift& one : drift.rows)
+    if (!std::isfinite(one.plain + one.pairwise + one.kahan))
+      return {"Some of the sums are no finite numbers: nothing is told of their drift."};
+  const bool accumulated = options.accumulated, drifts = largest(drift, &Drift::plain) >= notable;
+  std::vector<std::string> out;
+  if (drift.cancels())
+    out.push_back(
+        fmt::format("Samples cancel: the integral is {:.3g}, that of |f| {:.3g}. Units are of a float's last "
+                    "place of the latter; beside the integral itself each is as much larger.",
+                    drift.exact, drift.magnitude));
+  // Of a sum whose cures keep the error the samples are off.
+  const double cured = std::fmax(largest(drift, &Drift::pairwise), largest(drift, &Drift::kahan));
+  if (drifts) out.push_back(growth_text(drift, !drift.cancels() && cured < notable));
+  else
+    out.push_back(
+        fmt::format("One float accumulator does not drift here: it is at most {:.2g} units of its last place "
+                    "off, up to {} strips.",
+                    largest(drift, &Drift::plain), drift.rows.back().strips));
+  const bool quarter_circle =
+      options.formula == "sqrt(1-x^2)" && options.a == 0 && options.b == 1 && !accumulated;
+  if (quarter_circle)
+    out.emplace_back(
+        "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a sample's "
+        "share: samples "
+        "above 1/2 count as one unit, those below as none. The sum then counts strips up to where y = 1/2, "
+        "and 4 times "
+        "the area is 4·√3/2 = 2√3 = 3.4641016, not π.");
+  if (drifts) out.push_back(cures_text(drift, accumulated));
+  return out;
+}
+
+std::string no_order_text(const Drifts& drift) {
+  const bool same = std::ranges::all_of(drift.rows, [&](const Drift& one) {
+    return std::fabs(one.exact - drift.rows[0].exact) <= 1e-15 * drift.magnitude;
+  });
+  return same ? "Sums of any number of strips are the same in double: the trapezoid rule leaves nothing out "
+                "here, and no "
+                "error falls."
+              : "The sums of few strips do not fall like a power of h: neither error nor prediction can be "
+                "told.";
+}
+
+std::string partial_sums_text(const std::vector<Launched>& launched) {
+  const Launched &alone = launched.front(), &together = launched.back(),
+                 &best = *std::ranges::min_element(launched, {}, &Launched::off);
+  std::string out = fmt::format(
+      "One thread's sum is {:.2g} units of a float's last place off, that of the most threads "
+      "{:.2g}",
+      alone.off, together.off);
+  if (!(alone.off >= notable)) return out + ".";
+  if (!(together.off < alone.off / 2)) return out + ": it does not fall with the number of threads.";
+  if (best.off >= together.off / 2)
+    return out +
+           ": it falls with the length of a thread's partial sum, for a short sum's last place is small, and "
+           "few "
+           "are left to be added.";
+  return out + fmt::format(", and that of {} threads {:.2g}: it falls, but not from row to row.",
+                           best.threads, best.off);
+}
+
+// --- the tables ---
 
 // The ways that the first table compares; the first of each type is the note's.
 struct Way {
@@ -135,7 +297,7 @@ std::int64_t most_strips(const Arguments& given) {
   return asked;
 }
 
-std::string words_on_patience(std::int64_t strips) {
+std::string elsewhere_text(std::int64_t strips) {
   return fmt::format(
       "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by "
       "the "
@@ -155,9 +317,9 @@ StudyTable without_rows(const std::vector<Way>& all) {
   return out;
 }
 
-StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setting& setting,
-                         const std::optional<FallingError>& falling, Drifts& drift) {
-  const double scale = setting.scale;
+StudyTable table_of_sums(const Bench& bench, const Arguments& given, const TrapezoidOptions& options,
+                         const std::optional<Convergence>& order, Drifts& drift) {
+  const double scale = options.scale;
   drift.magnitude = bench.of_sizes();
   const std::vector<Way> all = ways(given.text("abscissa"));
   StudyTable out = without_rows(all);
@@ -166,8 +328,8 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
   for (std::int64_t strips = base; strips <= most_strips(given); strips *= 2) {
     std::vector<Cell> row;
     row.emplace_back(strips);
-    const double width = std::fabs((setting.b - setting.a) / static_cast<double>(strips));
-    row.push_back(falling ? Cell(scale * falling->factor * std::pow(width, falling->exponent)) : Cell());
+    const double width = std::fabs((options.b - options.a) / static_cast<double>(strips));
+    row.push_back(order ? Cell(scale * order->factor * std::pow(width, order->exponent)) : Cell());
     std::vector<double> values;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Way& way = all[i];
@@ -180,7 +342,7 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
       if (!here && elsewhere == 0) elsewhere = strips;
       values.push_back(measured.value);
       if (way.digits) row.emplace_back(measured.value);
-      row.push_back(falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell());
+      row.push_back(order ? Cell(static_cast<double>(measured.value - scale * order->limit)) : Cell());
       if (way.digits) row.push_back(here ? Cell(measured.seconds) : Cell());
     }
     out.rows.push_back(std::move(row));
@@ -190,9 +352,9 @@ StudyTable table_of_sums(const Bench& bench, const Arguments& given, const Setti
     drift.rows.push_back(
         {strips, exact, drift.units(values[0]), drift.units(values[2]), drift.units(values[3])});
   }
-  out.remarks.push_back(falling ? theory_of(*falling, scale, setting) : words_without_fall(drift));
-  std::ranges::copy(words_on_floats(setting, drift), std::back_inserter(out.remarks));
-  if (elsewhere > 0) out.remarks.push_back(words_on_patience(elsewhere));
+  out.remarks.push_back(order ? theory_text(*order, scale, options) : no_order_text(drift));
+  std::ranges::copy(drift_text(options, drift), std::back_inserter(out.remarks));
+  if (elsewhere > 0) out.remarks.push_back(elsewhere_text(elsewhere));
   return out;
 }
 
@@ -204,7 +366,7 @@ bool takes_launches(const Plan& plan) {
 }
 
 StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Plan& plan,
-                            const std::optional<FallingError>& falling, double scale, const Drifts& drift) {
+                            const std::optional<Convergence>& order, double scale, const Drifts& drift) {
   constexpr std::pair<int, int> shapes[] = {{1, 1},   {1, 4},    {1, 16},   {1, 64},   {1, 256},
                                             {4, 256}, {16, 256}, {64, 256}, {256, 256}};
   StudyTable out{.title = fmt::format("More and more threads: {} on {}, f32 plain, up to {} repetitions",
@@ -218,7 +380,7 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
                              {"result"},
                              {"error", Show::error}}};
   double alone = 0;
-  std::vector<Dealt> dealt;
+  std::vector<Launched> launched;
   for (const auto& [block, thread] : shapes) {
     const Measured measured =
         bench(Element::f32,
@@ -227,14 +389,13 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
     const double seconds = median(measured.seconds);
     if (alone == 0) alone = seconds;
     const std::int64_t threads = std::int64_t{block} * thread;
-    dealt.push_back({threads, std::fabs(drift.units(measured.value))});
-    out.rows.push_back(
-        {std::int64_t{block}, std::int64_t{thread}, threads, measured.seconds, alone / seconds,
-         alone / seconds / static_cast<double>(threads), measured.value,
-         falling ? Cell(static_cast<double>(measured.value - scale * falling->limit)) : Cell()});
+    launched.push_back({threads, std::fabs(drift.units(measured.value))});
+    out.rows.push_back({std::int64_t{block}, std::int64_t{thread}, threads, measured.seconds, alone / seconds,
+                        alone / seconds / static_cast<double>(threads), measured.value,
+                        order ? Cell(static_cast<double>(measured.value - scale * order->limit)) : Cell()});
   }
   out.remarks = {
-      words_on_partial_sums(dealt),
+      partial_sums_text(launched),
       "Gain is against one thread, efficiency is gain over threads. A gain far beyond the number of lanes "
       "(such as 2300 on a GPU of 112) is no "
       "riddle: alone, a thread waits some twenty cycles or more for each of its results before it can use "
@@ -250,6 +411,15 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
 
 Error ignored(const std::string& option, const std::string& why) {
   return Error(option + " would be ignored: " + why);
+}
+
+// From up to 8192 strips in higher precision.
+std::optional<Convergence> order_of(const TrapezoidOptions& options) {
+  constexpr int finest_level = 13;
+  const auto& program = program_of<double>(options);
+  const auto f = [&](long double x) { return bounded(program, {x, 0}).value; };
+  return convergence_of(doubled_sums(f, options.a, options.b, finest_level),
+                        static_cast<long double>(options.b) - options.a, 0x1p-64L);
 }
 
 void check(const Arguments& given, const Request& asked) {
@@ -270,12 +440,12 @@ Arguments with_strips(const Operation& operation, const Arguments& given) {
   return {operation.signature, given.element(), {}, words};
 }
 
-void make(const Operation& operation, const Arguments& words, const Request& asked, const Told& told,
+void make(const Operation& operation, const Arguments& words, const Request& asked, const Progress& progress,
           const std::function<void(const StudyTable&)>& made) {
   check(words, asked);
   const Arguments given = with_strips(operation, words);
-  const Setting setting = setting_of(given);
-  const auto falling = falling_error(setting);
+  const TrapezoidOptions options = trapezoid_options_of(given);
+  const auto order = order_of(options);
   // One accumulator is the lesson; how a launch's shape changes it has a table of its own.
   Request request = asked, sums = asked;
   const bool on_cpu = choose_device(operation, given, asked).where == Where::cpu;
@@ -286,12 +456,12 @@ void make(const Operation& operation, const Arguments& words, const Request& ask
   if (asked.variant && !takes_launches(plan) && *asked.variant != "naive")
     throw ignored("--variant " + *asked.variant,
                   "the tables are of one accumulator, and of launches by block and thread");
-  const Patience patience = on_cpu ? Patience{} : of_a_device;
+  const TimeLimit time_limit = on_cpu ? TimeLimit{} : of_a_device;
   Drifts drift;
-  made(table_of_sums(Bench(operation, given, sums, told, patience), given, setting, falling, drift));
+  made(table_of_sums(Bench(operation, given, sums, progress, time_limit), given, options, order, drift));
   if (takes_launches(plan))
-    made(table_of_threads(Bench(operation, given, request, told, patience), given, plan, falling,
-                          setting.scale, drift));
+    made(table_of_threads(Bench(operation, given, request, progress, time_limit), given, plan, order,
+                          options.scale, drift));
 }
 
 [[maybe_unused]] const bool study_precision_registered =

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstring>
 #include <vector>
-#include "asked.hpp"
+#include "integrate_rules.hpp"
 #include "vegas_memory.hpp"
 #if !defined(__CUDACC__)
-#include "tessera/simt/allowed.hpp"
+#include "tessera/simt/executor/executor.hpp"
 #endif
 
 namespace tessera::integration {
@@ -139,7 +139,7 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
   return iterated(asked, edges);
 #else
   constexpr double least = 1e-3;
-  const simt::Allowed allowed(std::fmax(least, cube_.seconds_left()));
+  const simt::TimeLimit allowed(std::fmax(least, cube_.seconds_left()));
   try {
     return iterated(asked, edges);
   } catch (const simt::OutOfTime&) {
@@ -189,16 +189,16 @@ quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
 // Make: of the formula's Asked, what VegasOnDevice calls Sample.
 template <class T, class Make>
 void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) {
-  Asked asked = asked_of(arguments);
-  take_over(asked, run);
-  const auto sample = make(asked, run);
-  quadrature::Answer answer = answer_to(asked, host_threads(), {}, [&](const quadrature::Cube& cube) {
+  RuleOptions options = rule_options_of(arguments);
+  take_over(options, run);
+  const auto sample = make(options, run);
+  quadrature::Answer answer = answer_to(options, host_threads(), {}, [&](const quadrature::Cube& cube) {
     return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run, sample);
   });
-  tell_taken_over(answer, run);
-  const T given = rounded_value<T>(answer, asked.scale);
+  add_fallback_note(answer, run);
+  const T given = rounded_value<T>(answer, options.scale);
   backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
-  run.values = told_of(answer, asked.scale);
+  run.values = values_of(answer, options.scale);
 }
 
 template <class Make>
@@ -208,12 +208,13 @@ Choice choice_by_vegas(const Make& make) {
     integrate_by_vegas<double>(a, run, make);
   };
   out.workspace_bytes = [](const Arguments& a, const Tuning&) {
-    const Asked asked = asked_of(a);
-    return VegasMemory::of(asked.box.dimensions(), asked.limits).bytes();
+    const RuleOptions options = rule_options_of(a);
+    return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
   };
   out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
     // Of the first points, which are a small part of most runs.
-    const std::int64_t points = std::clamp<std::int64_t>(asked_of(a).limits.evaluations / 32, 16, 1 << 14);
+    const std::int64_t points =
+        std::clamp<std::int64_t>(rule_options_of(a).limits.evaluations / 32, 16, 1 << 14);
     constexpr int threads = SampleTasks<double>::threads;
     const std::int64_t tasks = most_tasks(points, static_cast<u32>(points / 4));
     return Footprint{(tasks + threads - 1) / threads, threads, 0};

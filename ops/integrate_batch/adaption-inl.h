@@ -11,7 +11,6 @@ enum Link { next_of, previous_of, piece_of, links };  // neighbours of the same 
 
 constexpr int most_breaks = 12;
 constexpr int most_pieces = 2 * (most_breaks + 2);
-constexpr int deepest = 128;  // the smallest of all numbers
 
 struct Worst {
   int index;
@@ -21,9 +20,7 @@ struct Worst {
 struct Demand {
   double relative, absolute;
   int most;        // evaluations
-  bool measured;   // behind the breaks, ends() tells how narrow and how wide things may be
-  bool doubted;    // cells were found to overlook something: none claims anything
-  double caution;  // by what errors are multiplied: 1, or more where cells see less than they tell
+  double caution;  // errors are multiplied by it: 1, or more for formulas with many jumps
 
   BATCH_FN double of(double value) const { return larger(absolute, relative * size_of(value)); }
 };
@@ -45,10 +42,7 @@ struct Adaption {
   bool starting = true, more = false, single = false;
   Reach below = unmet(), above = unmet();  // of the pieces to either infinity
   double span = 0;                         // of the range, if it has an end
-  // Cells that a piece begins with: from t = outer / 16 to outer, and so on; the last one from 0.
-  double outer = 1, narrowest = 0, widest = 0;
-  int deeper = 0;
-  double before_cut = 0;  // the height before it
+  double before_cut = 0;                   // the value before it
   // What is split.
   int parent = 0, parent_next = -1, parent_piece = 0;
   double parent_value = 0, parent_apart = 0, parent_error = 0, parent_noise = 0;
@@ -73,11 +67,6 @@ struct Adaption {
     }
     stretches = {a, b, breaks};
     span = is_finite(b - a) ? b - a : 0;
-    if (may_be_narrow && demand.measured) {
-      demand.doubted = demand.doubted || ends.crowded;
-      narrowest = ends(2 + breaks);
-      widest = ends(3 + breaks);
-    }
     return begin_stretch(ends);
   }
 
@@ -98,9 +87,8 @@ struct Adaption {
     append(0, first);
     append(1, second);
     count += 2;
-    if (may_be_narrow && deeper-- > 0) return begin_cells(outer / 16);
-    if (pieces > 0) add(noise, size_of(height_at_end(0, first) - before_cut) * size_of(piece[0].base));
-    before_cut = piece[1].tail != 0 ? height_at_end(0, first) : height_at_end(1, second);
+    if (pieces > 0) add(noise, size_of(value_at_end(0, first) - before_cut) * size_of(piece[0].base));
+    before_cut = piece[1].tail != 0 ? value_at_end(0, first) : value_at_end(1, second);
     pieces += 2;
     if (more) return begin_stretch(ends);
     starting = false;
@@ -135,10 +123,10 @@ struct Adaption {
     if (of.tail != 0) join(of.reach < 0 ? below : above, sums.reach);
   }
 
-  // Heights are whole multiples of the smallest number, and so is what each brings: where they are few
+  // Samples are whole multiples of the smallest number, and so is what each brings: where they are few
   // multiples, that is no small share. Zeros alone are told otherwise.
   BATCH_FN double lost() const {
-    const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.height, above.height) : 2;
+    const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.nonzero, above.nonzero) : 2;
     const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;
     return noise.high > 0 ? smallest * (2.0 * spent + span + tail) : 0;
   }
@@ -148,7 +136,7 @@ struct Adaption {
     return false;
   }
 
-  // A range without width: its one height must be a number.
+  // A range without width: its one value must be a number.
   BATCH_FN bool look_at(double x) {
     piece[0] = piece[1] = {x, 0, 0};
     single = true;
@@ -158,38 +146,15 @@ struct Adaption {
   template <class Ends>
   BATCH_FN bool begin_stretch(Ends& ends) {
     more = stretches.next(ends, piece[0], piece[1]);
-    deeper = may_be_narrow && demand.measured ? larger_of(depth_of(piece[0]), depth_of(piece[1])) : 0;
-    return begin_cells(1);
-  }
-
-  BATCH_FN static int larger_of(int a, int b) { return a < b ? b : a; }
-
-  // How many more cells towards an end see what is so narrow there: each is 256 times as near. A thousandth
-  // of a cell's range is seen without.
-  BATCH_FN int depth_of(const Piece& of) const {
-    int out = 0;
-    if (of.tail != 0) {
-      BATCH_ROLLED
-      for (double seen = 0x1p10; seen < widest && out < deepest; seen *= 0x1p8) ++out;
-      return out;
-    }
-    const double least = larger(narrowest, last_bit * size_of(of.base));
-    BATCH_ROLLED
-    for (double seen = 0x1p-10 * size_of(of.reach); seen > least && out < deepest; seen *= 0x1p-8) ++out;
-    return out;
+    from[0] = from[1] = 0;
+    width = 1;
+    return can_afford(2);
   }
 
   // A cut is rounded, and with it where a jump is.
-  BATCH_FN double height_at_end(int which, const Sums& sums) const {
+  BATCH_FN double value_at_end(int which, const Sums& sums) const {
     const double weight = place(piece[which], 0.5 * width * (1 - nodes.x[slots - 1])).weight;
     return weight > 0 ? sums.edge / weight : 0;
-  }
-
-  BATCH_FN bool begin_cells(double to) {
-    outer = to;
-    from[0] = from[1] = may_be_narrow && deeper > 0 ? to / 16 : 0;
-    width = to - from[0];
-    return can_afford(2);
   }
 
   BATCH_FN bool can_afford(int cells) {
@@ -216,13 +181,9 @@ struct Adaption {
 
   BATCH_FN void append(int which, const Sums& sums) {
     const int mine = count + which, its_piece = pieces + which;
-    if (outer == 1) {
-      list.set_piece(its_piece, piece[which]);
-      list.set_top(its_piece, mine);
-    } else {
-      list.set_link(previous_of, mine - 2, mine);
-    }
-    list.set_link(next_of, mine, outer == 1 ? -1 : mine - 2);
+    list.set_piece(its_piece, piece[which]);
+    list.set_top(its_piece, mine);
+    list.set_link(next_of, mine, -1);
     list.set_link(previous_of, mine, -1);
     const double radius = 0.5 * width, its_error = safety * (radius * apart_of(sums));
     const bool steep = from[which] == 0 && is_steep(sums);
@@ -301,7 +262,7 @@ struct Adaption {
     BATCH_ROLLED
     for (bool charged = false;; charged = true) {
       const bool met = is_met();
-      if (met && charged) return stop(noise.high == 0 || demand.doubted ? doubtful : converged);
+      if (met && charged) return stop(noise.high == 0 ? doubtful : converged);
       if (!met && goes_on()) return true;
       if (charged) return false;
       charge_seams();
@@ -345,7 +306,7 @@ struct Adaption {
     return apart <= 1e3 * last_bit * larger(size_of(a), size_of(b)) ? 0 : apart;
   }
 
-  // What a cell owes because a neighbour expects another height where they meet, or its piece's partner does
+  // What a cell owes because a neighbour expects another value where they meet, or its piece's partner does
   // where t is 1.
   BATCH_FN double owed(int index) const {
     const double low = list.get(low_of, index), high = list.get(high_of, index);
@@ -357,7 +318,7 @@ struct Adaption {
     return apart * 0.5 * list.get(width_of, index) * (1 - nodes.x[slots - 1]);
   }
 
-  // Charges cells that expect different heights where they meet.
+  // Charges cells that expect different samples where they meet.
   BATCH_FN void charge_seams() {
     for (int first = 0; first < count; first += list.lanes()) {
       const int index = first + list.lane();

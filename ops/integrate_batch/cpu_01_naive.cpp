@@ -17,7 +17,7 @@ void integrate_one_by_one(const Problem<double>& p, const Tuning&, Run&) {
     leave_if_interrupted();
     OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
     Formula f = p.formula_of(p.integrand, i);
-    Ends ends = p.ends_of(i);
+    Formula ends = p.ends_of(i);
     store(p.work, i, integrate_alone(cells, p.work.nodes, demand_of(p.work, i), f, ends, p.work.breaks));
   }
 }

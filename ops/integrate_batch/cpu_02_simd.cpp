@@ -18,30 +18,31 @@
 namespace tessera::integrate_batch {
 namespace {
 
-constexpr std::size_t seats = 8, points = seats * pair_cost;
+constexpr std::size_t together = 8, points = together * pair_cost;
 
-// The rule asks for heights in one order: first it is asked where, then it is told what was found.
-struct Ask {
+// The rule asks for samples in one order. It runs twice: first to write down the abscissae, then to read the
+// samples that were computed there.
+struct WriteAbscissae {
   double* next;
   double operator()(double x) {
     *next++ = x;
     return 0;
   }
 };
-struct Tell {
+struct ReadSamples {
   const double* next;
   double operator()(double) { return *next++; }
 };
 
 // One integral on its way.
-class Seat {
+class Active {
  public:
-  explicit Seat(int cells) : memory_(static_cast<std::size_t>(list_bytes(cells)) / sizeof(double) + 1) {
+  explicit Active(int cells) : memory_(static_cast<std::size_t>(list_bytes(cells)) / sizeof(double) + 1) {
     cells_ = OwnCells::of(memory_.data(), cells, 1, 0);
   }
 
   // False: there was nothing to measure.
-  bool sit(const Problem<double>& p, std::int64_t index) {
+  bool begin(const Problem<double>& p, std::int64_t index) {
     problem_ = &p;
     index_ = index;
     ends_ = p.ends_of(index);
@@ -49,86 +50,86 @@ class Seat {
     return adaption_->begin(ends_, p.work.breaks);
   }
 
-  void ask(double* x) const {
-    Ask f{x};
+  void write_abscissae(double* x) const {
+    WriteAbscissae f{x};
     for (int k = 0; k < 2; ++k)
       (void)measure(problem_->work.nodes, adaption_->piece[k], adaption_->from[k], adaption_->width, f);
   }
 
-  bool tell(const double* y) {
-    Tell f{y};
+  bool take_samples(const double* y) {
+    ReadSamples f{y};
     Sums sums[2];
     for (int k = 0; k < 2; ++k)
       sums[k] = measure(problem_->work.nodes, adaption_->piece[k], adaption_->from[k], adaption_->width, f);
     return adaption_->take(ends_, sums[0], sums[1]);
   }
 
-  void leave() const { store(problem_->work, index_, adaption_->ended()); }
-  double parameter(int i) const { return ends_.end.inputs[1 + i]; }
+  void finish() const { store(problem_->work, index_, adaption_->ended()); }
+  double parameter(int i) const { return ends_.inputs[1 + i]; }
 
  private:
   std::vector<double> memory_;
   OwnCells cells_{};
   const Problem<double>* problem_ = nullptr;
   std::int64_t index_ = 0;
-  Ends ends_{};
+  Formula ends_{};
   std::optional<Adaption<OwnCells>> adaption_;
 };
 
-// One thread's seats.
-class Table {
+// The integrals that one thread works on.
+class Group {
  public:
-  Table(const Problem<double>& p, std::atomic<std::int64_t>& next) : p_(p), next_(next) {
+  Group(const Problem<double>& p, std::atomic<std::int64_t>& next) : p_(p), next_(next) {
     inputs_.push_back({x_, true});
     for (int i = 0; i < p.work.parameters; ++i) inputs_.push_back({parameters_[i], true});
   }
 
   void run() {
-    while (taken_ < seats && fill(taken_)) ++taken_;
+    while (taken_ < together && fill(taken_)) ++taken_;
     while (taken_ > 0) {
-      for (std::size_t s = 0; s < taken_; ++s) seats_[s]->ask(x_ + s * pair_cost);
+      for (std::size_t s = 0; s < taken_; ++s) active_[s]->write_abscissae(x_ + s * pair_cost);
       formula::evaluate_many<double>(p_.integrand, inputs_, taken_ * pair_cost, y_);
       for (std::size_t s = taken_; s-- > 0;) {
-        if (seats_[s]->tell(y_ + s * pair_cost)) continue;
-        seats_[s]->leave();
+        if (active_[s]->take_samples(y_ + s * pair_cost)) continue;
+        active_[s]->finish();
         if (!fill(s)) close_up(s);
       }
     }
   }
 
  private:
-  // The next integral for a seat; false: there is none.
-  bool fill(std::size_t seat) {
-    if (!seats_[seat]) seats_[seat] = std::make_unique<Seat>(p_.cells);
+  // Begins the next integral at this index; false: there is none.
+  bool fill(std::size_t at) {
+    if (!active_[at]) active_[at] = std::make_unique<Active>(p_.cells);
     for (std::int64_t index = 0; (index = next_.fetch_add(1, std::memory_order_relaxed)) < p_.work.count;) {
       leave_if_interrupted();
-      if (!seats_[seat]->sit(p_, index)) {
-        seats_[seat]->leave();
+      if (!active_[at]->begin(p_, index)) {
+        active_[at]->finish();
         continue;
       }
-      write_parameters(seat);
+      write_parameters(at);
       return true;
     }
     return false;
   }
 
-  // The last one takes the empty seat; its heights have been taken already.
-  void close_up(std::size_t seat) {
+  // The last one moves to the place that is free; its samples have been taken already.
+  void close_up(std::size_t at) {
     --taken_;
-    if (seat == taken_) return;
-    std::swap(seats_[seat], seats_[taken_]);
-    write_parameters(seat);
+    if (at == taken_) return;
+    std::swap(active_[at], active_[taken_]);
+    write_parameters(at);
   }
 
-  void write_parameters(std::size_t seat) {
+  void write_parameters(std::size_t at) {
     for (int i = 0; i < p_.work.parameters; ++i)
-      std::fill_n(parameters_[i] + seat * pair_cost, pair_cost, seats_[seat]->parameter(i));
+      std::fill_n(parameters_[i] + at * pair_cost, pair_cost, active_[at]->parameter(i));
   }
 
   const Problem<double>& p_;
   std::atomic<std::int64_t>& next_;
   std::size_t taken_ = 0;
-  std::unique_ptr<Seat> seats_[seats];
+  std::unique_ptr<Active> active_[together];
   std::vector<formula::Input<double>> inputs_;
   alignas(64) double x_[points], y_[points], parameters_[most_parameters][points];
 };
@@ -136,7 +137,7 @@ class Table {
 void integrate_by_many(const Problem<double>& p, const Tuning&, Run& run) {
   std::atomic<std::int64_t> next{0};
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(p.work.count / 4, 1, run.device->threads));
-  parallel(threads, [&](int) { std::make_unique<Table>(p, next)->run(); });
+  parallel(threads, [&](int) { std::make_unique<Group>(p, next)->run(); });
 }
 
 const Rung rung{"eight integrals at a time, their points in vectors, on every core",

@@ -38,7 +38,7 @@ struct ThreadPerIntegral {
     OwnCells cells = OwnCells::of(p.workspace, p.cells, all, mine);
     for (std::int64_t i = mine; i < p.work.count; i += all) {
       Formula f = p.formula_of(p.integrand, i);
-      Ends ends = p.ends_of(i);
+      Formula ends = p.ends_of(i);
       store(p.work, i, integrate_alone(cells, p.work.nodes, demand_of(p.work, i), f, ends, p.work.breaks));
     }
   }

@@ -41,7 +41,7 @@ struct WarpPerIntegral {
         OwnCells::of(static_cast<char*>(p.workspace) + mine * list_bytes(p.cells), p.cells, 1, 0);
     for (std::int64_t i = mine; i < p.work.count; i += all) {
       Formula f = p.formula_of(p.integrand, i);
-      Ends ends = p.ends_of(i);
+      Formula ends = p.ends_of(i);
       const Ended ended = integrate_together(thread, shared.meeting[thread.warp()], cells, p.work.nodes,
                                              demand_of(p.work, i), f, ends, p.work.breaks);
       if (thread.lane() == 0) store(p.work, i, ended);

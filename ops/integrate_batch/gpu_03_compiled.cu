@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include "compiled_source.hpp"
+#include "batch_source.hpp"
 #include "integrate_batch.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/nvrtc.hpp"
@@ -26,7 +26,7 @@ struct Kernels {
 };
 
 // Those that this thread asked for last: asking again costs a comparison.
-const Kernels& kernels_for(const Setting& setting, const Compiled& how, int capability) {
+const Kernels& kernels_for(const BatchOptions& options, const Compiled& how, int capability) {
   thread_local std::string known;
   thread_local Kernels last;
   thread_local int for_capability = 0;
@@ -35,24 +35,24 @@ const Kernels& kernels_for(const Setting& setting, const Compiled& how, int capa
   const bool same = for_capability == capability && how.cells == compiled.cells &&
                     how.threads == compiled.threads && how.resident == compiled.resident &&
                     how.warps == compiled.warps &&
-                    std::memcmp(&integrand, &setting.integrand, sizeof integrand) == 0 &&
-                    std::memcmp(&end, &setting.end, sizeof end) == 0;
+                    std::memcmp(&integrand, &options.integrand, sizeof integrand) == 0 &&
+                    std::memcmp(&end, &options.end, sizeof end) == 0;
   if (same) return last;
   for_capability = 0;
   last = {};
-  const std::string source = source_of(setting, how);
+  const std::string source = source_of(options, how);
   if (how.cells > 0) last.alone.emplace(source, "each_alone", capability);
   last.together.emplace(source, "together", capability);
-  std::memcpy(&integrand, &setting.integrand, sizeof integrand);
-  std::memcpy(&end, &setting.end, sizeof end);
+  std::memcpy(&integrand, &options.integrand, sizeof integrand);
+  std::memcpy(&end, &options.end, sizeof end);
   compiled = how;
   for_capability = capability;
   return last;
 }
 
 // Where an integral begins with more cells, a thread has room for them and some.
-Compiled compiled_of(const Tuning& tuning, const Setting& setting) {
-  const auto begins = 2 * (setting.breaks() + 2), cells = tuning["cells"];
+Compiled compiled_of(const Tuning& tuning, const BatchOptions& options) {
+  const auto begins = 2 * (options.breaks() + 2), cells = tuning["cells"];
   return {cells == 0 ? 0 : std::max(cells, begins + 4), tuning["thread"], tuning["resident"],
           tuning["warps"]};
 }
@@ -70,9 +70,9 @@ void integrate_compiled(const Arguments& arguments, const Tuning& tuning, Run& r
   const auto p = Problem<double>::of(arguments);
   if (p.work.count == 0) return;
   const cuda::OnDevice on_device(run.device->index);
-  const Setting& setting = setting_of(arguments);
-  const Compiled how = compiled_of(tuning, setting);
-  const Kernels& kernels = kernels_for(setting, how, run.device->compute_capability);
+  const BatchOptions& options = batch_options_of(arguments);
+  const Compiled how = compiled_of(tuning, options);
+  const Kernels& kernels = kernels_for(options, how, run.device->compute_capability);
   char* const workspace = static_cast<char*>(run.workspace);
   const Spare spare{reinterpret_cast<unsigned*>(workspace),
                     reinterpret_cast<unsigned*>(workspace + counter_bytes),

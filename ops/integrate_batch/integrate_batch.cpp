@@ -2,8 +2,10 @@
 // A batch of integrals as an operation: its arguments, what it costs, how it is checked, what to try.
 #include "integrate_batch.hpp"
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
-#include "checking.hpp"
+#include <memory>
+#include "tessera/core/division.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
 
@@ -19,8 +21,7 @@ Signature signature() {
             reasons = output(
                 "reasons", {"n"},
                 "why each ended: 0 converged, 1 cap on evaluations, 4 roundoff, 5 singularity suspected, "
-                "6 non-finite value, 9 doubtful: nothing but zeros was seen, or another rule contradicts "
-                "some of the batch");
+                "6 non-finite value, 9 doubtful: only zeros were seen");
   evaluations.element = reasons.element = Element::i32;
   out.parameters = {
       word("FORMULA", "the integrand, of the variable and of parameters, such as \"cos(k*x)*exp(-x)\""),
@@ -57,9 +58,9 @@ Signature signature() {
 
 double flops(const Arguments& arguments) {
   // What the least of them needs: two cells.
-  const Setting& setting = setting_of(arguments);
+  const BatchOptions& options = batch_options_of(arguments);
   return static_cast<double>(arguments.array("integrals").extents[0]) * pair_cost *
-         (1 + setting.integrand.step_count);
+         (1 + options.integrand.step_count);
 }
 
 std::string words_of(int why) {
@@ -73,7 +74,7 @@ std::string words_of(int why) {
     case Reason::non_finite:
       return "non-finite value";
     case Reason::doubtful:
-      return "doubtful: nothing but zeros was seen, or another rule contradicts some of the batch";
+      return "doubtful: only zeros were seen";
     default:
       return fmt::format("reason {}", why);
   }
@@ -141,6 +142,54 @@ std::vector<Case> cases() {
   return out;
 }
 
+// --- how a batch is cut: between integrals ---
+std::vector<Slice> reads_of(const Arguments& arguments, const Tile& tile) {
+  std::vector<Slice> out;
+  if (arguments.has("P")) out.push_back({"P", {tile.rows, {0, arguments.array("P").extents[1]}}});
+  if (arguments.has("T")) out.push_back({"T", {tile.rows}});
+  return out;
+}
+
+std::vector<Slice> writes_of(const Tile& tile) {
+  std::vector<Slice> out;
+  for (const char* name : {"integrals", "errors", "evaluations", "reasons"})
+    out.push_back({name, {tile.rows}});
+  return out;
+}
+
+Arguments part(const Arguments& whole, const Tile& tile) {
+  const BatchOptions& options = batch_options_of(whole);
+  const std::int64_t here = whole.array("integrals").extents[0];
+  Arguments::Words words = whole.words();
+  words["first"] = std::to_string(options.first + tile.rows.first);
+  words["of"] = std::to_string(options.of > 0 ? options.of : here);
+  if (!words["n"].empty()) words["n"] = std::to_string(tile.rows.size());
+  std::map<std::string, ArrayView> inputs;
+  for (const Slice& slice : reads_of(whole, tile))
+    inputs.emplace(slice.array, part_of(whole.array(slice.array), slice.box));
+  Arguments out(whole.signature(), whole.element(), std::move(inputs), words);
+  for (const Slice& slice : writes_of(tile))
+    out.set_array(slice.array, part_of(whole.array(slice.array), slice.box));
+  return out;
+}
+
+Division divide(const Arguments& arguments) {
+  const auto whole = std::make_shared<const Arguments>(arguments);
+  Division out;
+  out.rows = arguments.array("integrals").extents[0];
+  out.same_bits = [](Where) { return true; };
+  out.same_everywhere = true;
+  const double each = find_operation("integrate_batch")->flops(arguments) /
+                      static_cast<double>(std::max<std::int64_t>(1, out.rows));
+  out.flops = [each](const Tile& tile) { return each * static_cast<double>(tile.rows.size()); };
+  // They are those of the least that an integral needs.
+  out.least_flops = 2e3;
+  out.reads = [whole](const Tile& tile) { return reads_of(*whole, tile); };
+  out.writes = [](const Tile& tile) { return writes_of(tile); };
+  out.part = [whole](const Tile& tile) { return part(*whole, tile); };
+  return out;
+}
+
 Operation operation() {
   Operation out;
   out.name = "integrate_batch";
@@ -155,7 +204,8 @@ Operation operation() {
   return out;
 }
 
-[[maybe_unused]] const bool integrate_batch_registered = (register_operation(operation()), true);
+[[maybe_unused]] const bool integrate_batch_registered =
+    (register_operation(operation()), register_division("integrate_batch", divide), true);
 
 }  // namespace
 }  // namespace tessera::integrate_batch

@@ -2,14 +2,19 @@
 // Many integrals of one formula that differ by their parameters: each has its own cells, tolerance, cap and
 // reason why it ended.
 #pragma once
+#include "batch_options.hpp"
 #include "ops/integrate/evaluate.hpp"
 #include "rule.hpp"
-#include "setting.hpp"
 #include "tessera/core/arguments.hpp"
+#include "tessera/core/operation.hpp"
 
 namespace tessera::integrate_batch {
 
 const Nodes& kronrod_nodes();
+
+// How a batch is checked: each integral by the double exponential sum in long double, of every stretch
+// between the breakpoints, within its own tolerance. What has not converged, by either rule, is not checked.
+void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& out);
 
 inline namespace TESSERA_UNIT {
 
@@ -24,24 +29,16 @@ struct Formula {
   }
 };
 
-using Ends = SearchedEnds<Formula, Formula>;
-
-// That an integral may come to have: stretches begin with two each, or with more where something narrow may
-// be; a split brings one more.
-inline int most_cells(const Setting& setting) {
-  const int pairs = setting.most / pair_cost, stretches = setting.breaks() + 2,
-            deeper = setting.measured ? deepest * stretches : 0;
-  return pairs + stretches + std::min(pairs, deeper);
-}
+// That an integral may come to have: stretches begin with two each, a split brings one more.
+inline int most_cells(const BatchOptions& options) { return options.most / pair_cost + options.breaks() + 2; }
 
 template <class T>
 struct Problem {
   using Elements = Types<double>;
 
   Work work{};
-  formula::Program<double> integrand, signs, end;
-  int searched = 0;  // breaks that `signs` is asked for
-  int cells = 0;     // that an integral may come to have
+  formula::Program<double> integrand, end;
+  int cells = 0;  // that an integral may come to have
   void* workspace = nullptr;
 
   SIMT Formula formula_of(const formula::Program<double>& program, std::int64_t index) const {
@@ -52,42 +49,35 @@ struct Problem {
     return out;
   }
 
-  SIMT Ends ends_of(std::int64_t index) const {
-    Ends out{formula_of(end, index), formula_of(signs, index), work.breaks - searched, searched, false, {}};
-    out.search();
-    return out;
-  }
+  SIMT Formula ends_of(std::int64_t index) const { return formula_of(end, index); }
 
   static Problem of(const Arguments& arguments) {
-    const Setting& setting = setting_of(arguments);
+    const BatchOptions& options = batch_options_of(arguments);
     Problem out;
-    out.integrand = setting.integrand;
-    out.signs = setting.signs;
-    out.searched = setting.searched;
-    out.end = setting.end;
+    out.integrand = options.integrand;
+    out.end = options.end;
     out.work.count = arguments.array("integrals").extents[0];
-    out.work.parameters = static_cast<int>(setting.parameters.size());
-    out.work.breaks = setting.breaks();
-    out.work.demand = {setting.relative, setting.absolute, setting.most,
-                       setting.measured, setting.doubted,  setting.caution};
+    out.work.parameters = static_cast<int>(options.parameters.size());
+    out.work.breaks = options.breaks();
+    out.work.demand = {options.relative, options.absolute, options.most, options.caution};
     out.work.nodes = kronrod_nodes();
     out.work.values = static_cast<double*>(arguments.array("integrals").data);
     out.work.errors = static_cast<double*>(arguments.array("errors").data);
     out.work.spent = static_cast<int*>(arguments.array("evaluations").data);
     out.work.whys = static_cast<int*>(arguments.array("reasons").data);
     if (arguments.has("T")) out.work.relative = static_cast<const double*>(arguments.array("T").data);
-    out.set_columns(arguments, setting);
-    out.cells = most_cells(setting);
+    out.set_columns(arguments, options);
+    out.cells = most_cells(options);
     return out;
   }
 
  private:
-  void set_columns(const Arguments& arguments, const Setting& setting) {
+  void set_columns(const Arguments& arguments, const BatchOptions& options) {
     std::int64_t next = 0;
-    for (std::size_t i = 0; i < setting.parameters.size(); ++i) {
-      const Parameter1& parameter = setting.parameters[i];
+    for (std::size_t i = 0; i < options.parameters.size(); ++i) {
+      const NamedParameter& parameter = options.parameters[i];
       Column& column = work.columns[i];
-      column = {nullptr, 0, parameter.from, parameter.to, parameter.spread, setting.first, setting.of};
+      column = {nullptr, 0, parameter.from, parameter.to, parameter.spread, options.first, options.of};
       if (parameter.spread != given) continue;
       const ArrayView& array = arguments.array("P");
       column.data = static_cast<const double*>(array.data) + next++ * array.strides[1];

@@ -4,9 +4,8 @@
 #include <numbers>
 #include <optional>
 #include <vector>
-#include "checking.hpp"
 #include "integrate_batch.hpp"
-#include "ops/integrate/bounded.hpp"
+#include "ops/integrate/verify/bounded.hpp"
 
 namespace tessera::integrate_batch {
 namespace {
@@ -43,7 +42,7 @@ int reach_of(Real a, Real b) {
   return b - a > 1e40L ? 7 : 5;
 }
 
-// The height at t, times dx/dt; none where x is that of an end, or where it is no number.
+// The value at t, times dx/dt; none where x is that of an end, or where it is no number.
 std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, Real t) {
   const Point p = point(a, b, t);
   if (p.x == a || p.x == b || p.weight == 0) return {};
@@ -102,17 +101,17 @@ Integral between(const formula::Program<double>& f, Real a, Real b, int fewest_s
 }
 
 // One integral's formula, its parameters now numbers.
-formula::Program<double> program_of(const Setting& setting, const Formula& with) {
-  formula::Tree tree = setting.formula;
-  const auto names = setting.names();
+formula::Program<double> program_of(const BatchOptions& options, const Formula& with) {
+  formula::Tree tree = options.formula;
+  const auto names = options.names();
   for (std::size_t i = 0; i < names.size(); ++i)
     tree = formula::substitute(tree, names[i], with.inputs[1 + i]);
-  return formula::compile<double>(tree, {setting.variable});
+  return formula::compile<double>(tree, {options.variable});
 }
 
-Integral by_other_rule(const Problem<double>& p, const Setting& setting, std::int64_t row) {
-  Ends ends = p.ends_of(row);
-  const auto program = program_of(setting, ends.end);
+Integral by_other_rule(const Problem<double>& p, const BatchOptions& options, std::int64_t row) {
+  Formula ends = p.ends_of(row);
+  const auto program = program_of(options, ends);
   const Real a = ends(0), b = ends(1);
   std::vector<Real> cuts;
   for (int k = 0; k < p.work.breaks; ++k) cuts.push_back(ends(2 + k));
@@ -124,7 +123,7 @@ Integral by_other_rule(const Problem<double>& p, const Setting& setting, std::in
   Integral out{0, 0};
   for (std::size_t i = 1; i < cuts.size(); ++i) {
     if (cuts[i - 1] == cuts[i]) continue;
-    const Integral part = between(program, cuts[i - 1], cuts[i], setting.caution > 1 ? 512 : 16);
+    const Integral part = between(program, cuts[i - 1], cuts[i], options.caution > 1 ? 512 : 16);
     out.value += part.value;
     out.error += part.error;
   }
@@ -137,7 +136,7 @@ Ended by_own_rule(const Problem<double>& p, std::int64_t row) {
   memory.resize(static_cast<std::size_t>(list_bytes(p.cells)) / sizeof(double) + 1);
   OwnCells cells = OwnCells::of(memory.data(), p.cells, 1, 0);
   Formula f = p.formula_of(p.integrand, row);
-  Ends ends = p.ends_of(row);
+  Formula ends = p.ends_of(row);
   return integrate_alone(cells, p.work.nodes, demand_of(p.work, row), f, ends, p.work.breaks);
 }
 
@@ -151,7 +150,7 @@ void expect(double value, double bound, std::uint8_t beyond, Expected& out) {
 
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data, Expected& out) {
   const auto p = Problem<double>::of(arguments);
-  const Setting setting = setting_of(arguments);
+  const BatchOptions& options = batch_options_of(arguments);
   for (const std::int64_t row : rows) {
     const Ended own = by_own_rule(p, row);
     if (own.why == non_finite) {
@@ -160,7 +159,7 @@ void reference(const Arguments& arguments, std::span<const std::int64_t> rows, D
     }
     const Demand demand = demand_of(p.work, row);
     if (own.why == converged) {
-      const Integral other = by_other_rule(p, setting, row);
+      const Integral other = by_other_rule(p, options, row);
       const Real allowed = demand.of(static_cast<double>(other.value));
       if (std::isfinite(allowed) && other.error <= 0.1L * allowed) {
         expect(static_cast<double>(other.value), static_cast<double>((allowed + other.error) * 1.001L),

@@ -2,7 +2,7 @@
 // The rule for one integral of a batch: Gauss-Kronrod pairs of 10 and 21 points; the cell with the largest
 // error is halved until the sum of the errors meets the tolerance. One text serves the processors, the
 // executor, nvcc and NVRTC, so it includes nothing and every sum has one order: all give the same bits.
-// Included inside a namespace by its users, with BATCH_FN, middle_twice, may_be_narrow and may_be_endless
+// Included inside a namespace by its users, with BATCH_FN, middle_twice and may_be_endless
 // defined.
 //
 // A range is cut at known breaks. Between two neighbouring cuts two pieces meet in the middle, each with a
@@ -39,7 +39,7 @@ BATCH_FN bool is_finite(double a) { return a - a == 0; }
 struct Nodes {
   double x[slots], kronrod[slots];
   double apart[nulls][slots];      // the first: by how much Gauss's weights are smaller than Kronrod's
-  double near[slots], far[slots];  // carry the heights of an end's half and of the other on to that end
+  double near[slots], far[slots];  // carry the samples of an end's half and of the other on to that end
 };
 
 // x = base + reach·s², where s is t, or 1/t towards infinity.
@@ -60,7 +60,7 @@ BATCH_FN Place place(const Piece& piece, double t) {
 // What points towards infinity met, by their t, which falls outwards: the first place without a number, the
 // outermost one with a number, and the outermost one whose number is not 0.
 struct Reach {
-  double nothing, number, height;
+  double nothing, number, nonzero;
 };
 
 BATCH_FN Reach unmet() { return {0, 2, 2}; }
@@ -68,23 +68,23 @@ BATCH_FN Reach unmet() { return {0, 2, 2}; }
 BATCH_FN void join(Reach& to, const Reach& other) {
   to.nothing = larger(to.nothing, other.nothing);
   to.number = smaller(to.number, other.number);
-  to.height = smaller(to.height, other.height);
+  to.nonzero = smaller(to.nonzero, other.nonzero);
 }
 
 // Far out inf·0 is no number: x^80·exp(-x) from x = 7000 on. It counts as 0 where the formula had fallen to 0
 // before; faded() tells whether it had.
-BATCH_FN double met(double height, double t, Reach& reach) {
-  const bool number = height == height;
-  join(reach, {number ? 0 : t, number ? t : 2, number && height != 0 ? t : 2});
-  return number ? height : 0;
+BATCH_FN double met(double y, double t, Reach& reach) {
+  const bool number = y == y;
+  join(reach, {number ? 0 : t, number ? t : 2, number && y != 0 ? t : 2});
+  return number ? y : 0;
 }
 
 BATCH_FN bool faded(const Reach& reach) {
-  return reach.nothing == 0 || (reach.nothing < reach.number && reach.number < reach.height);
+  return reach.nothing == 0 || (reach.nothing < reach.number && reach.number < reach.nonzero);
 }
 
 // What the two points of a slot see.
-struct Heights {
+struct Samples {
   double above, below, x_above, x_below, term_above, term_below;
 };
 
@@ -97,8 +97,8 @@ struct Sums {
 };
 
 // `inner`: the slot before, towards the middle.
-BATCH_FN double noise_of(const Nodes& nodes, int slot, double radius, const Heights& now,
-                         const Heights& inner) {
+BATCH_FN double noise_of(const Nodes& nodes, int slot, double radius, const Samples& now,
+                         const Samples& inner) {
   const double values =
       4 * radius * (nodes.kronrod[slot] * (size_of(now.term_above) + size_of(now.term_below)));
   if (slot == 0) return values;
@@ -121,10 +121,10 @@ BATCH_FN void add_slot(const Nodes& nodes, int slot, double both, double low, do
 // The middle is one point: computed twice it gives the same, and where a branch would keep the compiler from
 // overlapping both sides of every other slot, that is cheaper.
 template <class F>
-BATCH_FN Heights heights(const Piece& piece, double middle, double away, F& f, Reach& reach) {
+BATCH_FN Samples samples(const Piece& piece, double middle, double away, F& f, Reach& reach) {
   const bool endless = may_be_endless && piece.tail != 0;
   const Place above = place(piece, middle + away);
-  Heights out;
+  Samples out;
   out.x_above = above.x;
   out.above = f(above.x);
   if (endless) out.above = met(out.above, middle + away, reach);
@@ -145,10 +145,10 @@ template <class F>
 BATCH_FN Sums measure(const Nodes& nodes, const Piece& piece, double from, double width, F& f) {
   const double radius = 0.5 * width, middle = from + radius;
   Sums out = {0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, unmet()};
-  Heights inner = {0, 0, 0, 0, 0, 0};
+  Samples inner = {0, 0, 0, 0, 0, 0};
   BATCH_ROLLED
   for (int slot = 0; slot < slots; ++slot) {
-    const Heights now = heights(piece, middle, radius * nodes.x[slot], f, out.reach);
+    const Samples now = samples(piece, middle, radius * nodes.x[slot], f, out.reach);
     add_slot(nodes, slot, now.term_above + now.term_below, now.term_below, now.term_above,
              noise_of(nodes, slot, radius, now, inner), out);
     inner = now;
@@ -178,7 +178,7 @@ BATCH_FN double apart_of(const Sums& sums) {
   return slowest < 0.5 ? 16 * (square * square) * most : most;
 }
 
-// Of swings that the points do not resolve the heights are as good as drawn by lot, and so are the four
+// Of swings that the points do not resolve the samples are as good as drawn by lot, and so are the four
 // differences: all of them may be small by chance. Then nothing is known but the size of what was seen. At a
 // kink and most jumps, where they fall as slowly, they are a smaller share of it.
 BATCH_FN double unresolved(const Sums& sums) {

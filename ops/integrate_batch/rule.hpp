@@ -9,12 +9,11 @@
 #define BATCH_ROLLED SIMT_NO_UNROLL
 namespace tessera::integrate_batch {
 inline namespace TESSERA_UNIT {
-constexpr bool middle_twice = false, may_be_narrow = true, may_be_endless = true;
+constexpr bool middle_twice = false, may_be_endless = true;
 SIMT double power(double a, double b) { return formula::elementary::pow(a, b); }
 #include "rule-inl.h"
 #include "adaption-inl.h"
 #include "cells-inl.h"
-#include "warp-inl.h"
 #include "work-inl.h"
 
 static_assert(converged == static_cast<int>(quadrature::Reason::converged) &&

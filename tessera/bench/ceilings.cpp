@@ -9,11 +9,7 @@
 #include <ctime>
 #include <mutex>
 #include <set>
-<<<<<<< HEAD
-#include "tessera/io/cache.hpp"
-=======
 #include <vector>
->>>>>>> main
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/statistics.hpp"
 #include "tessera/core/array.hpp"

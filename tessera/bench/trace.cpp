@@ -10,7 +10,7 @@
 #include "tessera/bench/result.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/simt/symbols.hpp"
+#include "tessera/simt/tracer/symbols.hpp"
 
 namespace tessera::bench {
 namespace {

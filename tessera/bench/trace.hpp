@@ -12,7 +12,7 @@
 #include "tessera/bench/code.hpp"
 #include "tessera/bench/occupancy.hpp"
 #include "tessera/run/choose.hpp"
-#include "tessera/simt/trace.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
 
 namespace tessera::bench {
 

@@ -4,7 +4,7 @@
 #include <boost/spirit/home/x3.hpp>
 #include <charconv>
 #include "tessera/core/error.hpp"
-#include "tessera/core/operation.hpp"
+#include "tessera/core/suggest.hpp"
 #include "tessera/formula/tree.hpp"
 
 namespace tessera::formula {

@@ -30,7 +30,7 @@ Variant variant() {
   Choice choice;
   choice.run[Element::f64] = run_circle;
   choice.refuses = [](const Arguments& a, const Tuning&, const Device&) -> Reason {
-    if (const Reason other = not_of_strips(a)) return other;
+    if (const Reason other = not_trapezoid(a)) return other;
     const std::string& formula = a.text("FORMULA");
     if (formula == "sqrt(1-x^2)" || formula == "sqrt(1-x*x)") return std::nullopt;
     return "it was compiled for sqrt(1-x^2) alone";

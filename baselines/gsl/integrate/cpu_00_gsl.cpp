@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include "ops/integrate/asked.hpp"
+#include "ops/integrate/integrate_rules.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/rung.hpp"
 
@@ -35,10 +35,10 @@ struct Result {
   const char* rule = "";
 };
 
-Result integrate_between(const Asked& asked, gsl_function& f, double a, double b,
+Result integrate_between(const RuleOptions& options, gsl_function& f, double a, double b,
                          gsl_integration_workspace* space) {
   Result r;
-  const double absolute = asked.tolerance.absolute, relative = asked.tolerance.relative;
+  const double absolute = options.tolerance.absolute, relative = options.tolerance.relative;
   const bool below = std::isinf(a), above = std::isinf(b);
   if (below && above) {
     r.rule = "qagi";
@@ -49,12 +49,12 @@ Result integrate_between(const Asked& asked, gsl_function& f, double a, double b
   } else if (above) {
     r.rule = "qagiu";
     r.status = gsl_integration_qagiu(&f, a, absolute, relative, most_intervals, space, &r.value, &r.error);
-  } else if (asked.rule == "gauss_kronrod") {
+  } else if (options.rule == "gauss_kronrod") {
     r.rule = "qag";
     r.status = gsl_integration_qag(&f, a, b, absolute, relative, most_intervals, GSL_INTEG_GAUSS21, space,
                                    &r.value, &r.error);
-  } else if (!asked.points.empty()) {
-    std::vector<double> points = asked.points;
+  } else if (!options.points.empty()) {
+    std::vector<double> points = options.points;
     points.push_back(a);
     points.push_back(b);
     std::sort(points.begin(), points.end());
@@ -88,15 +88,15 @@ quadrature::Reason reason_of(int status) {
 template <class T>
 void integrate_by_gsl(const Arguments& arguments, const Tuning&, Run& run) {
   gsl_set_error_handler_off();  // it would end the process
-  const Asked asked = asked_of(arguments);
-  Called called{formula::compile<double>(asked.formula, asked.variables)};
+  const RuleOptions options = rule_options_of(arguments);
+  Called called{formula::compile<double>(options.formula, options.variables)};
   gsl_function f{value_at, &called};
   const std::unique_ptr<gsl_integration_workspace, void (*)(gsl_integration_workspace*)> space(
       gsl_integration_workspace_alloc(most_intervals), gsl_integration_workspace_free);
   if (!space) throw Error("GSL has no memory for its intervals");
-  const quadrature::Range range = asked.box.axes[0];
+  const quadrature::Range range = options.box.axes[0];
   const bool turned = range.lower > range.upper;
-  const Result r = integrate_between(asked, f, turned ? range.upper : range.lower,
+  const Result r = integrate_between(options, f, turned ? range.upper : range.lower,
                                      turned ? range.lower : range.upper, space.get());
   quadrature::Answer answer;
   answer.value = turned ? -r.value : r.value;
@@ -106,16 +106,16 @@ void integrate_by_gsl(const Arguments& arguments, const Tuning&, Run& run) {
   answer.reason = reason_of(r.status);
   answer.rule = r.rule;
   answer.why = std::string("GSL: ") + gsl_strerror(r.status);
-  *static_cast<T*>(arguments.array("integral").data) = static_cast<T>(answer.value * asked.scale);
-  run.values = told_of(answer, asked.scale);
+  *static_cast<T*>(arguments.array("integral").data) = static_cast<T>(answer.value * options.scale);
+  run.values = values_of(answer, options.scale);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning&, const Device&) {
   if (!asks_for_rule(arguments) || has_samples(arguments))
     return "GSL has rules, and no sum of strips: leave --strips out";
-  const Asked asked = asked_of(arguments);
-  if (asked.variables.size() != 1) return "GSL's rules are for one variable";
-  if (asked.rule != "auto" && asked.rule != "gauss_kronrod") return "GSL has no rule " + asked.rule;
+  const RuleOptions options = rule_options_of(arguments);
+  if (options.variables.size() != 1) return "GSL's rules are for one variable";
+  if (options.rule != "auto" && options.rule != "gauss_kronrod") return "GSL has no rule " + options.rule;
   return std::nullopt;
 }
 

@@ -20,10 +20,10 @@ constexpr Native natives[] = {
 };
 
 const Native* native_of(const Arguments& arguments) {
-  const Setting& setting = setting_of(arguments);
-  if (setting.names() != std::vector<std::string>{"k"}) return nullptr;
+  const BatchOptions& options = batch_options_of(arguments);
+  if (options.names() != std::vector<std::string>{"k"}) return nullptr;
   for (const Native& native : natives)
-    if (setting.formula_text == native.formula) return &native;
+    if (arguments.text("FORMULA") == native.formula) return &native;
   return nullptr;
 }
 

@@ -2,7 +2,7 @@
 // Integrands of several variables that have no value in a part of the box, or none at single places.
 #include <gtest/gtest.h>
 #include <cmath>
-#include "ops/integrate/call.hpp"
+#include "ops/integrate/integrate_call.hpp"
 #include "ops/integrate/rules/by_name.hpp"
 #include "ops/integrate/rules/cubature.hpp"
 #include "ops/integrate/rules/formula_integrand.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jumps that a formula's own rounding moves: the error must hold that, and must not hold much more.
+#include "ops/integrate/rules/auto.hpp"
 #include "ops/integrate/rules/open_zones.hpp"
 #include <gtest/gtest.h>
 #include <cmath>

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integrate_options.hpp"
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include "ops/integrate/rules/cubature.hpp"
+#include "ops/integrate/rules/genz_malik.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/formula/interpret.hpp"
+
+namespace tessera::integration {
+
+double number_of(const std::string& text, const std::string& what) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const bool plain = !text.empty() && text[0] >= '0' && text[0] <= '9';  // no need to parse a formula
+  if (const auto read = std::from_chars(text.data(), end, value);
+      plain && read.ec == std::errc() && read.ptr == end)
+    return value;
+  const auto program = formula::compile<double>(formula::parse(text), {});
+  value = formula::interpret(program, static_cast<const double*>(nullptr));
+  if (std::isnan(value)) throw Error(what + " " + text + " is not a number");
+  return value;
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0) out.emplace_back();
+    else out.back() += c;
+  }
+  return out;
+}
+
+void check_free(const std::string& name) {
+  if (formula::find_constant(name))
+    throw Error(name + " is a constant of formulas: it cannot be given a value, and another name is needed");
+  if (formula::find_function(name))
+    throw Error(name + " is a function of formulas: it cannot be given a value, and another name is needed");
+}
+
+formula::Tree formula_with(const std::string& text, const std::vector<FixedParameter>& fixed) {
+  formula::Tree out = formula::parse(text);
+  for (const FixedParameter& one : fixed) {
+    if (std::ranges::find(out.names(), one.name) == out.names().end())
+      throw Error("the formula holds no " + one.name + ", which " + one.name + "=… gives a value");
+    out = formula::substitute(out, one.name, one.value);
+  }
+  return out;
+}
+
+namespace {
+
+constexpr std::int64_t usual_strips = 65536 * 256;
+
+// Words are apart where a blank lies outside of brackets.
+std::vector<std::string> words_in(const std::string& text) {
+  std::vector<std::string> out;
+  int depth = 0;
+  bool fresh = true;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == ' ' && depth <= 0) {
+      fresh = true;
+      continue;
+    }
+    if (fresh) out.emplace_back();
+    fresh = false;
+    out.back() += c;
+  }
+  return out;
+}
+
+VariableRange range_of(const std::string& variable, const std::string& from, const std::string& to) {
+  return {variable, number_of(from, "the limit"), number_of(to, "the limit"), from, to};
+}
+
+void read_named(const std::string& word, std::size_t equals, Limits& out) {
+  const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+  if (!is_name(name))
+    throw Error("'" + word + "' binds no variable: write x=[FROM,TO], or k=VALUE for a parameter");
+  check_free(name);
+  for (const VariableRange& range : out.ranges)
+    if (range.variable == name) throw Error("the variable " + name + " is bound twice");
+  for (const FixedParameter& fixed : out.fixed)
+    if (fixed.name == name) throw Error("the variable " + name + " is bound twice");
+  if (!value.starts_with('[')) return out.fixed.push_back({name, number_of(value, "the parameter")});
+  const auto parts =
+      value.ends_with(']') ? parts_of(value.substr(1, value.size() - 2)) : std::vector<std::string>{};
+  if (parts.size() != 2) throw Error("'" + word + "' needs two limits: write " + name + "=[FROM,TO]");
+  out.ranges.push_back(range_of(name, parts[0], parts[1]));
+}
+
+// Throws Error where limits without a name bind x, and the formula holds other variables but no x.
+void check_bare_limits(const formula::Tree& tree, const std::string& limits) {
+  const std::vector<std::string>& names = tree.names();
+  if (names.empty() || std::ranges::find(names, "x") != names.end()) return;
+  std::vector<std::string> bare = words_in(limits);
+  std::erase_if(bare, [](const std::string& word) { return word.find('=') != std::string::npos; });
+  if (bare.size() == 2)
+    throw Error("the formula holds no x, which the limits " + bare[0] + " " + bare[1] + " bind: write " +
+                names[0] + "=[FROM,TO]");
+}
+
+Sum sum_named(const std::string& word) {
+  if (word == "plain") return Sum::plain;
+  if (word == "kahan") return Sum::kahan;
+  if (word == "double_float") return Sum::double_float;
+  return word == "exact" ? Sum::exact : Sum::pairwise;
+}
+
+}  // namespace
+
+Limits read_limits(const std::string& text) {
+  Limits out;
+  std::vector<std::string> bare;
+  for (const std::string& word : words_in(text)) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) bare.push_back(word);
+    else read_named(word, equals, out);
+  }
+  for (const std::string& word : bare)
+    if (word.starts_with('[')) throw Error("'" + word + "' binds no variable: write x=" + word);
+  if (bare.size() > 2)
+    throw Error("'" + bare[2] + "' is one limit too many: two bind x, others are written y=[FROM,TO]");
+  if (bare.size() == 1) throw Error("the limit " + bare[0] + " stands alone: x needs two");
+  if (bare.size() == 2) {
+    for (const VariableRange& range : out.ranges)
+      if (range.variable == "x") throw Error("the variable x is bound twice");
+    for (const FixedParameter& fixed : out.fixed)
+      if (fixed.name == "x") throw Error("the variable x is bound twice");
+    out.ranges.insert(out.ranges.begin(), range_of("x", bare[0], bare[1]));
+  }
+  if (out.ranges.empty()) throw Error("the limits are missing: write FROM TO for x, or x=[FROM,TO]");
+  return out;
+}
+
+std::optional<std::string> not_trapezoid(const Arguments& arguments) {
+  if (has_samples(arguments)) return "samples are for the processors: --device cpu";
+  const std::string& rule = arguments.text("rule");
+  if (rule == "auto" && arguments.text("strips").empty())
+    return "no --strips and no --rule trapezoid: this variant computes trapezoid sums only; --device cpu has "
+           "the other rules";
+  if (rule == "auto" || rule == "trapezoid") return std::nullopt;
+  return "this variant computes trapezoid sums only; --device cpu has --rule " + rule;
+}
+
+TrapezoidOptions trapezoid_options_of(const Arguments& arguments) {
+  if (const auto other = not_trapezoid(arguments)) throw Error(*other);
+  TrapezoidOptions out;
+  out.formula = arguments.text("FORMULA");
+  out.limits = read_limits(arguments.text("LIMITS"));
+  check_bare_limits(formula::parse(out.formula), arguments.text("LIMITS"));
+  if (out.limits.ranges.size() != 1)
+    throw Error("the trapezoid sum takes one range, not " + std::to_string(out.limits.ranges.size()));
+  const VariableRange& range = out.limits.ranges[0];
+  out.a = range.from;
+  out.b = range.to;
+  if (std::isinf(out.a) || std::isinf(out.b))
+    throw Error("the trapezoid sum takes finite limits, not " + range.from_text + " and " + range.to_text);
+  if (!arguments.text("points").empty()) throw Error("--points is for rules: a trapezoid sum cuts nowhere");
+  out.scale = arguments.real("scale");
+  out.strips = arguments.text("strips").empty() ? usual_strips : arguments.integer("strips");
+  out.sum = sum_named(arguments.text("sum"));
+  out.accumulated = arguments.text("abscissa") == "accumulated";
+  out.scale_terms = arguments.text("scale-at") == "term";
+  if (const std::string& most = arguments.text("most-evaluations"); !most.empty())
+    if (!(static_cast<double>(out.strips) + 1 <= number_of(most, "--most-evaluations")))
+      throw Error(fmt::format("the sum of {} strips takes {} evaluations, more than --most-evaluations {}",
+                              out.strips, out.strips + 1, most));
+  return out;
+}
+
+Reason too_slow(const Arguments& arguments, int threads) {
+  if (const auto other = not_trapezoid(arguments)) return other;
+  constexpr double core_per_second = 2e9;  // operators, about
+  const TrapezoidOptions options = trapezoid_options_of(arguments);
+  const std::string& text = arguments.text("most-seconds");
+  const double most = text.empty() ? quadrature::Limits{}.seconds : number_of(text, "--most-seconds");
+  const double all = static_cast<double>(options.strips) * (1 + program_of<double>(options).step_count);
+  const double seconds = all / (core_per_second * std::max(1, threads));
+  if (seconds <= most) return std::nullopt;
+  return fmt::format(
+      "{} strips would take about {:.2g} s on {} threads, more than {:g}: fewer --strips, or "
+      "more --most-seconds",
+      options.strips, seconds, threads, most);
+}
+
+template <class T>
+const formula::Program<T>& program_of(const TrapezoidOptions& options) {
+  struct Known {
+    std::string key;
+    formula::Program<T> program;
+  };
+  thread_local Known last;
+  std::string key = options.limits.ranges[0].variable + "\n" + options.formula;
+  for (const FixedParameter& fixed : options.limits.fixed)
+    key += "\n" + fixed.name + "=" + std::to_string(std::bit_cast<std::uint64_t>(fixed.value));
+  if (last.key == key) return last.program;
+  const formula::Tree tree = formula_with(options.formula, options.limits.fixed);
+  last.program = formula::compile<T>(tree, {options.limits.ranges[0].variable});
+  last.key = std::move(key);
+  return last.program;
+}
+
+template const formula::Program<float>& program_of<float>(const TrapezoidOptions&);
+template const formula::Program<double>& program_of<double>(const TrapezoidOptions&);
+
+// --- rules ---
+
+namespace {
+
+// A number as a formula without variables; `otherwise` where nothing was written.
+double number_or(const Arguments& arguments, const std::string& name, double otherwise) {
+  const std::string& text = arguments.text(name);
+  return text.empty() ? otherwise : number_of(text, "--" + name);
+}
+
+std::int64_t count_or(const Arguments& arguments, const std::string& name, std::int64_t otherwise) {
+  const double value = number_or(arguments, name, static_cast<double>(otherwise));
+  if (!(value >= 1 && value <= 1e18))
+    throw Error("--" + name + " needs a number from 1 on, not " + arguments.text(name));
+  return static_cast<std::int64_t>(value);
+}
+
+// An eighth of the memory that this machine has; a list that grows is there twice for a moment.
+std::int64_t regions_in_memory() {
+  constexpr std::int64_t of_one = sizeof(quadrature::Region) + sizeof(quadrature::RegionResult),
+                         least = 1 << 20;
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || bytes <= 0) return least;
+  return std::max<std::int64_t>(least, std::int64_t{pages} * bytes / 8 / of_one);
+}
+
+std::vector<double> points_of(const std::string& text) {
+  std::vector<double> out;
+  if (text.empty()) return out;
+  for (const std::string& part : parts_of(text)) out.push_back(number_of(part, "--points"));
+  return out;
+}
+
+// A break that lies nowhere in the range is a mistake of whoever typed it.
+void check_points(const std::vector<double>& points, const quadrature::Range& range) {
+  const double from = std::fmin(range.lower, range.upper), to = std::fmax(range.lower, range.upper);
+  for (const double x : points)
+    if (!(from <= x && x <= to) || std::isinf(x))
+      throw Error(fmt::format("--points: {:g} lies outside of the range", x));
+}
+
+double rounded(double limit, Element element) {
+  return element == Element::f32 ? static_cast<double>(static_cast<float>(limit)) : limit;
+}
+
+constexpr double usual_single = 1e-5;  // the tolerance of a formula that is computed in f32
+
+}  // namespace
+
+bool has_samples(const Arguments& arguments) { return arguments.has("X") || arguments.has("Y"); }
+
+bool asks_for_rule(const Arguments& arguments) {
+  if (has_samples(arguments)) return true;
+  const std::string& rule = arguments.text("rule");
+  return rule == "auto" ? arguments.text("strips").empty() : rule != "trapezoid";
+}
+
+quadrature::Tolerance tolerance_of(const Arguments& arguments, bool one_variable) {
+  quadrature::Tolerance out = one_variable ? quadrature::Tolerance{} : quadrature::usual_cubature_tolerance;
+  out.absolute = number_or(arguments, "absolute", out.absolute);
+  // It is the scaled integral's.
+  if (const double scale = arguments.real("scale"); scale != 0) out.absolute /= std::fabs(scale);
+  if (arguments.element() == Element::f32) out.relative = usual_single;
+  out.relative = number_or(arguments, "relative", out.relative);
+  return out;
+}
+
+RuleOptions rule_options_of(const Arguments& arguments) {
+  RuleOptions out;
+  const Limits limits = read_limits(arguments.text("LIMITS"));
+  out.rule = arguments.text("rule");
+  out.element = arguments.element();
+  out.formula = formula_with(arguments.text("FORMULA"), limits.fixed);
+  check_bare_limits(out.formula, arguments.text("LIMITS"));
+  for (const VariableRange& range : limits.ranges) {
+    out.variables.push_back(range.variable);
+    out.box.axes.push_back({rounded(range.from, out.element), rounded(range.to, out.element)});
+    if (out.element == Element::f32) out.box.axes.back().rounding = 0x1p-24;
+  }
+  for (const char* name : {"sum", "abscissa", "scale-at", "roots"})
+    if (arguments.text(name) != arguments.signature().at(name).value)
+      throw Error(fmt::format("--{} is for a trapezoid sum: give --strips, or --rule trapezoid", name));
+  const bool one = out.one_variable();
+  out.limits = one ? quadrature::Limits{} : quadrature::usual_cubature_limits;
+  out.scale = arguments.real("scale");
+  out.tolerance = tolerance_of(arguments, one);
+  out.limits.evaluations = count_or(arguments, "most-evaluations", out.limits.evaluations);
+  if (!one) out.limits.regions = regions_in_memory();
+  out.limits.seconds = number_or(arguments, "most-seconds", out.limits.seconds);
+  out.points = points_of(arguments.text("points"));
+  if (one) check_points(out.points, out.box.axes[0]);
+  out.seed = static_cast<std::uint64_t>(arguments.integer("random-seed"));
+  return out;
+}
+
+}  // namespace tessera::integration

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the rule that the options name, and reports its answer.
+#pragma once
+#include <cmath>
+#include <utility>
+#include "integrate_options.hpp"
+#include "ops/integrate/rules/domain.hpp"
+#include "ops/integrate/rules/vegas.hpp"
+
+namespace tessera::integration {
+
+// How many evaluations of the formula the processors may spend before a GPU takes over; nothing: no limit.
+std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run);
+// Subtracts from the time limit what the device before this one has spent.
+void take_over(RuleOptions& options, const Run& run);
+// Says in the answer that this device took over.
+void add_fallback_note(quadrature::Answer& answer, const Run& run);
+
+// `by_regions`: how regions are integrated over, where it is not on the processors; `engine`: VEGAS likewise.
+// Throws OutOfPatience where several variables take more than `budget` evaluations.
+quadrature::Answer answer_to(const RuleOptions& options, int threads,
+                             const quadrature::ByRegions& by_regions = {},
+                             const quadrature::VegasEngineFor& engine = {},
+                             std::optional<std::int64_t> budget = {});
+
+// The integral over x of a formula of the samples x and y, as the trapezoid or Simpson's rule has it.
+quadrature::Answer answer_from_samples(const Arguments& arguments);
+
+// The answer, scaled and rounded to the element given back, which is one rounding more: rules add in f64.
+template <class T>
+T rounded_value(quadrature::Answer& answer, double scale) {
+  const T given = static_cast<T>(answer.value * scale);
+  if (std::isinf(given)) {
+    const double value = std::exchange(answer.value, quadrature::infinity);
+    quadrature::judge_size(answer);
+    answer.value = value;
+    return given;
+  }
+  const double lost = std::fabs(static_cast<double>(given) - answer.value * scale);
+  if (scale != 0 && lost > 0) answer.rounding += lost / std::fabs(scale);
+  return given;
+}
+
+// The answer, scaled, by the signature's names.
+Values values_of(const quadrature::Answer& answer, double scale);
+
+}  // namespace tessera::integration

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trapezoid sum of a formula or a callable over strips of one width, added in one of several ways. Each
+// strip brings the sample at its left end; finished() takes off half of the first sample and adds half of the
+// last strip's right end.
+// Installed: for programs.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include "exact_sum.hpp"
+#include "sums.hpp"
+
+namespace tessera::integration {
+
+// (b - a) / strips towards zero: then no index times it leads beyond b, however products and sums are
+// rounded.
+template <class T>
+T step_of(T a, T b, std::int64_t strips) {
+  // Where an index is rounded up, so is the last one.
+  long double count = static_cast<long double>(strips);
+  if (const auto rounded = static_cast<long double>(static_cast<T>(strips)); rounded > count) count = rounded;
+  const long double exact = (static_cast<long double>(b) - a) / count;
+  const T step = static_cast<T>(exact);
+  return std::fabs(static_cast<long double>(step)) > std::fabs(exact) ? std::nextafter(step, T(0)) : step;
+}
+
+// Whether a + i·step needs no rounding up to i = strips: both are whole multiples of some unit, and few
+// enough of it to be told apart.
+template <class T>
+bool steps_are_exact(T a, T step, std::int64_t strips) {
+  if (!std::isfinite(a) || !std::isfinite(step)) return false;
+  if (step == 0) return true;
+  const auto lowest_digit = [](T value) {
+    int exponent = 0;
+    T rest = std::frexp(std::fabs(value), &exponent);
+    for (; rest != std::floor(rest); rest *= 2) --exponent;
+    return exponent;
+  };
+  const int exponent = a == 0 ? lowest_digit(step) : std::min(lowest_digit(a), lowest_digit(step));
+  const T unit = std::ldexp(T(1), exponent), most = std::ldexp(T(1), std::numeric_limits<T>::digits);
+  const T range = static_cast<T>(strips) * std::fabs(step);
+  return unit >= std::numeric_limits<T>::min() && std::fabs(a) / unit + range / unit <= most;
+}
+
+inline namespace TESSERA_UNIT {
+
+// Consecutive strips that are added one after another by whoever has them.
+struct Runs {
+  std::int64_t count, strips;  // of each run; the last ones may have fewer, or none
+
+  SIMT std::int64_t first(std::int64_t run, std::int64_t all) const { return std::min(run * strips, all); }
+};
+
+// Self has `SIMT T sample(T x) const`.
+template <class T, class Self>
+struct Trapezoid {
+  T a = 0, b = 0;
+  T step = 0;   // from an abscissa to the next, rounded so that none lies beyond b
+  T width = 0;  // of a strip, rounded to nearest: what the sum is multiplied by
+  T scale = 1;
+  std::int64_t strips = 1;
+  Sum sum = Sum::pairwise;
+  bool accumulated = false;  // abscissae by adding steps, not from their index
+  bool scale_terms = false;  // each value is multiplied by the width, not their sum
+  T* result = nullptr;
+  void* workspace = nullptr;
+
+  void set_range(T from, T to, std::int64_t count) {
+    a = from;
+    b = to;
+    strips = count;
+    step = step_of(a, b, strips);
+    width = static_cast<T>((static_cast<long double>(b) - a) / static_cast<long double>(strips));
+  }
+
+  SIMT T value(T x) const { return static_cast<const Self&>(*this).sample(x); }
+  SIMT T term(T x) const { return scale_terms ? value(x) * width : value(x); }
+  SIMT T abscissa(std::int64_t strip) const { return a + T(strip) * step; }
+  // Adding steps may lead beyond the limit, where there may be no value.
+  SIMT T advanced(T x, T by) const {
+    const T next = x + by;
+    return (by > 0 ? next > b : next < b) ? b : next;
+  }
+
+  // Strips `first`, first + stride, … before `last`, in this order.
+  SIMT Pair<T> add_strips(std::int64_t first, std::int64_t last, std::int64_t stride = 1) const {
+    Pair<T> out{};
+    T x = abscissa(first);
+    for (std::int64_t i = first; i < last; i += stride) {
+      if (!accumulated) x = abscissa(i);
+      out = plus(sum, out, term(x));
+      if (accumulated) x = advanced(x, T(stride) * step);
+    }
+    return out;
+  }
+
+  static constexpr int leaf = pairwise_leaf;
+
+  // A run in the way asked for, but the exact one.
+  SIMT Pair<T> add_run(std::int64_t first, std::int64_t last) const {
+    if (sum != Sum::pairwise || last - first <= leaf) return add_strips(first, last);
+    Tree<T> tree(sum);
+    for (; first < last; first += leaf) tree.add(add_strips(first, std::min(first + leaf, last)));
+    return tree.sum();
+  }
+
+  SIMT void add_exactly(Exact<T>& out, std::int64_t first, std::int64_t last) const {
+    T x = abscissa(first);
+    for (std::int64_t i = first; i < last; ++i) {
+      if (!accumulated) x = abscissa(i);
+      out.add(term(x));
+      if (accumulated) x = advanced(x, step);
+      if ((i - first + 1) % Exact<T>::most_additions == 0) out.carry();
+    }
+    out.carry();
+  }
+
+  // How `workers` threads share the strips. Where the order is fixed it knows nothing of them: enough runs
+  // for the largest GPU, each a whole subtree.
+  SIMT Runs runs(std::int64_t workers) const {
+    if (sum == Sum::exact) return cut(4096, 1);
+    if (!has_fixed_order(sum)) return cut(workers, 1);
+    std::int64_t each = leaf;
+    while (each < (strips + most_runs - 1) / most_runs) each *= 2;
+    return cut((strips + each - 1) / each, each);
+  }
+
+  SIMT T finished(Pair<T> total) const {
+    total = plus(sum, plus(sum, total, T(0.5) * term(b)), T(-0.5) * term(a));
+    return scaled(total.high);
+  }
+  SIMT T finished(Exact<T>& total) const {
+    total.add(T(0.5) * term(b));
+    total.add(T(-0.5) * term(a));
+    return scaled(total.rounded());
+  }
+  SIMT T scaled(T total) const { return (scale_terms ? total : total * width) * scale; }
+
+ private:
+  static constexpr std::int64_t most_runs = 1 << 18;
+
+  SIMT Runs cut(std::int64_t count, std::int64_t least) const {
+    const std::int64_t each = std::max(least, (strips + count - 1) / count);
+    return {count, each};
+  }
+};
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integration

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a trapezoid sum may be from the integral: its order of convergence, found from sums of few strips,
+// else comparison with other sums; and what rounding may lose.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+#include "ops/integrate/rules/answer.hpp"
+#include "ops/integrate/verify/bounded.hpp"
+#include "sums.hpp"
+
+namespace tessera::integration {
+
+// error = factor · width^exponent, smaller terms left out; `limit` is the sum without error.
+struct Convergence {
+  double exponent, factor;
+  long double limit;
+};
+
+// Sums of 1, 2, 4 … 2^finest strips, each with the abscissae of the one before and those between them.
+std::vector<long double> doubled_sums(const std::function<long double(long double x)>& f, long double a,
+                                      long double b, int finest);
+
+// From such sums, those of 16 strips and more, of samples that are right to a share of `unit`. Nothing where
+// the error does not fall like a power.
+std::optional<Convergence> convergence_of(const std::vector<long double>& sums, long double length,
+                                          long double unit);
+
+// A sum as it was computed, not scaled.
+struct TrapezoidSum {
+  double value = 0, a = 0, b = 1;
+  std::int64_t strips = 1;
+  Sum sum = Sum::pairwise;
+  bool accumulated = false;
+  double unit = quadrature::unit;  // of rounding, in the type that added
+  double sample_unit = 0x1p-64;    // relative error of the samples that `sample` returns
+};
+
+using SampleAt = std::function<Bounded(long double x)>;
+// Another sum over the same range.
+using SumOf = std::function<long double(std::int64_t strips)>;
+
+// `tolerance`: null where only the sum was asked for, which is then the reason.
+quadrature::Answer trapezoid_answer(const TrapezoidSum& sum, const SampleAt& sample, const SumOf& sum_of,
+                                    const quadrature::Tolerance* tolerance);
+
+// Of the sum of absolute samples, how much adding n numbers in this way may lose, in a type that rounds by u.
+long double lost_by(Sum sum, long double n, long double u);
+
+}  // namespace tessera::integration

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include "tessera/core/error.hpp"
+#include "tessera/simt/executor/block.hpp"
+#include "tessera/simt/executor/diagnosis.hpp"
+
+namespace tessera::simt {
+
+constinit thread_local ThreadPlace* place = nullptr;
+
+namespace {
+
+template <class F>
+void for_each_named(std::span<ThreadState> lanes, std::uint32_t named, F f) {
+  for (; named != 0; named &= named - 1) f(lanes[static_cast<std::size_t>(__builtin_ctz(named))]);
+}
+
+// A lane whose source takes no part keeps its own value.
+void shuffle(std::span<ThreadState> lanes, std::uint32_t named) {
+  for_each_named(lanes, named, [&](ThreadState& lane) {
+    const int source = lane.wait.source;
+    const bool there = source >= 0 && source < 32 && (named >> source & 1) != 0;
+    lane.result = there ? lanes[static_cast<std::size_t>(source)].wait.value : lane.wait.value;
+  });
+}
+
+std::uint32_t holders_of(std::span<ThreadState> lanes, std::uint32_t named, std::uint64_t value) {
+  std::uint32_t holders = 0;
+  for_each_named(lanes, named, [&](const ThreadState& lane) {
+    if (lane.wait.value == value) holders |= 1u << lane.rank % 32;
+  });
+  return holders;
+}
+
+std::uint64_t same_for_all(std::span<ThreadState> lanes, std::uint32_t named, Meeting what) {
+  const std::uint32_t yes = named & ~holders_of(lanes, named, 0);
+  const auto first = static_cast<std::size_t>(__builtin_ctz(named));
+  switch (what) {
+    case Meeting::any:
+      return yes != 0;
+    case Meeting::all:
+      return yes == named;
+    case Meeting::ballot:
+      return yes;
+    case Meeting::match_all:
+      return holders_of(lanes, named, lanes[first].wait.value) == named ? named : 0;
+    default:
+      return 0;
+  }
+}
+
+// What the lanes of a warp give each other once all that are named have come with a value for `what`.
+void give_results(std::span<ThreadState> lanes, std::uint32_t named, Meeting what) {
+  switch (what) {
+    case Meeting::shuffle:
+    case Meeting::shuffle_up:
+    case Meeting::shuffle_down:
+    case Meeting::shuffle_xor:
+      return shuffle(lanes, named);
+    case Meeting::match_any:
+      return for_each_named(
+          lanes, named, [&](ThreadState& lane) { lane.result = holders_of(lanes, named, lane.wait.value); });
+    default:
+      break;
+  }
+  const std::uint64_t result = same_for_all(lanes, named, what);
+  for_each_named(lanes, named, [&](ThreadState& lane) { lane.result = result; });
+}
+
+// As a float a signalling NaN: what a block did not write to its shared memory must not pass for data.
+constexpr std::uint32_t poison = 0x7FBADBAD;
+constexpr std::size_t shared_alignment = 256;
+
+// Aligned as the GPU aligns it, and not one word longer, so that AddressSanitizer sees its end.
+std::unique_ptr<void, void (*)(void*)> allocate_shared(const Task& task) {
+  const std::size_t bytes =
+      task.tracer == nullptr ? task.shared_bytes : task.shared_bytes + 2 * shared_red_zone;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, shared_alignment, std::max<std::size_t>(bytes, 4)) != 0) throw std::bad_alloc();
+  return {memory, std::free};
+}
+
+void fill_with_poison(void* memory, std::size_t bytes) {
+  auto* const at = static_cast<char*>(memory);
+  for (std::size_t i = 0; i < bytes; i += sizeof poison)
+    __builtin_memcpy(at + i, &poison, std::min(sizeof poison, bytes - i));
+}
+
+// A thread that makes more accesses than fill these, and never waits, seems to spin.
+constexpr std::uint32_t most_full_tables = (std::uint32_t{1} << 26) / WarpLog::rows;
+
+// What concerns the block rather than the thread that noticed it.
+struct BlockError : Error {
+  using Error::Error;
+};
+
+}  // namespace
+
+Block::Block(const Task& task, Stacks& stacks)
+    : task_(task),
+      stacks_(stacks),
+      memory_(allocate_shared(task)),
+      shared_(static_cast<char*>(memory_.get()) + (task.tracer == nullptr ? 0 : shared_red_zone)),
+      os_thread_(this_os_thread()) {
+  const auto count = static_cast<std::size_t>(task.launch.threads());
+  const Index3 size = task.launch.block;
+  place_.size = size;
+  place_.grid = {static_cast<int>(task.launch.grid.x), static_cast<int>(task.launch.grid.y),
+                 static_cast<int>(task.launch.grid.z)};
+  threads_.resize(count);
+  fibers_.resize(count);
+  warps_.resize((count + 31) / 32);
+  for (std::size_t i = 0; i < count; ++i) {
+    ThreadState& t = threads_[i];
+    t.rank = static_cast<int>(i);
+    t.index = {t.rank % size.x, t.rank / size.x % size.y, t.rank / size.x / size.y};
+    t.of = &place_;
+    t.owner = this;
+    warps_[i / 32].present |= 1u << i % 32;
+    fibers_[i] = {.stack = stacks[i], .entry = fiber_main, .argument = this};
+  }
+  order_.resize(count);
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  if (task.tracer != nullptr) trace_ = std::make_unique<BlockTrace>(task, shared_, make_room, this);
+}
+
+// No schedule is wrong, and a kernel that needs one is. Untraced, it is always the same.
+void Block::order_threads(std::int64_t block) {
+  const Schedule& schedule = task_.tracer->schedule;
+  if (schedule.order == Schedule::Order::ascending) return;
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  if (schedule.order == Schedule::Order::descending) {
+    std::ranges::reverse(order_);
+    return;
+  }
+  random_.seed(schedule.seed ^ static_cast<std::uint64_t>(block) << 20);
+  for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_() % i]);
+}
+
+void Block::reset(std::int64_t block) {
+  const auto& grid = task_.launch.grid;
+  place_.block = {static_cast<int>(block % grid.x), static_cast<int>(block / grid.x % grid.y),
+                  static_cast<int>(block / grid.x / grid.y)};
+  for (ThreadState& t : threads_) t.state = ThreadState::State::fresh;
+  for (Warp& w : warps_) w.returned = w.waiting = 0;
+  next_fresh_ = fibers_used_ = 0;
+  live_ = static_cast<unsigned>(threads_.size());
+  same_place_ = true;
+  ready_.clear();
+  at_barrier_.clear();
+  fill_with_poison(shared_, task_.shared_bytes);
+  if (trace_) {
+    order_threads(block);
+    trace_->begin(block);
+  }
+}
+
+bool Block::run(std::int64_t block) {
+  reset(block);
+  switch_to(os_thread_, fresh_fiber());
+  place = nullptr;
+  return failure_ == nullptr;
+}
+
+Fiber& Block::fresh_fiber() {
+  Fiber& fiber = fibers_[fibers_used_++];
+  prepare(fiber);
+  return fiber;
+}
+
+void Block::fiber_main(void* self) {
+  auto& block = *static_cast<Block*>(self);
+  Fiber& fiber = block.fibers_[block.fibers_used_ - 1];
+  block.run_fresh_threads(fiber);
+  if (!block.failure_ && !block.ready_.empty()) leave(fiber, *block.ready_.pop()->fiber);
+  leave(fiber, block.os_thread_);
+}
+
+// Here ends every exception of a kernel: beyond lies another stack.
+void Block::run_fresh_threads(Fiber& fiber) {
+  ThreadState* thread = nullptr;
+  try {
+    while (next_fresh_ < threads_.size()) {
+      thread = &threads_[order_[next_fresh_++]];
+      thread->fiber = &fiber;
+      run_thread(*thread);
+    }
+    thread = nullptr;
+    if (ready_.empty()) wake_full();
+    if (ready_.empty() && live_ != 0) fail(waits_in_vain(threads_));
+  } catch (...) {
+    keep_failure(thread);
+  }
+}
+
+void Block::run_thread(ThreadState& thread) {
+  place = &thread;
+  thread.state = ThreadState::State::running;
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  task_.body(task_.context, shared_);
+  if (trace_) stop_tracing(thread, BlockTrace::Stop::returned);
+  thread.state = ThreadState::State::returned;
+  returned(thread);
+}
+
+// As on the GPU, a barrier waits only for threads that have not returned; a warp's collective names
+// its lanes, and one that is gone will never come.
+void Block::returned(ThreadState& thread) {
+  note_progress();
+  --live_;
+  Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
+  const std::uint32_t bit = 1u << thread.rank % 32;
+  warp.returned |= bit;
+  if (warp.waiting != 0)
+    for (const ThreadState& other : warp_of(thread))
+      if ((warp.waiting >> other.rank % 32 & 1) != 0 && (other.wait.lanes & bit) != 0)
+        fail(misses_lane(other, thread));
+  if (live_ != 0 && at_barrier_.size() == live_) release_barrier();
+}
+
+void Block::wait(ThreadState& thread) {
+  note_progress();
+  thread.full_tables = 0;
+  give_way(thread);
+}
+
+void Block::give_way(ThreadState& thread) {
+  thread.state = ThreadState::State::waiting;
+  if (ready_.empty() && next_fresh_ == threads_.size()) wake_full();
+  if (!ready_.empty()) {
+    if (ThreadState* const next = ready_.pop(); next != &thread) switch_to(*thread.fiber, *next->fiber);
+  } else if (next_fresh_ < threads_.size()) {
+    switch_to(*thread.fiber, fresh_fiber());
+  } else {
+    fail(waits_in_vain(threads_));
+  }
+  place = &thread;
+  thread.state = ThreadState::State::running;
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+}
+
+void Block::make_room(LaneLog& lane) {
+  auto& block = *static_cast<Block*>(lane.owner);
+  auto& thread = *static_cast<ThreadState*>(place);
+  if (++thread.full_tables < most_full_tables) block.note_progress();
+  const std::uint32_t again = block.trace_->stop(thread.rank, BlockTrace::Stop::full);
+  const std::uint32_t own = 1u << thread.rank % 32;
+  block.wake(static_cast<std::size_t>(thread.rank / 32), again & ~own);
+  if ((again & own) != 0) block.trace_->resume(thread.rank, thread.fiber->stack);
+  else block.give_way(thread);
+}
+
+void Block::stop_tracing(const ThreadState& thread, BlockTrace::Stop why) {
+  wake(static_cast<std::size_t>(thread.rank / 32), trace_->stop(thread.rank, why));
+}
+
+void Block::wake(std::size_t warp, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1)
+    ready_.push(&threads_[warp * 32 + static_cast<std::size_t>(std::countr_zero(lanes))]);
+}
+
+// Lanes with full tables waited for the rest of their warp, which cannot come before they go on.
+void Block::wake_full() {
+  if (trace_)
+    for (std::size_t warp = 0; warp < trace_->warps(); ++warp) wake(warp, trace_->empty_full(warp));
+}
+
+void Block::sync(ThreadState& thread, Here here) {
+  note_progress();
+  if (trace_) {
+    BlockTrace::pause();
+    if (trace_->leaves_out(here)) return trace_->resume(thread.rank, thread.fiber->stack);
+    stop_tracing(thread, BlockTrace::Stop::at_barrier);
+  }
+  if (!at_barrier_.empty()) same_place_ = same_place_ && same(here, at_barrier_.slots[0]->wait.here);
+  thread.wait = {.what = Meeting::sync, .here = here};
+  at_barrier_.push(&thread);
+  if (at_barrier_.size() < live_) return wait(thread);
+  thread.state = ThreadState::State::waiting;
+  --at_barrier_.last;  // the last to come goes on at once
+  release_barrier();
+  thread.state = ThreadState::State::running;
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+}
+
+// Nobody else can be ready: all that live wait here.
+void Block::release_barrier() {
+  if (!same_place_) fail(waits_in_vain(threads_));
+  if (live_ != threads_.size() && !task_.may_return_early) fail(leaves_out(threads_));
+  if (trace_) trace_->passed_barrier(at_barrier_.slots[0]->wait.here);
+  std::swap(ready_, at_barrier_);
+  at_barrier_.clear();
+  if (trace_ && task_.tracer->schedule.order == Schedule::Order::seeded)
+    for (unsigned i = ready_.size(); i > 1; --i) std::swap(ready_.slots[i - 1], ready_.slots[random_() % i]);
+}
+
+std::span<ThreadState> Block::warp_of(const ThreadState& thread) {
+  const auto first = static_cast<std::size_t>(thread.rank / 32 * 32);
+  return std::span(threads_).subspan(first, std::min<std::size_t>(32, threads_.size() - first));
+}
+
+std::uint64_t Block::meet(ThreadState& thread, const Wait& wait_for) {
+  note_progress();
+  // What follows is not the kernel's: the linker may have taken a function of it from a traced unit.
+  BlockTrace::pause();
+  Warp& warp = warps_[static_cast<std::size_t>(thread.rank / 32)];
+  thread.wait = wait_for;
+  check_lanes(thread, warp);
+  const std::uint32_t named = wait_for.lanes & warp.present;
+  warp.waiting |= 1u << thread.rank % 32;
+  if ((warp.waiting & named) != named || !all_met(thread, named)) {
+    wait(thread);
+    return thread.result;
+  }
+  warp.waiting &= ~named;
+  if (trace_) trace_->met(static_cast<std::size_t>(thread.rank / 32), named);
+  const auto lanes = warp_of(thread);
+  give_results(lanes, named, wait_for.what);
+  for (ThreadState& lane : lanes)
+    if ((named >> lane.rank % 32 & 1) != 0 && &lane != &thread) ready_.push(&lane);
+  if (trace_) trace_->resume(thread.rank, thread.fiber->stack);
+  return thread.result;
+}
+
+void Block::check_lanes(const ThreadState& thread, const Warp& warp) {
+  const int lane = thread.rank % 32;
+  if ((thread.wait.lanes >> lane & 1) == 0) fail(misses_itself(thread));
+  const std::uint32_t gone = thread.wait.lanes & warp.returned;
+  if (gone != 0) fail(misses_lane(thread, warp_of(thread)[static_cast<std::size_t>(__builtin_ctz(gone))]));
+}
+
+// CUDA lets the branches of a divergent warp meet in sync_warp, but not in what exchanges values.
+bool Block::all_met(const ThreadState& thread, std::uint32_t named) {
+  for (const ThreadState& lane : warp_of(thread)) {
+    if ((named >> lane.rank % 32 & 1) == 0) continue;
+    const Wait &a = lane.wait, &b = thread.wait;
+    if (a.what != b.what || a.lanes != b.lanes) return false;
+    if (a.what != Meeting::sync_warp && !same(a.here, b.here)) return false;
+  }
+  return true;
+}
+
+void Block::fail(const std::string& text) { throw BlockError(Error::Kind::memory, text); }
+
+void Block::keep_failure(const ThreadState* thread) {
+  BlockTrace::pause();
+  std::string where = "kernel " + kernel_name(task_) + ", block " + to_string(place_.block) + ": ";
+  const std::string at_thread = thread == nullptr ? "" : "thread " + to_string(thread->index) + ": ";
+  const auto keep = [&](Error::Kind kind, const std::string& what) {
+    failure_ = std::make_exception_ptr(Error(kind, where + what));
+  };
+  try {
+    throw;
+  } catch (const BlockError& e) {
+    keep(e.kind(), e.what());
+    const auto waits = std::ranges::find(threads_, ThreadState::State::waiting, &ThreadState::state);
+    if (trace_ && waits != threads_.end()) trace_->wait_in_vain(waits->wait.here, where + e.what());
+  } catch (const Error& e) {
+    keep(e.kind(), at_thread + e.what());
+  } catch (const std::exception& e) {
+    keep(Error::Kind::internal, at_thread + e.what());
+  } catch (...) {
+    keep(Error::Kind::internal, at_thread + "an exception that is no std::exception");
+  }
+}
+
+void Block::fail_by(const Stop& stop, double seconds_allowed) {
+  BlockTrace::pause();
+  const auto& thread = *static_cast<ThreadState*>(place);
+  if (trace_ && stop.why == Stop::Why::no_memory)
+    trace_->fault(thread.rank, reinterpret_cast<std::uint64_t>(stop.address));
+  if (stop.why == Stop::Why::late) {
+    place = nullptr;
+    failure_ = out_of_time(task_, seconds_allowed);
+    return;
+  }
+  failure_ = std::make_exception_ptr(Error(
+      Error::Kind::memory, describe(stop) + " in thread " + to_string(thread.index) + " of block " +
+                               to_string(place_.block) + " of kernel " + kernel_name(task_) + hint(stop)));
+  place = nullptr;
+}
+
+}  // namespace tessera::simt

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// One block of a grid, run on one OS thread: its GPU threads are started in order, each runs until
+// it waits, and waiting threads give way to those that can go on. Nothing runs in lockstep.
+//
+// A GPU thread that never waits costs no switch: the fiber that ran it takes the next one.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <random>
+#include <span>
+#include <vector>
+#include "tessera/simt/executor/fiber.hpp"
+#include "tessera/simt/tracer/block_trace.hpp"
+#include "tessera/simt/executor/signals.hpp"
+#include "tessera/simt/executor/executor.hpp"
+
+namespace tessera::simt {
+
+// What a waiting thread waits for, and what it brings.
+struct Wait {
+  Meeting what = Meeting::sync;
+  std::uint32_t lanes = 0;
+  int source = 0;
+  Here here{"", 0};
+  std::uint64_t value = 0;
+};
+
+class Block;
+
+struct ThreadState : ThreadPlace {
+  enum class State : std::uint8_t { fresh, running, waiting, returned };
+  State state = State::fresh;
+  std::uint32_t full_tables = 0;  // traced: since it last waited
+  Wait wait;
+  std::uint64_t result = 0;
+  Fiber* fiber = nullptr;
+  Block* owner = nullptr;
+};
+
+// Lanes as bits.
+struct Warp {
+  std::uint32_t present = 0, returned = 0, waiting = 0;
+};
+
+class Block {
+ public:
+  static constexpr std::size_t most_threads = 1024;
+
+  Block(const Task& task, Stacks& stacks);
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // False: it stopped because of failure(). Leaves nothing on this OS thread's stack that would
+  // need unwinding, so that a signal handler may jump out of it.
+  bool run(std::int64_t block);
+  std::exception_ptr failure() const { return failure_; }
+  void fail_by(const Stop& stop, double seconds_allowed);  // after a jump out of run()
+  const std::atomic<std::uint64_t>& progress() const {
+    return progress_;
+  }  // grows with each step of a thread
+  BlockTrace* trace() { return trace_.get(); }
+
+  // Called by GPU threads.
+  void sync(ThreadState& thread, Here here);
+  std::uint64_t meet(ThreadState& thread, const Wait& wait);
+
+ private:
+  // First in, first out, of threads of the block: at most each of them once.
+  struct Queue {
+    std::vector<ThreadState*> slots = std::vector<ThreadState*>(most_threads);
+    unsigned first = 0, last = 0;
+    bool empty() const { return first == last; }
+    unsigned size() const { return last - first; }
+    void push(ThreadState* t) { slots[last++ % most_threads] = t; }
+    ThreadState* pop() { return slots[first++ % most_threads]; }
+    void clear() { first = last = 0; }
+  };
+
+  void reset(std::int64_t block);
+  static void fiber_main(void* self);
+  void run_fresh_threads(Fiber& fiber);
+  void run_thread(ThreadState& thread);
+  void returned(ThreadState& thread);
+  void wait(ThreadState& thread);
+  void give_way(ThreadState& thread);
+  Fiber& fresh_fiber();
+  void release_barrier();
+  void order_threads(std::int64_t block);
+  static void make_room(LaneLog& lane);
+  void stop_tracing(const ThreadState& thread, BlockTrace::Stop why);
+  void wake(std::size_t warp, std::uint32_t lanes);
+  void wake_full();
+  std::span<ThreadState> warp_of(const ThreadState& thread);
+  bool all_met(const ThreadState& thread, std::uint32_t named);
+  void check_lanes(const ThreadState& thread, const Warp& warp);
+  void keep_failure(const ThreadState* thread);  // the exception being handled
+  void note_progress() {
+    progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  [[noreturn]] void fail(const std::string& text);
+
+  const Task& task_;
+  Stacks& stacks_;
+  BlockPlace place_;
+  std::vector<ThreadState> threads_;
+  std::vector<Warp> warps_;
+  std::vector<Fiber> fibers_;
+  std::unique_ptr<void, void (*)(void*)> memory_;
+  char* shared_;  // in it
+  Fiber os_thread_;
+  std::size_t next_fresh_ = 0, fibers_used_ = 0;
+  unsigned live_ = 0;       // threads that have not returned
+  bool same_place_ = true;  // all at the barrier came from one place
+  Queue ready_, at_barrier_;
+  std::exception_ptr failure_;
+  std::atomic<std::uint64_t> progress_{0};  // read by a signal handler of the same OS thread
+  std::vector<std::size_t> order_;          // in which threads are started
+  std::mt19937_64 random_;                  // of a seeded schedule
+  std::unique_ptr<BlockTrace> trace_;       // null: nobody watches
+};
+
+}  // namespace tessera::simt

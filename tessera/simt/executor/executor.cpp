@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cxxabi.h>
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+#include "tessera/core/device.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/interrupt.hpp"
+#include "tessera/core/parallel.hpp"
+#include "tessera/simt/executor/executor.hpp"
+#include "tessera/simt/executor/block.hpp"
+#include "tessera/simt/executor/signals.hpp"
+#include "tessera/simt/executor/diagnosis.hpp"
+
+namespace tessera::simt {
+
+namespace {
+
+// Every stack is two mappings, and a process may have some 65,000.
+constexpr std::int64_t most_stacks = 24'576;
+
+// One launch as its OS threads share it.
+struct Progress {
+  Progress(double seconds, const std::atomic<bool>* interrupts) : deadline(seconds, interrupts) {}
+
+  Deadline deadline;
+  std::int64_t blocks = 0;
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  std::int64_t failed_block = 0;
+
+  std::int64_t workers = 1;
+  std::vector<std::int64_t> chosen;  // traced: these, dealt out by turns, so that a run can be repeated
+  std::vector<std::int64_t> taken;   // of these, by each worker
+
+  // The next block for a worker; negative: none is left.
+  std::int64_t take(std::int64_t worker) {
+    if (chosen.empty()) {
+      const std::int64_t index = next.fetch_add(1);
+      return index < blocks ? index : -1;
+    }
+    const std::int64_t index = worker + workers * taken[static_cast<std::size_t>(worker)]++;
+    return index < std::ssize(chosen) && next < blocks ? chosen[static_cast<std::size_t>(index)] : -1;
+  }
+
+  std::vector<WorkerShadow> shadows;  // traced: each worker's
+
+  void keep(WorkerShadow shadow) {
+    const std::lock_guard lock(mutex);
+    if (shadow.shadow) shadows.push_back(std::move(shadow));
+  }
+
+  // The message of the earliest block is the one that a second run is likeliest to repeat.
+  void fail(std::int64_t block, std::exception_ptr what) {
+    next = blocks;
+    const std::lock_guard lock(mutex);
+    if (failure && failed_block < block) return;
+    failure = std::move(what);
+    failed_block = block;
+  }
+};
+
+// The handler jumps back into this frame: nothing in it may need a destructor.
+bool run_watched(Block& block, Watch& watch, std::int64_t index) {
+  if (sigsetjmp(watch.way_back(), 0) == 0) return block.run(index);
+  return false;
+}
+
+void run_blocks(const Task& task, Progress& progress, std::int64_t worker) {
+  const BorrowedStacks stacks(static_cast<std::size_t>(task.launch.threads()));
+  Block block(task, *stacks);
+  Watch watch(*stacks, block.progress(), progress.deadline);
+  for (std::int64_t index; (index = progress.take(worker)) >= 0;) {
+    if (progress.deadline.over()) return progress.fail(index, out_of_time(task, progress.deadline.seconds()));
+    if (run_watched(block, watch, index)) continue;
+    if (!block.failure()) {
+      unblock_signals();  // the handler never returned
+      block.fail_by(watch.stop(), progress.deadline.seconds());
+    }
+    (*stacks).forget_frames();
+    return progress.fail(index, block.failure());
+  }
+  if (block.trace() != nullptr) progress.keep(block.trace()->take_shadow());
+}
+
+// A worker that cannot even start is a failure of the launch.
+void work(const Task& task, Progress& progress, std::int64_t worker) {
+  try {
+    run_blocks(task, progress, worker);
+  } catch (...) {
+    progress.fail(-1, std::current_exception());
+  }
+}
+
+void check(const Task& task) {
+  const Launch& launch = task.launch;
+  const Index3 size = launch.block;
+  if (size.x < 1 || size.y < 1 || size.z < 1 || launch.threads() > std::int64_t{Block::most_threads})
+    throw Error("kernel " + kernel_name(task) + ": a block of " + to_string(size) +
+                " threads; it must have 1 to " + std::to_string(Block::most_threads));
+  if (launch.grid.x < 0 || launch.grid.y < 0 || launch.grid.z < 0)
+    throw Error("kernel " + kernel_name(task) + ": the grid has a negative extent");
+  if (place != nullptr) throw Error("kernel " + kernel_name(task) + ": launched from inside a kernel");
+}
+
+void begin_trace(const Task& task, Progress& progress) {
+  Tracer& tracer = *task.tracer;
+  progress.chosen = tracer.blocks_to_run(progress.blocks);
+  ++tracer.launches;
+  tracer.blocks += static_cast<std::uint64_t>(progress.blocks);
+  tracer.shared_bytes = std::max(tracer.shared_bytes, static_cast<std::int64_t>(task.shared_bytes));
+  tracer.threads_per_block = std::max(tracer.threads_per_block, task.launch.threads());
+}
+
+}  // namespace
+
+void execute(const Task& task, int os_threads) {
+  check(task);
+  Progress progress(TimeLimit::seconds(), Interruptible::flag());
+  progress.blocks = task.launch.blocks();
+  if (progress.blocks == 0) return;
+  if (task.tracer != nullptr) begin_trace(task, progress);
+  progress.workers = std::min({std::int64_t{std::max(os_threads, 1)}, progress.blocks,
+                               std::max<std::int64_t>(1, most_stacks / task.launch.threads())});
+  progress.taken.resize(static_cast<std::size_t>(progress.workers));
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (std::int64_t i = 1; i < progress.workers; ++i)
+        others.emplace_back([&, i] { work(task, progress, i); });
+      work(task, progress, 0);
+    } catch (const std::system_error&) {
+      progress.fail(-1, std::make_exception_ptr(no_more_threads(progress.workers)));
+    }
+  }
+  if (task.tracer != nullptr && !task.tracer->blocks_communicate)
+    find_races_across(progress.shadows, task.launch, *task.tracer);
+  if (progress.failure && progress.deadline.interrupted()) throw Interrupted();
+  if (progress.failure) std::rethrow_exception(progress.failure);
+}
+
+void sync(Here here) {
+  auto& thread = *static_cast<ThreadState*>(place);
+  thread.owner->sync(thread, here);
+}
+
+std::uint64_t meet(Meeting what, std::uint32_t lanes, std::uint64_t value, int source, Here here) {
+  auto& thread = *static_cast<ThreadState*>(place);
+  return thread.owner->meet(thread, {what, lanes, source, here, value});
+}
+
+void refuse_address(const void* address, std::size_t alignment, Here here) {
+  throw Error(Error::Kind::memory, "an access of " + std::to_string(alignment) + " bytes at " +
+                                       to_string(here) + " to an address that is " +
+                                       std::to_string(reinterpret_cast<std::uintptr_t>(address) % alignment) +
+                                       " bytes past a multiple of " + std::to_string(alignment));
+}
+
+std::string kernel_name(const Task& task) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(task.type, nullptr, nullptr, &status), std::free);
+  std::string name = status == 0 ? demangled.get() : task.type;
+  // What every kernel's name has in it tells nothing.
+  for (const std::string_view noise : {"tessera::", "(anonymous namespace)::"})
+    for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
+  // Nor do the namespaces of a build and of a batch's file: unit_plain::, unit_gpu_05_shared_tiles::.
+  for (std::size_t at;
+       (at = name.find("unit_")) != std::string::npos && name.find("::", at) != std::string::npos;)
+    name.erase(at, name.find("::", at) + 2 - at);
+  return name;
+}
+
+std::string to_string(const Index3& index) {
+  return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) +
+         ")";
+}
+
+std::string to_string(Here here) { return std::string(here.file) + ":" + std::to_string(here.line); }
+
+// Enlists the executor: a device whose memory is the host's.
+
+namespace {
+
+class SimtBackend final : public HostBackend {
+ public:
+  Where where() const override { return Where::simt; }
+  const std::vector<Device>& devices() override { return devices_; }
+
+ private:
+  std::vector<Device> devices_{host_device(Where::simt)};
+};
+
+const Backend& backend = register_backend(std::make_unique<SimtBackend>());
+
+}  // namespace
+
+}  // namespace tessera::simt

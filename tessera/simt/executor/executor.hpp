@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a grid on the processors of this machine: blocks are distributed over OS threads, each of which runs
+// one block at a time.
+#pragma once
+#include <cstddef>
+#include <string>
+#include "tessera/core/error.hpp"
+#include "tessera/core/thread.hpp"
+
+namespace tessera::simt {
+
+struct Tracer;
+
+// A kernel with its arguments and grid, free of types.
+struct Task {
+  const char* type = "";                                      // the kernel's, as the compiler mangles it
+  void (*body)(const void* context, void* shared) = nullptr;  // one GPU thread
+  const void* context = nullptr;
+  std::size_t shared_bytes = 0;
+  bool may_return_early = false;  // the kernel means it when threads return before a barrier of the others
+  Launch launch;
+  Tracer* tracer = nullptr;  // watches a traced kernel
+};
+
+// Returns when every block has run. Throws Error with kernel, block and thread for what a kernel
+// did wrong, and OutOfTime after the seconds of TimeLimit; the other OS threads then stop after the
+// block they are in.
+void execute(const Task& task, int os_threads);
+
+class OutOfTime : public Error {
+ public:
+  using Error::Error;
+};
+
+// How long launches of the calling thread may take, as long as the object lives.
+class TimeLimit {
+ public:
+  explicit TimeLimit(double seconds);  // 0: any time
+  ~TimeLimit();
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+  static double seconds();  // of the latest on this thread; 0: any time
+
+ private:
+  double before_;
+};
+
+// How messages name parts of a task.
+std::string kernel_name(const Task& task);
+std::string to_string(const Index3& index);  // "(1, 0, 0)"
+std::string to_string(Here here);            // "file.cu:40"
+
+}  // namespace tessera::simt

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/simt/executor/signals.hpp"
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+#include "tessera/core/error.hpp"
+#include "tessera/simt/executor/executor.hpp"
+#include "tessera/core/thread.hpp"
+
+namespace tessera::simt {
+namespace {
+
+constexpr std::size_t handler_stack_bytes = 64 << 10;
+constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
+// Ticks within the time that a GPU thread has: whoever came by in the last of them is spared.
+constexpr int ticks = 4;
+
+// The clock's own signal, as another library's timers may use SIGALRM or SIGPROF.
+int tick_signal() { return SIGRTMIN + 5; }
+
+constinit thread_local Watch* watch __attribute__((tls_model("initial-exec"))) = nullptr;
+struct sigaction handled_before[NSIG];
+
+// A kernel runs: what happens outside of one is nothing that a kernel did.
+bool in_kernel() { return watch != nullptr && place != nullptr; }
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);
+  const struct sigaction& before = handled_before[signal];
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+  // The instruction runs again and faults again, now unhandled.
+  std::signal(signal, SIG_DFL);
+}
+
+void on_tick(int signal, siginfo_t* info, void*) {
+  if (in_kernel() && watch->stops(signal, *info)) siglongjmp(watch->way_back(), 1);
+}
+
+void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action = {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  if (sigaction(signal, &action, &handled_before[signal]) != 0)
+    throw std::system_error(errno, std::generic_category(), "sigaction");
+}
+
+void handle_signals() {
+  for (const int signal : faults) handle(signal, on_fault);
+  handle(tick_signal(), on_tick);
+}
+
+}  // namespace
+
+double most_seconds_without_progress() {
+  constexpr double usual = 10;
+  const char* const text = std::getenv("TESSERA_SIMT_TIMEOUT");
+  if (text == nullptr || *text == '\0') return usual;
+  const std::string word = text;
+  double seconds = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), seconds);
+  if (failed != std::errc() || end != word.data() + word.size() || !(seconds >= 0 && seconds <= 1e6))
+    throw Error("TESSERA_SIMT_TIMEOUT needs seconds, 0 for any time, not '" + word + "'");
+  return seconds;
+}
+
+namespace {
+thread_local double seconds_allowed = 0;
+}
+
+TimeLimit::TimeLimit(double seconds) : before_(std::exchange(seconds_allowed, seconds)) {}
+TimeLimit::~TimeLimit() { seconds_allowed = before_; }
+double TimeLimit::seconds() { return seconds_allowed; }
+
+Deadline::Deadline(double seconds, const std::atomic<bool>* interrupts)
+    : seconds_(seconds),
+      interrupts_(interrupts),
+      end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                  std::chrono::duration<double>(std::fmin(seconds, 1e9)))) {}
+
+Watch::Watch(const Stacks& stacks, const std::atomic<std::uint64_t>& progress, const Deadline& deadline)
+    : stacks_(stacks),
+      progress_(progress),
+      deadline_(deadline),
+      handler_stack_(std::make_unique<char[]>(handler_stack_bytes)) {
+  static std::once_flag once;
+  std::call_once(once, handle_signals);
+  stack_t own = {};
+  own.ss_sp = handler_stack_.get();
+  own.ss_size = handler_stack_bytes;
+  if (sigaltstack(&own, &before_) != 0)
+    throw std::system_error(errno, std::generic_category(), "sigaltstack");
+  watch = this;
+  start_clock();
+}
+
+Watch::~Watch() {
+  if (has_clock_) timer_delete(clock_);
+  watch = nullptr;
+  sigaltstack(&before_, nullptr);
+}
+
+// It counts this OS thread's processor time, so that a slow or busy machine is not taken for a
+// spinning kernel. Without a clock a kernel that spins does so for ever.
+void Watch::start_clock() {
+  constexpr double shortest = 0.005, to_hear_of_interrupts = 0.05;
+  const double seconds = most_seconds_without_progress() / ticks;
+  if (deadline_.seconds() == 0 && !deadline_.may_be_interrupted()) {
+    ticks_allowed_ = seconds > 0 ? ticks : 0;
+    return tick_every(seconds);
+  }
+  double often =
+      deadline_.seconds() > 0 ? std::fmax(shortest, deadline_.seconds() / 16) : to_hear_of_interrupts;
+  if (deadline_.may_be_interrupted()) often = std::fmin(often, to_hear_of_interrupts);
+  if (seconds > 0) often = std::fmin(often, seconds);
+  ticks_allowed_ = seconds > 0 ? static_cast<int>(std::ceil(ticks * seconds / often)) : 0;
+  tick_every(often);
+}
+
+void Watch::tick_every(double seconds) {
+  if (seconds == 0) return;
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = tick_signal();
+  event._sigev_un._tid = gettid();
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &clock_) != 0) return;
+  has_clock_ = true;
+  itimerspec every = {};
+  every.it_interval.tv_sec = static_cast<time_t>(seconds);
+  every.it_interval.tv_nsec = std::max(1L, static_cast<long>((seconds - std::floor(seconds)) * 1e9));
+  every.it_value = every.it_interval;
+  timer_settime(clock_, 0, &every, nullptr);
+}
+
+bool Watch::stops(int signal, const siginfo_t& info) noexcept {
+  if (signal == tick_signal()) {
+    stop_ = {deadline_.over() ? Stop::Why::late : Stop::Why::spinning, nullptr};
+    return stop_.why == Stop::Why::late || spins();
+  }
+  if (signal == SIGFPE) stop_ = {Stop::Why::division, nullptr};
+  else stop_ = {stacks_.in_gap(info.si_addr) ? Stop::Why::overflow : Stop::Why::no_memory, info.si_addr};
+  // Sent by somebody, not caused by an instruction.
+  return info.si_code > 0;
+}
+
+bool Watch::spins() noexcept {
+  const std::uint64_t now = progress_.load(std::memory_order_relaxed);
+  ticks_without_progress_ = now == seen_ ? ticks_without_progress_ + 1 : 0;
+  seen_ = now;
+  return ticks_allowed_ > 0 && ticks_without_progress_ > ticks_allowed_;
+}
+
+void unblock_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : faults) sigaddset(&set, signal);
+  sigaddset(&set, tick_signal());
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace tessera::simt

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include "tessera/simt/tracer/block_trace.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
+
+namespace tessera::simt {
+
+namespace {
+
+std::size_t first_lane(std::uint32_t lanes) { return static_cast<std::size_t>(std::countr_zero(lanes)); }
+
+std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+
+}  // namespace
+
+BlockTrace::BlockTrace(const Task& task, const char* shared, void (*make_room)(LaneLog&), void* owner)
+    : task_(task), tracer_(*task.tracer), shared_(number(shared)) {
+  const auto threads = static_cast<std::size_t>(task.launch.threads());
+  warps_.resize((threads + 31) / 32);
+  lanes_.resize(threads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    warps_[i / 32].present |= 1u << i % 32;
+    lanes_[i] = {.warp = &warps_[i / 32].log,
+                 .lane = static_cast<std::uint32_t>(i % 32),
+                 .make_room = make_room,
+                 .owner = owner};
+  }
+  if (!tracer_.check) return;
+  std::vector<std::size_t> bytes;
+  for (const TracedArray& array : tracer_.arrays) bytes.push_back(array.input ? 0 : array.bytes);
+  shadow_ = std::make_unique<Shadow>(threads, task.shared_bytes, bytes);
+}
+
+BlockTrace::~BlockTrace() {
+  const std::lock_guard lock(tracer_.mutex);
+  for (const auto& [key, site] : sites_)
+    for (const Space space : {Space::global, Space::shared})
+      if (const AccessCounts& counts = site->counts[static_cast<int>(space)]; counts.requests != 0)
+        tracer_.add(SiteCounts{site->key, space, counts});
+  for (const BarrierCounts& barrier : barriers_) tracer_.add(barrier);
+  tracer_.blocks_communicate = tracer_.blocks_communicate || communicates_;
+  tracer_.blocks_run += blocks_;
+  tracer_.warps += blocks_ * warps_.size();
+  tracer_.threads += blocks_ * lanes_.size();
+}
+
+WorkerShadow BlockTrace::take_shadow() {
+  WorkerShadow out{std::move(shadow_), {}};
+  for (const Site* site : by_number_) out.sites.push_back(site->key);
+  return out;
+}
+
+void BlockTrace::begin(std::int64_t block) {
+  block_ = block;
+  ++blocks_;
+  if (shadow_) shadow_->begin(block);
+  for (WarpState& warp : warps_) {
+    warp.running = warp.present;
+    warp.returned = warp.full = 0;
+    warp.log.count.fill(0);
+    warp.log.site.fill(0);
+    warp.log.diverged = false;
+  }
+}
+
+void BlockTrace::resume(int rank, const Stack& stack) {
+  LaneLog& lane = lanes_[static_cast<std::size_t>(rank)];
+  lane.stack_low = number(stack.low);
+  lane.stack_bytes = stack.bytes;
+  recording = &lane;
+}
+
+bool BlockTrace::leaves_out(Here here) const {
+  return std::ranges::any_of(tracer_.without, [here](Here other) { return same(other, here); });
+}
+
+std::uint32_t BlockTrace::stop(int rank, Stop why) {
+  pause();
+  WarpState& warp = warps_[static_cast<std::size_t>(rank / 32)];
+  const std::uint32_t lane = 1u << rank % 32;
+  warp.running &= ~lane;
+  if (why == Stop::full) warp.full |= lane;
+  if (why == Stop::returned) warp.returned |= lane;
+  return warp.running == 0 ? empty_full(static_cast<std::size_t>(rank / 32)) : 0;
+}
+
+std::uint32_t BlockTrace::empty_full(std::size_t warp) {
+  WarpState& state = warps_[warp];
+  if (state.running != 0 && state.full == 0) return 0;
+  read_table(warp);
+  const std::uint32_t again = state.full;
+  state.running |= again;
+  state.full = 0;
+  return again;
+}
+
+void BlockTrace::passed_barrier(Here here) {
+  if (shadow_) shadow_->barrier();
+  for (WarpState& warp : warps_) warp.running = warp.present & ~warp.returned;
+  const auto known =
+      std::ranges::find_if(barriers_, [here](const BarrierCounts& b) { return same(b.here, here); });
+  if (known == barriers_.end()) barriers_.push_back({here, 1});
+  else ++known->times;
+}
+
+void BlockTrace::met(std::size_t warp, std::uint32_t lanes) {
+  if (*std::ranges::max_element(warps_[warp].log.count) == WarpLog::rows) read_table(warp);
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+    record(lanes_[warp * 32 + first_lane(left)], lanes, SiteKey::of(nullptr, Act::collective, 0));
+}
+
+void BlockTrace::read_table(std::size_t warp) {
+  WarpLog& log = warps_[warp].log;
+  const std::uint32_t rows = *std::ranges::max_element(log.count);
+  if (rows == 0) return;
+  // No signal that ends a kernel may end this.
+  ThreadPlace* const running = std::exchange(place, nullptr);
+  if (log.diverged) read_parted(warp);
+  else read_rows(warp);
+  std::fill_n(log.site.begin(), rows, 0);
+  log.count.fill(0);
+  log.diverged = false;
+  place = running;
+}
+
+BlockTrace::Site& BlockTrace::site_of(std::uint64_t key, std::uint32_t row) {
+  Site*& last = by_row_[row];
+  if (last != nullptr && last->key.bits == key) return *last;
+  auto& site = sites_[key];
+  if (!site) {
+    site = std::make_unique<Site>();
+    site->key.bits = key;
+    site->number = static_cast<std::uint32_t>(by_number_.size());
+    by_number_.push_back(site.get());
+  }
+  last = site.get();
+  return *last;
+}
+
+void BlockTrace::read_rows(std::size_t warp) {
+  WarpLog& log = warps_[warp].log;
+  const auto [fewest, most] = std::ranges::minmax(log.count);
+  for (std::uint32_t row = 0; row < most; ++row) {
+    std::uint32_t active = ~0u;
+    if (row >= fewest) {
+      active = 0;
+      for (std::uint32_t lane = 0; lane < lanes_per_warp; ++lane)
+        active |= static_cast<std::uint32_t>(log.count[lane] > row) << lane;
+    }
+    request(warp, site_of(log.site[row], row), (*log.address)[row], active, shadow_ != nullptr);
+  }
+}
+
+void BlockTrace::read_parted(std::size_t warp) {
+  if (shadow_) check_parted(warp);
+  struct Group {
+    Site* site;
+    std::uint32_t active = 0;
+    LaneAddresses address{};
+  };
+  WarpLog& log = warps_[warp].log;
+  std::vector<Group> groups;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_site;
+  for (std::uint32_t lane = 0; lane < lanes_per_warp; ++lane) {
+    std::unordered_map<std::uint64_t, std::size_t> times;
+    for (std::uint32_t row = 0; row < log.count[lane]; ++row) {
+      const std::uint64_t key = (*log.own_site)[row][lane];
+      const std::size_t time = times[key]++;
+      auto& known = by_site[key];
+      if (time == known.size()) {
+        known.push_back(groups.size());
+        groups.push_back({.site = &site_of(key, row)});
+      }
+      Group& group = groups[known[time]];
+      group.active |= 1u << lane;
+      group.address[lane] = (*log.address)[row][lane];
+    }
+  }
+  for (Group& group : groups) request(warp, *group.site, group.address, group.active, false);
+}
+
+// Counting: what the rows of a warp's table cost.
+
+namespace {
+
+// Sectors and lines depend on where in a line the first lane is; wavefronts only on where in a word, for
+// a shift by whole words turns all banks alike.
+std::uint64_t alignment_of(Space space, std::uint64_t address) {
+  return address % (space == Space::global ? 128 : 4);
+}
+
+}  // namespace
+
+bool BlockTrace::as_before(Site& site, Space space, const LaneAddresses& address,
+                           std::uint32_t active) const {
+  const Pattern& pattern = site.pattern[static_cast<int>(space)];
+  if (pattern.active != active) return false;
+  const std::uint64_t base = address[first_lane(active)];
+  if (pattern.alignment != alignment_of(space, base)) return false;
+  std::uint64_t differs = 0;
+  for (std::size_t lane = 0; lane < lanes_per_warp; ++lane)
+    differs |= (address[lane] - base) ^ pattern.offset[lane];
+  if (differs != 0) return false;
+  const std::uint64_t low = base + static_cast<std::uint64_t>(pattern.low);
+  const std::uint64_t high = base + static_cast<std::uint64_t>(pattern.high);
+  if (space == Space::shared) return low >= shared_ && high <= shared_ + task_.shared_bytes;
+  const TracedArray& array = tracer_.arrays[site.array];
+  return low >= number(array.data) && high <= number(array.data) + array.bytes;
+}
+
+void BlockTrace::count(std::size_t warp, Site& site, Space space, std::uint32_t active,
+                       const RequestCost& cost) {
+  AccessCounts& counts = site.counts[static_cast<int>(space)];
+  const auto lanes = static_cast<std::uint64_t>(std::popcount(active));
+  ++counts.requests;
+  counts.divergent += active != warps_[warp].present;
+  counts.accesses += lanes;
+  counts.bytes += lanes * site.key.width();
+  counts.distinct_bytes += cost.distinct_bytes;
+  counts.sectors += cost.sectors;
+  counts.ideal_sectors += cost.ideal_sectors;
+  counts.lines += cost.lines;
+  counts.wavefronts += cost.wavefronts;
+  counts.ideal_wavefronts += cost.ideal_wavefronts;
+}
+
+void BlockTrace::request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active,
+                         bool checked) {
+  const Act act = site.key.act();
+  if (act == Act::collective || act == Act::fence) {
+    if (act == Act::fence) communicates_ = true;
+    if (checked) order(warp, act, address, active);
+    return;
+  }
+  const std::uint64_t base = address[first_lane(active)];
+  for (std::uint32_t idle = ~active; idle != 0; idle &= idle - 1) address[first_lane(idle)] = base;
+  const Space space = base - shared_ < task_.shared_bytes ? Space::shared : Space::global;
+  if (as_before(site, space, address, active)) {
+    count(warp, site, space, active, site.pattern[static_cast<int>(space)].cost);
+    if (checked) check(warp, site, space, address, active);
+    return;
+  }
+  request_by_lane(warp, site, address, active, checked);
+}
+
+BlockTrace::Region BlockTrace::region_of(std::uint64_t address, std::size_t hint) const {
+  if (address - (shared_ - shared_red_zone) < task_.shared_bytes + 2 * shared_red_zone)
+    return {Space::shared, 0, shared_, task_.shared_bytes};
+  const auto& arrays = tracer_.arrays;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const std::size_t at = (hint + i) % arrays.size();
+    const std::uint64_t first = number(arrays[at].data), zone = arrays[at].red_zone_bytes;
+    if (address - (first - zone) < arrays[at].bytes + 2 * zone)
+      return {Space::global, at, first, arrays[at].bytes};
+  }
+  return {};
+}
+
+// Lane by lane: what lies outside of everything known is the thread's own business or the program's.
+void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address,
+                                 std::uint32_t active, bool checked) {
+  const unsigned width = site.key.width();
+  std::uint32_t in[2] = {0, 0};
+  bool one_array = true;
+  for (std::uint32_t left = active; left != 0; left &= left - 1) {
+    const std::size_t lane = first_lane(left);
+    const Region region = region_of(address[lane], site.array);
+    if (region.bytes == 0) continue;
+    if (address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
+      find(Finding::Kind::out_of_bounds, site, warp, lane, address[lane]);
+      continue;
+    }
+    if (address[lane] % width != 0) find(Finding::Kind::misaligned, site, warp, lane, address[lane]);
+    if (region.space == Space::global) {
+      if (site.key.act() != Act::read && tracer_.arrays[region.array].input)
+        find(Finding::Kind::writes_input, site, warp, lane, address[lane]);
+      one_array = one_array && (in[0] == 0 || region.array == site.array);
+      site.array = region.array;
+      communicates_ = communicates_ || site.key.act() == Act::atomic;
+    }
+    if (checked) check(warp, site, region.space, address, 1u << lane);
+    in[static_cast<int>(region.space)] |= 1u << lane;
+  }
+  for (const Space space : {Space::global, Space::shared}) {
+    const std::uint32_t lanes = in[static_cast<int>(space)];
+    if (lanes == 0) continue;
+    const RequestCost cost =
+        space == Space::global ? global_cost(address, lanes, width) : shared_cost(address, lanes, width);
+    count(warp, site, space, lanes, cost);
+    if (lanes != active || !one_array) continue;
+    Pattern& pattern = site.pattern[static_cast<int>(space)];
+    const std::uint64_t base = address[first_lane(active)];
+    pattern = {.active = active, .alignment = alignment_of(space, base), .cost = cost};
+    for (std::size_t lane = 0; lane < lanes_per_warp; ++lane) {
+      pattern.offset[lane] = address[lane] - base;
+      pattern.low = std::min(pattern.low, static_cast<std::int64_t>(pattern.offset[lane]));
+      pattern.high = std::max(pattern.high, static_cast<std::int64_t>(pattern.offset[lane]) + width);
+    }
+  }
+}
+
+// Checking: the rows of a warp's table in an order that the threads could have had, and words for what
+// is found.
+
+// Each lane in its own order as far as its next collective, where it waits for those it names.
+void BlockTrace::check_parted(std::size_t warp) {
+  WarpLog& log = warps_[warp].log;
+  std::array<std::uint32_t, lanes_per_warp> at{};
+  for (bool more = true; more;) {
+    more = false;
+    LaneAddresses meeting{};
+    for (std::size_t lane = 0; lane < lanes_per_warp; ++lane)
+      for (; at[lane] < log.count[lane]; ++at[lane]) {
+        Site& site = site_of((*log.own_site)[at[lane]][lane], at[lane]);
+        const std::uint64_t address = (*log.address)[at[lane]][lane];
+        if (site.key.act() == Act::collective) {
+          meeting[lane] = address;
+          break;
+        }
+        if (site.key.act() == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
+        else check_lane(warp, site, lane, address);
+      }
+    for (std::uint32_t passed = pass_meetings(warp, meeting); passed != 0; passed &= passed - 1) {
+      ++at[first_lane(passed)];
+      more = true;
+    }
+  }
+}
+
+// The lanes of collectives at which all stand that are named; 0 in a row: the lane is at none.
+std::uint32_t BlockTrace::pass_meetings(std::size_t warp, LaneAddresses& row) {
+  std::uint32_t passed = 0;
+  for (std::size_t lane = 0; lane < lanes_per_warp; ++lane) {
+    const auto named = static_cast<std::uint32_t>(row[lane]);
+    if (named == 0 || (passed >> lane & 1) != 0) continue;
+    bool all = true;
+    for (std::uint32_t left = named; left != 0; left &= left - 1) all = all && row[first_lane(left)] == named;
+    if (!all) continue;
+    shadow_->met(warp, named);
+    passed |= named;
+  }
+  return passed;
+}
+
+// Fences and collectives among the rows.
+void BlockTrace::order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active) {
+  LaneAddresses row{};
+  for (std::uint32_t left = active; left != 0; left &= left - 1) {
+    const std::size_t lane = first_lane(left);
+    row[lane] = lanes[lane];
+    if (act == Act::fence) shadow_->fence(static_cast<int>(warp * 32 + lane));
+  }
+  if (act == Act::collective) pass_meetings(warp, row);
+}
+
+void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddresses& address,
+                       std::uint32_t active) {
+  const Act act = site.key.act();
+  const unsigned width = site.key.width();
+  if (space == Space::global && tracer_.arrays[site.array].input) return;
+  const std::uint64_t first = space == Space::shared ? shared_ : number(tracer_.arrays[site.array].data);
+  for (std::uint32_t left = active; left != 0; left &= left - 1) {
+    const std::size_t lane = first_lane(left);
+    const int thread = static_cast<int>(warp * 32 + lane);
+    const std::uint64_t offset = address[lane] - first;
+    if (space == Space::shared && act == Act::read && shadow_->is_usual_read(offset, width, thread)) continue;
+    const Conflict conflict =
+        space == Space::shared
+            ? shadow_->shared(offset, width, act, thread, site.number)
+            : shadow_->global(site.array, offset, width, act, thread, site.number, address[lane]);
+    if (conflict.kind != Conflict::Kind::none) tell(conflict, site, warp, lane, address[lane]);
+  }
+}
+
+void BlockTrace::check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address) {
+  const Region region = region_of(address, site.array);
+  if (region.bytes == 0 || address < region.first || address + site.key.width() > region.first + region.bytes)
+    return;
+  if (region.space == Space::global) site.array = region.array;
+  LaneAddresses row;
+  row[lane] = address;
+  check(warp, site, region.space, row, 1u << lane);
+}
+
+void BlockTrace::tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
+                      std::uint64_t address) {
+  find(conflict.kind == Conflict::Kind::race ? Finding::Kind::race : Finding::Kind::uninitialised, site, warp,
+       lane, address, conflict);
+}
+
+void BlockTrace::find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane,
+                      std::uint64_t address, const Conflict& conflict) {
+  Finding finding{.kind = kind, .site = site.key, .other = {}, .text = {}, .block = block_};
+  const Region region = region_of(address, site.array);
+  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) + " at " +
+                 (region.space == Space::shared ? place_in_shared(address, region.first)
+                                                : place_in(tracer_.arrays[region.array], address));
+  if (kind == Finding::Kind::uninitialised) finding.text += ", which no thread of the block has written";
+  if (kind == Finding::Kind::race) {
+    finding.other = by_number_[conflict.other.site]->key;
+    finding.text +=
+        race_with(task_.launch, shadow_->block_of(conflict.other.when), conflict.other.thread, finding.other);
+  }
+  const std::lock_guard lock(tracer_.mutex);
+  tracer_.add(finding);
+}
+
+void BlockTrace::fault(int rank, std::uint64_t address) {
+  const auto warp = static_cast<std::size_t>(rank / 32), lane = static_cast<std::size_t>(rank % 32);
+  const WarpLog& log = warps_[warp].log;
+  if (log.count[lane] == 0) return;
+  const std::uint32_t row = log.count[lane] - 1;
+  Finding finding;
+  finding.kind = Finding::Kind::out_of_bounds;
+  finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
+  finding.block = block_;
+  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
+                 " at address " + std::to_string(address) + ", where nothing is";
+  const std::lock_guard lock(tracer_.mutex);
+  tracer_.told = true;
+  tracer_.add(finding);
+}
+
+void BlockTrace::wait_in_vain(Here here, const std::string& text) {
+  Finding finding;
+  finding.kind = Finding::Kind::barrier;
+  finding.here = here;
+  finding.block = block_;
+  finding.text = text;
+  const std::lock_guard lock(tracer_.mutex);
+  tracer_.told = true;
+  tracer_.add(finding);
+}
+
+}  // namespace tessera::simt

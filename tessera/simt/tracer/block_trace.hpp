@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracer's side of one OS thread's blocks: it holds the warps' tables, and reads a table as soon as
+// no lane of its warp can add to it: each has returned, waits at the block's barrier, or has a full
+// column.
+//
+// Lanes that follow one path make a row of the table one memory instruction. Lanes that parted are
+// joined by the place in the program and how often they were there, as if they met again as soon as
+// they can.
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+#include "tessera/simt/tracer/shadow.hpp"
+#include "tessera/simt/executor/fiber.hpp"
+#include "tessera/simt/executor/executor.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
+
+namespace tessera::simt {
+
+class BlockTrace {
+ public:
+  enum class Stop { at_barrier, returned, full };
+
+  // `make_room` is called by a lane whose column is full, with `owner`, and returns when it has room.
+  BlockTrace(const Task& task, const char* shared, void (*make_room)(LaneLog&), void* owner);
+  ~BlockTrace();  // hands over what was counted
+  BlockTrace(const BlockTrace&) = delete;
+  BlockTrace& operator=(const BlockTrace&) = delete;
+  WorkerShadow take_shadow();  // at the end
+
+  void begin(std::int64_t block);
+  void resume(int rank, const Stack& stack);  // this GPU thread goes on
+  static void pause() { recording = nullptr; }
+
+  bool leaves_out(Here here) const;
+  // This lane adds nothing for now. Gives the lanes of its warp that have room again.
+  std::uint32_t stop(int rank, Stop why);
+  // The lanes with a full column, made empty although others of the warp may still come.
+  std::uint32_t empty_full(std::size_t warp);
+  std::size_t warps() const { return warps_.size(); }
+  void passed_barrier(Here here);
+  void met(std::size_t warp, std::uint32_t lanes);
+  void fault(int rank, std::uint64_t address);            // its last access ended the block
+  void wait_in_vain(Here here, const std::string& text);  // this did
+
+ private:
+  // What the last request from a place looked like: most look alike.
+  struct Pattern {
+    std::uint32_t active = 0;
+    std::uint64_t alignment = 0;
+    LaneAddresses offset{};  // from the first active lane's
+    std::int64_t low = 0, high = 0;
+    RequestCost cost;
+  };
+  struct Site {
+    SiteKey key;
+    AccessCounts counts[2];  // by Space
+    Pattern pattern[2];
+    std::size_t array = 0;  // the one that it touched last
+    std::uint32_t number = 0;
+  };
+  struct WarpState {
+    WarpLog log;
+    std::uint32_t present = 0, returned = 0, running = 0, full = 0;
+  };
+  // Where an address lies; bytes == 0: in nothing that is traced.
+  struct Region {
+    Space space = Space::global;
+    std::size_t array = 0;
+    std::uint64_t first = 0, bytes = 0;
+  };
+
+  Site& site_of(std::uint64_t key, std::uint32_t row);
+  void read_table(std::size_t warp);
+  void read_rows(std::size_t warp);
+  void read_parted(std::size_t warp);
+  void request(std::size_t warp, Site& site, LaneAddresses& address, std::uint32_t active, bool check);
+  void order(std::size_t warp, Act act, const LaneAddresses& lanes, std::uint32_t active);
+  void check_parted(std::size_t warp);
+  std::uint32_t pass_meetings(std::size_t warp, LaneAddresses& row);
+  void check(std::size_t warp, Site& site, Space space, const LaneAddresses& address, std::uint32_t active);
+  void check_lane(std::size_t warp, Site& site, std::size_t lane, std::uint64_t address);
+  void tell(const Conflict& conflict, const Site& site, std::size_t warp, std::size_t lane,
+            std::uint64_t address);
+  bool as_before(Site& site, Space space, const LaneAddresses& address, std::uint32_t active) const;
+  void request_by_lane(std::size_t warp, Site& site, const LaneAddresses& address, std::uint32_t active,
+                       bool check);
+  void count(std::size_t warp, Site& site, Space space, std::uint32_t active, const RequestCost& cost);
+  Region region_of(std::uint64_t address, std::size_t hint) const;
+  void find(Finding::Kind kind, const Site& site, std::size_t warp, std::size_t lane, std::uint64_t address,
+            const Conflict& conflict = {});
+
+  const Task& task_;
+  Tracer& tracer_;
+  std::uint64_t shared_;  // its address
+  std::vector<WarpState> warps_;
+  std::vector<LaneLog> lanes_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Site>> sites_;
+  std::vector<Site*> by_number_;
+  std::unique_ptr<Shadow> shadow_;                                 // null: nothing is checked
+  std::vector<Site*> by_row_ = std::vector<Site*>(WarpLog::rows);  // each row's last site
+  std::vector<BarrierCounts> barriers_;
+  std::int64_t block_ = 0;
+  std::uint64_t blocks_ = 0;
+  bool communicates_ = false;
+};
+
+}  // namespace tessera::simt

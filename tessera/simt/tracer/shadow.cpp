@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include "tessera/simt/tracer/shadow.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
+
+namespace tessera::simt {
+
+void Cells::refine() {
+  if (granule_ == 1) return;
+  std::vector<std::unique_ptr<Chunk>> coarse(chunks_.size());
+  std::swap(coarse, chunks_);
+  granule_ = 1;
+  for (std::size_t i = 0; i < coarse.size() * chunk / 4; ++i)
+    if (coarse[i / chunk])
+      for (std::size_t byte = 0; byte < 4 && (4 * i + byte) / chunk < chunks_.size(); ++byte)
+        (*this)[4 * i + byte] = (*coarse[i / chunk])[i % chunk];
+}
+
+Shadow::Shadow(std::size_t threads, std::size_t shared_bytes, const std::vector<std::size_t>& array_bytes)
+    : shared_(shared_bytes), warps_((threads + 31) / 32), last_fence_(threads) {
+  for (const std::size_t bytes : array_bytes) arrays_.emplace_back(bytes);
+}
+
+void Shadow::begin(std::int64_t block) {
+  block_ = block;
+  first_epoch_ = ++epoch_;
+  blocks_.emplace_back(first_epoch_, block);
+  std::ranges::fill(last_fence_, Moment{});
+  fences_.reset();
+  fenced_ = false;
+  pending_.clear();
+  acquired_.clear();
+  block_acquired_.clear();
+}
+
+void Shadow::barrier() {
+  if (fenced_) fences_ = std::make_shared<const std::vector<Moment>>(last_fence_);
+  fenced_ = false;
+  for (const auto& [thread, seen] : acquired_)
+    for (const auto& [address, count] : seen)
+      block_acquired_[address] = std::max(block_acquired_[address], count);
+  acquired_.clear();
+  ++epoch_;
+}
+
+Shadow::WarpClock& Shadow::clock_of(std::size_t warp) {
+  WarpClock& clock = warps_[warp];
+  if (clock.epoch != epoch_) {
+    clock.epoch = epoch_;
+    clock.tick.fill(0);
+    clock.known.reset();
+  }
+  return clock;
+}
+
+Moment Shadow::now(int thread) {
+  const auto at = static_cast<std::size_t>(thread);
+  const WarpClock& clock = warps_[at / 32];
+  return {epoch_, clock.epoch == epoch_ ? clock.tick[at % 32] : 0};
+}
+
+void Shadow::met(std::size_t warp, std::uint32_t lanes) {
+  WarpClock& clock = clock_of(warp);
+  if (!clock.known)
+    clock.known = std::make_unique<std::array<std::array<std::uint32_t, lanes_per_warp>, lanes_per_warp>>();
+  std::array<std::uint32_t, lanes_per_warp> joined{};
+  for (std::size_t lane = 0; lane < lanes_per_warp; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    for (std::size_t other = 0; other < lanes_per_warp; ++other)
+      joined[other] = std::max(joined[other], (*clock.known)[lane][other]);
+    joined[lane] = ++clock.tick[lane];
+  }
+  for (std::size_t lane = 0; lane < lanes_per_warp; ++lane)
+    if ((lanes >> lane & 1) != 0) (*clock.known)[lane] = joined;
+}
+
+void Shadow::fence(int thread) {
+  const auto at = static_cast<std::size_t>(thread);
+  ++clock_of(at / 32).tick[at % 32];
+  last_fence_[at] = now(thread);
+  fenced_ = true;
+  if (const auto pending = pending_.find(thread); pending != pending_.end()) {
+    for (const auto& [address, count] : pending->second) acquired_[thread][address] = count;
+    pending_.erase(pending);
+  }
+}
+
+// Whether something this block did earlier, in this epoch, is known to the thread.
+bool Shadow::ordered(const Trail& before, int thread) {
+  if (before.thread == thread) return true;
+  const auto own = static_cast<std::size_t>(thread), other = std::size_t{before.thread};
+  if (own / 32 != other / 32) return false;
+  const WarpClock& clock = warps_[own / 32];
+  if (clock.epoch != epoch_ || !clock.known) return false;
+  return (*clock.known)[own % 32][other % 32] > before.when.tick;
+}
+
+bool Shadow::told_by(const Trail& before, const Seen& seen) const {
+  const std::int64_t block = block_of(before.when);
+  for (const auto& [address, count] : seen) {
+    const auto& releases = releases_.at(address);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Release& r = releases[i];
+      if (r.block != block) continue;
+      if (before.when.epoch < r.epoch || (before.thread == r.thread && before.when < r.fence) ||
+          (r.fences && before.when < (*r.fences)[before.thread]))
+        return true;
+    }
+  }
+  return false;
+}
+
+// Whether something another block did is known to the thread. An atomic is to whoever came later to it.
+bool Shadow::told(const Trail& before, int thread, std::uint64_t address) {
+  const auto own = acquired_.find(thread);
+  if (before.atomic &&
+      (block_acquired_.contains(address) || (own != acquired_.end() && own->second.contains(address))))
+    return true;
+  return told_by(before, block_acquired_) || (own != acquired_.end() && told_by(before, own->second));
+}
+
+Conflict Shadow::against(const Trail& other, int thread, bool other_wrote, std::uint64_t address) {
+  if (other.when.epoch == 0) return {};
+  const bool this_block = other.when.epoch >= first_epoch_;
+  if (this_block ? other.when.epoch < epoch_ || ordered(other, thread) : told(other, thread, address))
+    return {};
+  return {Conflict::Kind::race, other, other_wrote};
+}
+
+void Shadow::note_read(Cell& cell, const Trail& trail) {
+  Trail &first = cell.read[0], &second = cell.read[1];
+  if (first.when.epoch != epoch_) {
+    if (first.when.epoch != 0 && first.when.epoch < first_epoch_) cell.elsewhere = first;
+    first = trail;
+    second = {};
+    return;
+  }
+  if (first.thread == trail.thread) {
+    first = trail;
+  } else if (second.when.epoch == 0 || second.thread == trail.thread ||
+             (first.thread / 32 == second.thread / 32 && trail.thread / 32 != first.thread / 32)) {
+    second = trail;
+  }
+}
+
+Conflict Shadow::conflict_of_write(Cell& cell, Act act, int thread, std::uint64_t address) {
+  if (!(act == Act::atomic && cell.write.atomic))
+    if (const Conflict c = against(cell.write, thread, true, address); c.kind != Conflict::Kind::none)
+      return c;
+  for (const Trail* reader : {&cell.read[0], &cell.read[1], &cell.elsewhere})
+    if (const Conflict c = against(*reader, thread, false, address); c.kind != Conflict::Kind::none) return c;
+  return {};
+}
+
+Conflict Shadow::touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint64_t address,
+                       bool is_shared) {
+  // What an earlier block left in shared memory is not there any more.
+  if (is_shared && cell.write.when.epoch < first_epoch_ && cell.write.when.epoch != 0) cell.write = {};
+  if (is_shared && cell.read[0].when.epoch < first_epoch_) cell.read[0] = cell.read[1] = {};
+  const Trail trail{now(thread), site, static_cast<std::uint16_t>(thread), act == Act::atomic};
+  Conflict out;
+  if (act != Act::write && is_shared && cell.write.when.epoch == 0) out.kind = Conflict::Kind::uninitialised;
+  if (act == Act::read) {
+    if (out.kind == Conflict::Kind::none) out = against(cell.write, thread, true, address);
+    note_read(cell, trail);
+    return out;
+  }
+  if (const Conflict c = conflict_of_write(cell, act, thread, address); c.kind != Conflict::Kind::none)
+    out = c;
+  cell.write = trail;
+  return out;
+}
+
+Conflict Shadow::touch_all(Cells& cells, std::size_t offset, unsigned width, Act act, int thread,
+                           std::uint32_t site, std::uint64_t address, bool is_shared) {
+  if (width % cells.granule() != 0 || offset % cells.granule() != 0) cells.refine();
+  Conflict out;
+  for (std::size_t at = offset / cells.granule(); at < (offset + width) / cells.granule(); ++at)
+    if (const Conflict c = touch(cells[at], act, thread, site, address, is_shared);
+        c.kind != Conflict::Kind::none)
+      out = c;
+  return out;
+}
+
+Conflict Shadow::shared(std::size_t offset, unsigned width, Act act, int thread, std::uint32_t site) {
+  return touch_all(shared_, offset, width, act, thread, site, 0, true);
+}
+
+Conflict Shadow::global(std::size_t array, std::size_t offset, unsigned width, Act act, int thread,
+                        std::uint32_t site, std::uint64_t address) {
+  const Conflict out = touch_all(arrays_[array], offset, width, act, thread, site, address, false);
+  if (act == Act::atomic) communicate(thread, address);
+  return out;
+}
+
+void Shadow::communicate(int thread, std::uint64_t address) {
+  auto& releases = releases_[address];
+  pending_[thread][address] = releases.size();
+  const Moment fence = last_fence_[static_cast<std::size_t>(thread)];
+  std::uint32_t epoch = fence.epoch;
+  if (fences_)
+    for (const Moment& other : *fences_) epoch = std::max(epoch, other.epoch);
+  if (epoch == 0) return;
+  releases.push_back({block_, epoch, static_cast<std::uint16_t>(thread), fence, fences_});
+}
+
+std::int64_t Shadow::block_of(Moment when) const {
+  const auto after =
+      std::ranges::upper_bound(blocks_, when.epoch, {}, &std::pair<std::uint32_t, std::int64_t>::first);
+  return after == blocks_.begin() ? -1 : std::prev(after)->second;
+}
+
+namespace {
+
+class Pair {
+ public:
+  Pair(WorkerShadow& one, WorkerShadow& two, const Launch& launch, Tracer& tracer)
+      : one_(one), two_(two), launch_(launch), tracer_(tracer) {}
+
+  void compare() {
+    for (array_ = 0; array_ < tracer_.arrays.size(); ++array_) {
+      Cells &a = one_.shadow->array(array_), &b = two_.shadow->array(array_);
+      if (a.granule() != b.granule()) a.refine(), b.refine();
+      granule_ = a.granule();
+      for (std::size_t i = 0; i < a.chunks(); ++i)
+        if (a.chunk_at(i) != nullptr && b.chunk_at(i) != nullptr)
+          for (std::size_t k = 0; k < Cells::chunk; ++k)
+            compare((*a.chunk_at(i))[k], (*b.chunk_at(i))[k], i * Cells::chunk + k);
+    }
+  }
+
+ private:
+  static const Trail& reader_of(const Cell& cell) {
+    return happened(cell.read[0]) ? cell.read[0] : cell.elsewhere;
+  }
+  static bool happened(const Trail& trail) { return trail.when.epoch != 0; }
+
+  void compare(const Cell& a, const Cell& b, std::size_t word) {
+    if (happened(a.write) && happened(b.write)) {
+      if (!(a.write.atomic && b.write.atomic)) tell(one_, a.write, two_, b.write, word);
+    } else if (happened(a.write) && happened(reader_of(b))) {
+      tell(one_, a.write, two_, reader_of(b), word);
+    } else if (happened(b.write) && happened(reader_of(a))) {
+      tell(two_, b.write, one_, reader_of(a), word);
+    }
+  }
+
+  void tell(const WorkerShadow& of, const Trail& trail, const WorkerShadow& other_of, const Trail& other,
+            std::size_t word) {
+    const TracedArray& array = tracer_.arrays[array_];
+    const auto address = reinterpret_cast<std::uint64_t>(array.data) + word * granule_;
+    Finding finding;
+    finding.site = of.sites[trail.site];
+    finding.other = other_of.sites[other.site];
+    finding.block = of.shadow->block_of(trail.when);
+    finding.text = who(launch_, finding.block, trail.thread) + deed(finding.site) + " at " +
+                   place_in(array, address) +
+                   race_with(launch_, other_of.shadow->block_of(other.when), other.thread, finding.other);
+    tracer_.add(finding);
+  }
+
+  WorkerShadow &one_, &two_;
+  const Launch& launch_;
+  Tracer& tracer_;
+  std::size_t array_ = 0;
+  unsigned granule_ = 4;
+};
+
+}  // namespace
+
+void find_races_across(std::vector<WorkerShadow>& workers, const Launch& launch, Tracer& tracer) {
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    for (std::size_t j = i + 1; j < workers.size(); ++j)
+      Pair(workers[i], workers[j], launch, tracer).compare();
+}
+
+}  // namespace tessera::simt

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/simt/tracer/symbols.hpp"
+#include <array>
+#include <fstream>
+#include <string_view>
+#if defined(TESSERA_HAS_LIBDW)
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+#include <cstdlib>
+#include <mutex>
+#endif
+
+namespace tessera::simt {
+
+#if defined(TESSERA_HAS_LIBDW)
+
+namespace {
+
+char* no_path = nullptr;
+
+const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                  .find_debuginfo = dwfl_standard_find_debuginfo,
+                                  .section_address = nullptr,
+                                  .debuginfo_path = &no_path};
+
+Dwarf_Word attribute(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute memory;
+  Dwarf_Word value = 0;
+  Dwarf_Attribute* const found = dwarf_attr(die, name, &memory);
+  return found != nullptr && dwarf_formudata(found, &value) == 0 ? value : 0;
+}
+
+// Where the functions that lie inlined at an address were called.
+void add_calls(Dwarf_Die* unit, Dwarf_Addr address, std::vector<SourceLine>& out) {
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_getsrcfiles(unit, &files, &count) != 0) return;
+  Dwarf_Die* scopes = nullptr;
+  const int depth = dwarf_getscopes(unit, address, &scopes);
+  for (int i = 0; i < depth; ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    const char* const file = dwarf_filesrc(files, attribute(&scopes[i], DW_AT_call_file), nullptr, nullptr);
+    out.push_back({file == nullptr ? "" : file, static_cast<int>(attribute(&scopes[i], DW_AT_call_line))});
+  }
+  std::free(scopes);
+}
+
+}  // namespace
+
+// Reading a program's debug information takes a while: once is enough, and again when it has grown.
+struct Symbols::Modules {
+  std::mutex mutex;
+  Dwfl* dwfl = nullptr;
+
+  ~Modules() {
+    if (dwfl != nullptr) dwfl_end(dwfl);
+  }
+  void read() {
+    if (dwfl != nullptr) dwfl_end(dwfl);
+    dwfl = dwfl_begin(&callbacks);
+    if (dwfl == nullptr) return;
+    dwfl_linux_proc_report(dwfl, getpid());
+    dwfl_report_end(dwfl, nullptr, nullptr);
+  }
+  Dwfl_Module* at(Dwarf_Addr address) {
+    if (dwfl == nullptr) read();
+    Dwfl_Module* found = dwfl == nullptr ? nullptr : dwfl_addrmodule(dwfl, address);
+    if (found != nullptr) return found;
+    read();
+    return dwfl == nullptr ? nullptr : dwfl_addrmodule(dwfl, address);
+  }
+};
+
+Symbols::Modules& Symbols::modules() {
+  static Modules all;
+  return all;
+}
+
+std::vector<SourceLine> Symbols::lines(std::uint64_t address) const {
+  std::vector<SourceLine> out;
+  if (address == 0) return out;
+  const std::lock_guard lock(modules().mutex);
+  const Dwarf_Addr call = address - 1;  // within the instruction that called
+  Dwfl_Module* const module = modules().at(call);
+  if (module == nullptr) return out;
+  int line = 0;
+  Dwfl_Line* const found = dwfl_module_getsrc(module, call);
+  const char* const file =
+      found == nullptr ? nullptr : dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr);
+  if (file == nullptr) return out;
+  out.push_back({file, line});
+  Dwarf_Addr bias = 0;
+  if (Dwarf_Die* const unit = dwfl_module_addrdie(module, call, &bias)) add_calls(unit, call - bias, out);
+  return out;
+}
+
+#else
+
+std::vector<SourceLine> Symbols::lines(std::uint64_t) const { return {}; }
+
+#endif
+
+namespace {
+
+// What every kernel is written with tells nothing about this one.
+bool is_plumbing(std::string_view file) {
+  constexpr std::array<std::string_view, 3> plumbing = {"tessera/core/", "tessera/simt/executor/launch.hpp",
+                                                        "tessera/kernel.hpp"};
+  for (const std::string_view part : plumbing)
+    if (file.find(part) != std::string_view::npos) return true;
+  return file.starts_with("/usr/include/");
+}
+
+}  // namespace
+
+SourceLine Symbols::line_of_kernel(std::uint64_t address) const {
+  const auto all = lines(address);
+  const std::string* kernel_file = nullptr;
+  for (const SourceLine& line : all)
+    if (!is_plumbing(line.file)) kernel_file = &line.file;
+  for (const SourceLine& line : all)
+    if (kernel_file != nullptr && line.file == *kernel_file) return line;
+  return all.empty() ? SourceLine{} : all.front();
+}
+
+const std::string& SourceText::operator[](const SourceLine& line) {
+  static const std::string nothing;
+  const auto [file, fresh] = files_.try_emplace(line.file);
+  if (fresh) {
+    std::ifstream in(line.file);
+    for (std::string text; std::getline(in, text);) {
+      const std::size_t first = text.find_first_not_of(" \t");
+      file->second.push_back(first == std::string::npos ? "" : text.substr(first));
+    }
+  }
+  const auto index = static_cast<std::size_t>(line.line) - 1;
+  return line.line > 0 && index < file->second.size() ? file->second[index] : nothing;
+}
+
+}  // namespace tessera::simt

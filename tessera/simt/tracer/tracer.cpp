@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <random>
+#include "tessera/core/error.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
+#include "tessera/simt/executor/executor.hpp"
+
+namespace tessera::simt {
+
+AccessCounts& AccessCounts::operator+=(const AccessCounts& other) {
+  requests += other.requests;
+  divergent += other.divergent;
+  accesses += other.accesses;
+  bytes += other.bytes;
+  distinct_bytes += other.distinct_bytes;
+  sectors += other.sectors;
+  ideal_sectors += other.ideal_sectors;
+  lines += other.lines;
+  wavefronts += other.wavefronts;
+  ideal_wavefronts += other.ideal_wavefronts;
+  return *this;
+}
+
+const char* name_of(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::race:
+      return "race";
+    case Finding::Kind::uninitialised:
+      return "uninitialised";
+    case Finding::Kind::out_of_bounds:
+      return "out of bounds";
+    case Finding::Kind::misaligned:
+      return "misaligned";
+    case Finding::Kind::writes_input:
+      return "writes an input";
+    case Finding::Kind::barrier:
+      return "barrier";
+    case Finding::Kind::stopped:
+      return "stopped";
+  }
+  return "?";
+}
+
+std::string to_string(const Schedule& schedule) {
+  switch (schedule.order) {
+    case Schedule::Order::ascending:
+      return "ascending";
+    case Schedule::Order::descending:
+      return "descending";
+    case Schedule::Order::seeded:
+      break;
+  }
+  return std::to_string(schedule.seed);
+}
+
+Schedule parse_schedule(const std::string& word) {
+  if (word == "ascending") return {Schedule::Order::ascending, 0};
+  if (word == "descending") return {Schedule::Order::descending, 0};
+  Schedule out{Schedule::Order::seeded, 0};
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), out.seed);
+  if (failed != std::errc() || end != word.data() + word.size() || word.empty())
+    throw Error("the schedule '" + word + "' is not known: ascending, descending, or a number, a seed");
+  return out;
+}
+
+std::vector<std::int64_t> Tracer::blocks_to_run(std::int64_t of) const {
+  const std::int64_t count = sample == 0 ? of : std::min(sample, of);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    out[static_cast<std::size_t>(i)] = count == of || count == 1 ? i : i * (of - 1) / (count - 1);
+  if (schedule.order == Schedule::Order::descending) std::ranges::reverse(out);
+  if (schedule.order == Schedule::Order::seeded) {
+    std::mt19937_64 random(schedule.seed);
+    for (std::size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[random() % i]);
+  }
+  return out;
+}
+
+void Tracer::add(const SiteCounts& more) {
+  for (SiteCounts& known : sites)
+    if (known.site.bits == more.site.bits && known.space == more.space) {
+      known.counts += more.counts;
+      return;
+    }
+  sites.push_back(more);
+}
+
+void Tracer::add(const BarrierCounts& more) {
+  for (BarrierCounts& known : barriers)
+    if (same(known.here, more.here)) {
+      known.times += more.times;
+      return;
+    }
+  barriers.push_back(more);
+}
+
+// Of the same mistake the earliest block's is told, whichever OS thread came upon it first.
+void Tracer::add(const Finding& more) {
+  for (Finding& known : findings)
+    if (known.kind == more.kind && known.site.bits == more.site.bits && known.other.bits == more.other.bits &&
+        known.here.line == more.here.line) {
+      const std::uint64_t times = known.times + more.times;
+      if (more.block < known.block) known = more;
+      known.times = times;
+      return;
+    }
+  findings.push_back(more);
+}
+
+AccessCounts Tracer::total(Space space, Act act) const {
+  AccessCounts out;
+  for (const SiteCounts& site : sites)
+    if (site.space == space && site.site.act() == act) out += site.counts;
+  return out;
+}
+
+#if !defined(TESSERA_TRACING_ABSENT)
+namespace {
+
+// The traced build of the kernels is a library of its own, beside this one: it registers them when it is
+// loaded.
+std::optional<std::string> load_traced_kernels() {
+  Dl_info self;
+  if (dladdr(reinterpret_cast<const void*>(&tracing_absent), &self) == 0) return "its own file is unknown";
+  const auto library = std::filesystem::absolute(self.dli_fname).parent_path() / "libtessera_traced.so";
+  if (!std::filesystem::exists(library)) return library.string() + " is missing: `make` builds it";
+  if (dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) return dlerror();
+  return std::nullopt;
+}
+
+}  // namespace
+#endif
+
+std::optional<std::string> tracing_absent() {
+#if defined(TESSERA_TRACING_ABSENT)
+  return TESSERA_TRACING_ABSENT;
+#else
+  static const std::optional<std::string> reason = load_traced_kernels();
+  return reason;
+#endif
+}
+
+namespace {
+
+template <class Extent>
+Index3 index_of(std::int64_t rank, const Extent& size) {
+  return {static_cast<int>(rank % size.x), static_cast<int>(rank / size.x % size.y),
+          static_cast<int>(rank / size.x / size.y)};
+}
+
+}  // namespace
+
+std::string who(const Launch& launch, std::int64_t block, std::size_t thread) {
+  return "thread " + to_string(index_of(static_cast<std::int64_t>(thread), launch.block)) + " of block " +
+         to_string(index_of(block, launch.grid));
+}
+
+std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site) {
+  return ", and nothing orders it with " + who(launch, block, thread) + ", which" + deed(site);
+}
+
+std::string deed(SiteKey site) {
+  const char* const verb = site.act() == Act::read    ? " reads "
+                           : site.act() == Act::write ? " writes "
+                                                      : " updates ";
+  return verb + std::to_string(site.width()) + (site.width() == 1 ? " byte" : " bytes");
+}
+
+std::string place_in_shared(std::uint64_t address, std::uint64_t first) {
+  return "byte " + std::to_string(static_cast<std::int64_t>(address - first)) + " of shared memory";
+}
+
+std::string place_in(const TracedArray& array, std::uint64_t address) {
+  const auto offset = static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(array.data));
+  const auto size = static_cast<std::int64_t>(array.element_bytes);
+  std::int64_t index = offset >= 0 ? offset / size : (offset - size + 1) / size;
+  if (offset < 0 || offset >= static_cast<std::int64_t>(array.bytes))
+    return "element " + std::to_string(index) + " of " + array.name + ", which has " +
+           std::to_string(array.bytes / array.element_bytes);
+  std::string text;
+  for (std::size_t d = array.extents.size(); d-- > 0; index /= array.extents[d])
+    text = std::to_string(index % array.extents[d]) + (text.empty() ? "" : ", ") + text;
+  return array.name + "[" + text + "]";
+}
+
+}  // namespace tessera::simt

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of a traced launch, and what it shows: for every access in the source its requests,
+// counted as the hardware counts them, and what the kernel does that it must not.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+#include "tessera/core/array.hpp"
+#include "tessera/core/here.hpp"
+#include "tessera/core/thread.hpp"
+#include "tessera/simt/tracer/recorder.hpp"
+
+namespace tessera::simt {
+
+enum class Space : std::uint8_t { global, shared };
+
+struct AccessCounts {
+  std::uint64_t requests = 0;                          // memory instructions of warps
+  std::uint64_t divergent = 0;                         // of these, by a part of the warp's lanes
+  std::uint64_t accesses = 0, bytes = 0;               // of lanes
+  std::uint64_t distinct_bytes = 0;                    // of each request
+  std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory
+  std::uint64_t lines = 0;                             // of a cache, that these lie in
+  std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  // shared memory
+
+  AccessCounts& operator+=(const AccessCounts& other);
+  bool operator==(const AccessCounts&) const = default;
+};
+
+// Accessible but forbidden bytes on both sides of a traced block's shared memory.
+inline constexpr std::size_t shared_red_zone = 64 << 10;
+
+// One place in the program that touches memory of one kind.
+struct SiteCounts {
+  SiteKey site;
+  Space space = Space::global;
+  AccessCounts counts;
+};
+
+// An array in global memory with accessible but forbidden bytes on both sides.
+struct TracedArray {
+  std::string name;
+  char* data = nullptr;
+  std::size_t bytes = 0, red_zone_bytes = 0;
+  Extents extents;  // row-major
+  std::size_t element_bytes = 1;
+  bool input = false;  // must not be written
+};
+
+struct Finding {
+  enum class Kind : std::uint8_t {
+    race,
+    uninitialised,
+    out_of_bounds,
+    misaligned,
+    writes_input,
+    barrier,
+    stopped
+  };
+  Kind kind = Kind::race;
+  SiteKey site, other;     // where; a race has two places …
+  Here here{"", 0};        // … and threads that wait in vain have this one
+  std::string text;        // of the first: threads, blocks, what was touched
+  std::int64_t block = 0;  // of the first
+  std::uint64_t times = 1;
+};
+const char* name_of(Finding::Kind kind);
+
+inline bool same(Here a, Here b) {
+  return a.line == b.line && a.column == b.column &&
+         (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
+}
+
+// The order in which threads and blocks are run.
+struct Schedule {
+  enum class Order : std::uint8_t { ascending, descending, seeded };
+  Order order = Order::ascending;
+  std::uint64_t seed = 0;
+};
+std::string to_string(const Schedule& schedule);   // "ascending", "descending", "7"
+Schedule parse_schedule(const std::string& word);  // throws Error
+
+struct BarrierCounts {
+  Here here;
+  std::uint64_t times = 0;  // that a block passed it
+};
+
+struct Tracer {
+  // Asked
+  std::vector<TracedArray> arrays;
+  Schedule schedule;
+  std::int64_t sample = 0;    // blocks to run of each launch, evenly spread; 0: all
+  bool check = true;          // look for races and reads of what nobody wrote
+  std::vector<Here> without;  // barriers that are left out, to see whether they are needed
+
+  // Found, over all launches
+  std::vector<SiteCounts> sites;
+  std::vector<BarrierCounts> barriers;
+  std::vector<Finding> findings;
+  std::uint64_t threads = 0, warps = 0, blocks_run = 0, blocks = 0, launches = 0;
+  std::int64_t shared_bytes = 0, threads_per_block = 0;  // the most of any launch
+  bool told = false;                                     // why a kernel ended: it is among the findings
+  bool blocks_communicate = false;  // by atomics or fences on global memory: their order matters
+
+  std::vector<std::int64_t> blocks_to_run(std::int64_t of) const;
+  void add(const SiteCounts& counts);
+  void add(const BarrierCounts& counts);
+  void add(const Finding& finding);
+  AccessCounts total(Space space, Act act) const;
+  std::mutex mutex;
+};
+
+// Why this build cannot trace; nothing: it can.
+std::optional<std::string> tracing_absent();
+
+// Who did what where, as messages say it.
+// "thread (1, 0, 0) of block (0, 0, 0)"
+std::string who(const Launch& launch, std::int64_t block, std::size_t thread);
+std::string deed(SiteKey site);  // " reads 4 bytes"
+// ", and nothing orders it with thread … of block …, which writes 4 bytes"
+std::string race_with(const Launch& launch, std::int64_t block, std::size_t thread, SiteKey site);
+
+std::string place_in_shared(std::uint64_t address, std::uint64_t first);
+// "C[3, 4]", or "element -1 of C, which has 100".
+std::string place_in(const TracedArray& array, std::uint64_t address);
+
+}  // namespace tessera::simt
