@@ -44,7 +44,7 @@ class Words(Case):
         self.fails(2, "what is to be done", )
 
     def test_sizes(self):
-        self.fails(2, "the size k is missing", "bench", "matmul", "m=4", "n=4")
+        self.fails(2, "the size m is missing", "bench", "matmul", "n=4", "k=4")
         self.fails(2, "given twice", "bench", "matmul", "m=4", "m=5", "n=4", "k=4")
         self.fails(2, "never reaches", "bench", "matmul", "m=4:8:0", "n=4", "k=4")
         self.fails(2, "not known", "bench", "matmul", "m=4", "n=4", "k=4", "width=3")
@@ -52,6 +52,7 @@ class Words(Case):
 
     def test_environment(self):
         self.fails(5, "cuda", "matmul", "A.npy", "B.npy", TESSERA_DEVICE="cuda:77")
+        self.fails(5, "cannot be used", "matmul", "A.npy", "B.npy", "--device", "gpu:77")
         out = self.passes("matmul", "A.npy", "B.npy", TESSERA_VARIANT="naive", TESSERA_CHECK="1").stdout
         self.assertIn("cpu/naive", out)
         self.assertIn("verified", out)
@@ -77,7 +78,7 @@ class Products(Case):
             self.assertEqual(load("D.npy"), [max(0, sums[i][j] + 10 * j - 5) for i in range(5) for j in range(4)])
             self.passes(*words, "--bias", "of_rows.npy", "--bias-along", "rows", "--c", "C0.npy", "--beta", "2")
             self.assertEqual(load("D.npy"), [max(0, sums[i][j] + 2 * i * j + 3 - 7 * i) for i in range(5) for j in range(4)])
-        self.assertIn("a pass over C after the rung", self.passes("list", "matmul").stdout)
+        self.assertIn("a pass over C after the rung", self.passes("list", "matmul", "-v").stdout)
 
     def test_executor_is_no_gpu(self):
         self.assertIn("executor wall time", self.passes("matmul", "A.npy", "B.npy", "--device", "simt").stdout)
@@ -89,6 +90,26 @@ class Products(Case):
     def test_expression_is_no_flag(self):
         self.passes("matmul", "A.npy", "-3", "-o", "C.npy")
         self.assertEqual(load("C.npy"), self.expected)
+
+    def test_times_of_a_first_call(self):
+        out = self.passes("matmul", "A.npy", "B.npy", "-o", "C.npy", "--device", "cpu").stdout
+        for title in ("read", "compute (cold)", "write"):
+            self.assertIn(title, out)
+        self.assertNotIn("round trip", out)
+        told = json.loads(self.passes("matmul", "A.npy", "B.npy", "--device", "cpu", "--json", "-").stdout)["seconds"]
+        self.assertIsNone(told["round_trip"])
+        self.assertIsNone(told["write"])
+        self.assertGreater(told["read"], 0)
+
+    def test_unknown_endings_are_refused(self):
+        self.fails(2, "nothing is written as .txt files", "matmul", "A.npy", "B.npy", "-o", "C.txt")
+        self.passes("matmul", "A.npy", "B.npy", "-o", "/dev/null")
+
+    def test_an_estimate_without_an_error_is_no_value(self):
+        done = run("integrate", "1/x", "0", "1")
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("no value: ", done.stdout)
+        self.assertNotIn("inf", done.stdout.replace("infinit", ""))
 
     def test_nothing_written(self):
         self.assertIn("nothing was written", self.passes("matmul", "A.npy", "B.npy").stdout)

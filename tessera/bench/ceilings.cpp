@@ -50,7 +50,7 @@ Reached best_of(int fewest, int most, const std::function<Reached()>& run) {
 // What the processors can move between their memory and themselves.
 namespace {
 
-constexpr int fewest = 4, most_rounds = 12;  // of each; the best counts
+constexpr int fewest_rounds = 4, most_rounds = 12;  // of each; the best counts
 
 void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
            std::size_t count) {
@@ -82,7 +82,7 @@ Reached copy_reached(const Device& device) {
              for (double* array : arrays) std::fill_n(array + from, n, 1.0);
            }));
   const auto timed = [&](int moved, auto work) {
-    return best_of(fewest, most_rounds,
+    return best_of(fewest_rounds, most_rounds,
                    [&] { return reach(parts, moved * static_cast<double>(bytes), part_of(work)); });
   };
   const Reached copied = timed(2, [&](std::size_t from, std::size_t n) {

@@ -4,12 +4,15 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <mutex>
+#include <utility>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/distributed.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/files.hpp"
-#include "tessera/cli/operate_files.hpp"
 #include "tessera/cli/operate_options.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
@@ -22,6 +25,7 @@
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture_grid.hpp"
+#include "tessera/run/deal.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::cli {
@@ -189,21 +193,27 @@ void demand_room(const Operation& operation, const std::vector<std::string>& fil
     known.demand_room(*outputs[i], files[i], arguments.array(outputs[i]->name));
 }
 
-void write_outputs(std::FILE* to, const Operation& operation, const std::vector<std::string>& files,
-                   const Arguments& arguments, const Files& known) {
+// Returns a line for each output.
+std::string write_outputs(const Operation& operation, const std::vector<std::string>& files,
+                          const Arguments& arguments, const Files& known) {
+  std::string lines;
   const auto outputs = operation.signature.of(Kind::output);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ArrayView& view = arguments.array(outputs[i]->name);
     if (i >= files.size() && outputs[i]->extents.empty()) continue;  // it has been printed
-    const bool asked = i < files.size();
-    const ArrayView held = asked ? known.write(*outputs[i], files[i], view) : view;
-    if (to == nullptr) continue;
-    fmt::print(to, "{}: {} of {}{}\n", outputs[i]->name, to_string(held.extents), name_of(held.element),
-               asked ? ", written to " + files[i] : "; nothing was written: -o FILE writes it");
+    const bool has_file = i < files.size();
+    const ArrayView held = has_file ? known.write(*outputs[i], files[i], view) : view;
+    lines += fmt::format("{}: {} of {}{}\n", outputs[i]->name, to_string(held.extents), name_of(held.element),
+                         has_file ? ", written to " + files[i] : "; nothing was written: -o FILE writes it");
   }
+  return lines;
 }
 
-// Of operations that work to a tolerance: they tell a reason, which is "converged" where it was reached, and
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Operations that work to a tolerance give a reason, which is "converged" where it was reached, and
 // begins with "as asked" where none was set.
 bool falls_short(const Values& values) {
   const auto found = values.find("reason");
@@ -249,6 +259,7 @@ struct Loaded {
   Files files;
   std::map<std::string, Array> arrays;
   Arguments arguments;
+  FileTimes times = {};
 };
 
 // The result of an operation with these arguments is a region of its picture.
@@ -260,19 +271,23 @@ void cut_alpha(const Operation& operation, const Arguments& arguments, Files& fi
 }
 
 Loaded load(const Call& call, const Places& places) {
+  const auto start = std::chrono::steady_clock::now();
   Files files(call.options.files);
   auto arrays = read_inputs(call.operation, call.options, files, places);
   Arguments arguments = arguments_of(call.operation, call.options, places, arrays);
   cut_alpha(call.operation, arguments, files);
-  return {std::move(files), std::move(arrays), std::move(arguments)};
+  const FileTimes times{.read = arrays.empty() ? 0 : seconds_since(start)};
+  return {std::move(files), std::move(arrays), std::move(arguments), times};
 }
 
-// `to` null: nothing is told.
+// Writes the outputs unless they are wrong; `lines` says where they are.
 template <class Outcome>
-int finish(const Call& call, const Loaded& loaded, const std::vector<std::string>& outputs,
-           const Outcome& outcome, std::FILE* to) {
+int finish(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, const Outcome& outcome,
+           std::string& lines) {
   if (outcome.verdict && !outcome.verdict->passed) return exit_code::wrong;
-  write_outputs(to, call.operation, outputs, loaded.arguments, loaded.files);
+  const auto start = std::chrono::steady_clock::now();
+  lines = write_outputs(call.operation, outputs, loaded.arguments, loaded.files);
+  if (!outputs.empty()) loaded.times.write = seconds_since(start);
   return falls_short(outcome.values) ? exit_code::short_of_tolerance : exit_code::passed;
 }
 
@@ -290,12 +305,14 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
   warn(faults_left(spread, together));
   write_json(options.json, json_of(call.command, call.operation, loaded.arguments, together));
   write_timeline(options.together.timeline, together);
-  const int code = finish(call, loaded, outputs, together, to);
+  std::string lines;
+  const int code = finish(call, loaded, outputs, together, lines);
+  fmt::print(to, "{}", lines);
   if (!spread.checkpoint.empty() && code != exit_code::wrong) std::filesystem::remove(spread.checkpoint);
   return code;
 }
 
-// From the files of one run to its own. `to` null: nothing is told.
+// From the files of one run to its own. `to` null: nothing is printed.
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const Options& options = call.options;
@@ -314,11 +331,121 @@ int run_once(const Call& call, const Places& places, const std::vector<std::stri
   demand_room(call.operation, outputs, loaded.arguments, loaded.files);
   if (is_shared(options)) return run_in_parts(call, loaded, outputs, to);
   const Outcome outcome = run(call.operation, loaded.arguments, call.request, options.check);
+  std::string lines;
+  const int code = finish(call, loaded, outputs, outcome, lines);
   if (to != nullptr) {
-    print(to, call.operation, loaded.arguments, outcome);
-    write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome));
+    print(to, call.operation, loaded.arguments, outcome, loaded.times);
+    fmt::print(to, "{}", lines);
+    write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome, loaded.times));
   }
-  return finish(call, loaded, outputs, outcome, to);
+  return code;
+}
+
+// How far several files have come. Its functions may be called by several threads at once.
+class Tally {
+ public:
+  explicit Tally(const std::vector<std::string>& inputs) : inputs_(&inputs) {}
+
+  Progress& progress() { return progress_; }
+
+  void begin(std::size_t file) {
+    const std::lock_guard lock(mutex_);
+    progress_.say(fmt::format("{} of {}: {}", ++begun_, inputs_->size(), (*inputs_)[file]));
+  }
+
+  // Runs one(); an Error for which `is_files` holds is the file's, others go on to the caller.
+  template <class One, class IsFiles>
+  void add(std::size_t file, const One& one, const IsFiles& is_files) {
+    int code = exit_code::passed;
+    std::string why = "a wrong result";
+    try {
+      code = one();
+    } catch (const Error& error) {
+      if (!is_files(error)) throw;
+      code = exit_code_of(error.kind());
+      why = error.what();
+    }
+    const std::lock_guard lock(mutex_);
+    if (code == exit_code::passed) {
+      ++done_;
+      return;
+    }
+    progress_.clear();
+    const std::string of = (*inputs_)[file] + ": ";
+    fmt::print(stderr, "{}{}\n", why.starts_with(of) ? "" : of, why);
+    if (code_ == exit_code::passed) code_ = code;
+  }
+
+  int finish(std::FILE* to) {
+    progress_.clear();
+    fmt::print(to, "{} of {} files done\n", done_, inputs_->size());
+    return code_;
+  }
+
+ private:
+  const std::vector<std::string>* inputs_;
+  std::mutex mutex_;
+  Progress progress_;
+  std::size_t begun_ = 0, done_ = 0;
+  int code_ = exit_code::passed;
+};
+
+// A file's size stands for the work that it is.
+std::vector<double> work_of(const std::vector<std::string>& inputs) {
+  std::vector<double> out;
+  for (const std::string& input : inputs) {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(input, none);
+    out.push_back(none || bytes == 0 ? 1 : static_cast<double>(bytes));
+  }
+  return out;
+}
+
+// The outputs of each input, by patterns. Throws Error where one would be written over another.
+std::vector<std::vector<std::string>> outputs_for(const std::vector<std::string>& inputs,
+                                                  const std::vector<std::string>& patterns) {
+  std::vector<std::vector<std::string>> out(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (const std::string& pattern : patterns) out[i].push_back(name_for(pattern, inputs[i], i));
+  demand_apart(inputs, out);
+  return out;
+}
+
+// What fails is reported and the others go on. Returns the first failure's exit code.
+int run_files(const std::vector<std::string>& inputs,
+              const std::function<int(std::size_t file, Progress&)>& run) {
+  Tally tally(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    tally.begin(i);
+    tally.add(
+        i, [&] { return run(i, tally.progress()); }, [](const Error&) { return true; });
+  }
+  return tally.finish(stdout);
+}
+
+// `make` is called by several threads at once: the call of a file, on the device of the spread. An Error of
+// kind user is the file's; any other is the device's failure, and another one gets the file.
+using MakeFile = std::function<int(std::size_t file, const Spread& on, Together& told)>;
+std::pair<int, Together> deal_files(std::FILE* to, const std::vector<std::string>& inputs,
+                                    const Spread& spread, const MakeFile& make) {
+  Tally tally(inputs);
+  Deal deal{.work = work_of(inputs), .make = {}};
+  deal.make = [&](std::size_t file, const Spread& on) {
+    tally.begin(file);
+    Together out;
+    tally.add(
+        file, [&] { return make(file, on, out); },
+        [](const Error& error) { return error.kind() == Error::Kind::user; });
+    return out;
+  };
+  try {
+    Together together = run_dealt(spread, deal);
+    const int code = tally.finish(to);
+    return {code, std::move(together)};
+  } catch (...) {
+    (void)tally.finish(stderr);
+    throw;
+  }
 }
 
 int run_each(const Call& call, const Places& places, const std::string& name,
@@ -348,7 +475,8 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
     demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
     told = run_together(call.operation, loaded.arguments, on, options.check);
-    return finish(call, loaded, outputs[i], told, nullptr);
+    std::string lines;
+    return finish(call, loaded, outputs[i], told, lines);
   };
   std::FILE* const to = table_stream(options.json);
   const auto [code, together] = deal_files(to, inputs, spread, make);

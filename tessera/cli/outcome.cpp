@@ -8,6 +8,7 @@
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/report/table.hpp"
+#include "tessera/cli/select.hpp"
 #include "tessera/run/verify.hpp"
 
 namespace tessera::cli {
@@ -15,11 +16,11 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// What is no array: outputs of a single value, then what is told besides, in the order of the signature.
-using Told = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
+// What is no array: outputs of a single value, then what is reported besides, in the order of the signature.
+using Named = std::vector<std::pair<std::string, std::variant<float, double, std::int64_t, std::string>>>;
 
-Told told_of(const Operation& operation, const Arguments& arguments, const Values& values) {
-  Told out;
+Named named_values(const Operation& operation, const Arguments& arguments, const Values& values) {
+  Named out;
   for (const Parameter& p : operation.signature.parameters) {
     if (p.kind == Kind::output && p.extents.empty()) {
       const ArrayView& view = arguments.array(p.name);
@@ -34,7 +35,16 @@ Told told_of(const Operation& operation, const Arguments& arguments, const Value
   return out;
 }
 
-// Every digit that tells a number from its neighbours.
+// An estimate whose error is not finite is no estimate.
+bool lacks_value(const Values& values) {
+  const auto error = values.find("error");
+  const double* const number = error == values.end() ? nullptr : std::get_if<double>(&error->second);
+  return number != nullptr && !std::isfinite(*number);
+}
+
+// Whether arrays go to the device and back: then a round trip is more than the computation.
+bool is_copied_to(const Device& device) { return !backend_of(device).shares_host_memory(); }
+
 // The sign of a NaN says nothing of the result.
 template <class T>
 const T& unsigned_nan(const T& value) {
@@ -49,39 +59,54 @@ const T& unsigned_nan(const T& value) {
 
 void print_values(std::FILE* to, const Operation& operation, const Arguments& arguments,
                   const Values& values) {
-  const Told told = told_of(operation, arguments, values);
+  if (lacks_value(values)) {
+    const auto reason = values.find("reason");
+    const std::string* const text =
+        reason == values.end() ? nullptr : std::get_if<std::string>(&reason->second);
+    return fmt::print(to, "no value: {}\n", text == nullptr ? "no error could be estimated" : *text);
+  }
+  const Named named = named_values(operation, arguments, values);
   std::size_t width = 0;
-  for (const auto& [name, value] : told) width = std::max(width, name.size());
-  for (const auto& [name, value] : told)
+  for (const auto& [name, value] : named) width = std::max(width, name.size());
+  for (const auto& [name, value] : named)
     std::visit([&, &n = name](const auto& v) { fmt::print(to, "{:<{}}  {}\n", n, width, unsigned_nan(v)); },
                value);
-  if (!told.empty()) fmt::print(to, "\n");
+  if (!named.empty()) fmt::print(to, "\n");
 }
 
 void add_values(nlohmann::ordered_json& to, const Operation& operation, const Arguments& arguments,
                 const Values& values) {
-  const Told told = told_of(operation, arguments, values);
-  if (told.empty()) return;
-  auto& named = to["values"] = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : told) std::visit([&, &n = name](const auto& v) { named[n] = v; }, value);
+  const Named named = named_values(operation, arguments, values);
+  if (named.empty()) return;
+  auto& object = to["values"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : named) std::visit([&, &n = name](const auto& v) { object[n] = v; }, value);
+  if (!lacks_value(values)) return;
+  for (const Parameter* p : operation.signature.of(Kind::output))
+    if (p->extents.empty()) object[p->name] = nullptr;
 }
 
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation, const Arguments& arguments,
-                               const Outcome& outcome) {
+                               const Outcome& outcome, const FileTimes& files) {
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "run"}, {"operation", operation.name}};
   out.update(bench::provenance(command.argv, bench::now_utc()));
   out["dims"] = arguments.dims();
   out["element"] = operation.element_name(arguments);
-  auto& asked = out["arguments"] = nlohmann::ordered_json::object();
+  auto& given = out["arguments"] = nlohmann::ordered_json::object();
   for (const Parameter& p : operation.signature.parameters)
     if (const auto found = arguments.words().find(p.name); found != arguments.words().end())
-      asked[p.name] = found->second;
+      given[p.name] = found->second;
   out["ladder"] = outcome.plan.variant->ladder;
   out["variant"] = outcome.plan.variant->name;
   out["tuning"] = bench::to_json(outcome.plan.tuning);
   out["tuned"] = outcome.plan.tuned;
   out["device"] = bench::to_json(outcome.plan.device);
-  out["seconds"] = {{"kernel", outcome.kernel_seconds}, {"round_trip", outcome.round_trip_seconds}};
+  const auto optional = [](double seconds, bool there) {
+    return there ? nlohmann::ordered_json(seconds) : nlohmann::ordered_json(nullptr);
+  };
+  out["seconds"] = {{"read", optional(files.read, files.read > 0)},
+                    {"kernel", outcome.kernel_seconds},
+                    {"round_trip", optional(outcome.round_trip_seconds, is_copied_to(outcome.plan.device))},
+                    {"write", optional(files.write, files.write > 0)}};
   add_values(out, operation, arguments, outcome.values);
   out["check"] = outcome.verdict ? json_of(*outcome.verdict) : nlohmann::ordered_json(nullptr);
   return out;
@@ -95,22 +120,28 @@ nlohmann::ordered_json json_of(const Verdict& verdict) {
           {"relative_l2", verdict.norm_error ? nlohmann::ordered_json(*verdict.norm_error) : nullptr}};
 }
 
-void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome) {
+// The first run of a program is cold: threads start, kernels are loaded, memory is touched first.
+void print(std::FILE* to, const Operation& operation, const Arguments& arguments, const Outcome& outcome,
+           const FileTimes& files) {
   print_values(to, operation, arguments, outcome.values);
+  if (lacks_value(outcome.values)) return;
   using Align = report::Table::Align;
   report::Table table({{"variant", Align::left},
-                       {"tuning", Align::left},
+                       {"tuning", Align::left, true},
                        {"device", Align::left},
-                       {"kernel time"},
-                       {"round trip"},
-                       {"GFLOP/s"}});
+                       {"read", Align::right, true},
+                       {"compute (cold)"},
+                       {"round trip", Align::right, true},
+                       {"write", Align::right, true},
+                       {"GFLOP/s", Align::right, true}});
   const Device& device = outcome.plan.device;
   const double flops = operation.flops ? operation.flops(arguments) : 0;
-  const std::string tuning = to_string(outcome.plan.tuning);
+  const auto time = [](double seconds, bool there) { return there ? report::seconds(seconds) : ""; };
   table.add(
-      {outcome.plan.variant->ladder + "/" + outcome.plan.variant->name, tuning.empty() ? "-" : tuning,
+      {full_name(*outcome.plan.variant), to_string(outcome.plan.tuning),
        bench::label_of(device) + (device.where == Where::simt ? " (executor wall time)" : ""),
-       report::seconds(outcome.kernel_seconds), report::seconds(outcome.round_trip_seconds),
+       time(files.read, files.read > 0), report::seconds(outcome.kernel_seconds),
+       time(outcome.round_trip_seconds, is_copied_to(device)), time(files.write, files.write > 0),
        flops > 0 && outcome.kernel_seconds > 0 ? report::number(flops / outcome.kernel_seconds * 1e-9) : ""});
   fmt::print(to, "{}", table.text());
   if (outcome.plan.tuned)

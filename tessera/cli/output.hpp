@@ -35,7 +35,8 @@ class Progress {
   bool terminal_, shown_ = false;
 };
 
-// How many characters a line of standard output holds: $COLUMNS, or what the terminal says; 0: it is no terminal.
+// How many characters a line of standard output holds: $COLUMNS, or what the terminal says; 0: it is no
+// terminal.
 std::size_t terminal_width();
 
 // A terminated program leaves no half-written file.

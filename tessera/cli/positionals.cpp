@@ -37,8 +37,7 @@ Positionals positionals_of(const Operation& operation, const std::vector<std::st
   return out;
 }
 
-std::vector<Case> problems_of(const Operation& operation, const std::vector<std::string>& sizes,
-                              const Case& base) {
+std::vector<Case> problems_of(const Operation& operation, std::vector<std::string> sizes, const Case& base) {
   std::vector<std::string> names = operation.signature.dimensions();
   // A whole-number argument is a size that has a default.
   for (const Parameter* p : operation.signature.of(Kind::integer))
@@ -46,6 +45,9 @@ std::vector<Case> problems_of(const Operation& operation, const std::vector<std:
       names.push_back(p->name);
   if (sizes.empty() && !names.empty())
     throw Error("the sizes are missing: add " + names[0] + "=…, for example " + names[0] + "=256:1024:x2");
+  const std::vector<std::string> given = names_given(sizes);
+  for (const auto& [name, size] : operation.signature.default_sizes)
+    if (std::ranges::find(given, name) == given.end()) sizes.push_back(name + "=" + size);
   std::vector<Case> out;
   for (const Dims& dims : combinations(sizes, names)) {
     Case& problem = out.emplace_back(base);

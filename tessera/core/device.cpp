@@ -52,6 +52,7 @@ std::string_view name_of(Where where) {
 }
 
 std::optional<Where> parse_where(std::string_view name) {
+  if (name == "gpu") return Where::cuda;
   for (const Where where : {Where::cpu, Where::simt, Where::cuda})
     if (name_of(where) == name) return where;
   return std::nullopt;

@@ -22,8 +22,8 @@ struct Tracer;
 
 enum class Where { cpu, simt, cuda };  // the host's processors, the executor on them, a CUDA GPU
 
-std::string_view name_of(Where where);  // as in --device
-std::optional<Where> parse_where(std::string_view name);
+std::string_view name_of(Where where);                    // as in --device
+std::optional<Where> parse_where(std::string_view name);  // "gpu" is cuda
 
 struct Device {
   Where where = Where::cpu;

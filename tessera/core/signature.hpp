@@ -84,6 +84,9 @@ Parameter value(std::string name, std::string help);  // what a run says of its 
 
 struct Signature {
   std::vector<Parameter> parameters;
+  // What a dimension is where only sizes are given, as for `bench`, and this one is left out: {"n", "m"} is
+  // square by default. Expressions of other dimensions.
+  std::map<std::string, std::string> default_sizes = {};
 
   const Parameter* find(std::string_view name) const;
   const Parameter& at(std::string_view name) const;  // throws Error

@@ -189,7 +189,8 @@ bool is_picture_output(const std::string& path) {
   struct stat about = {};
   const bool device = ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
   if (ending.empty() || ending == "npy" || device) return false;
-  throw Error(path + ": pictures are .png, .jpg, .tif, .pgm, .ppm or .pfm, arrays .npy");
+  throw Error(path + ": nothing is written as ." + ending +
+              " files; arrays go to .npy, pictures to .png, .jpg, .tif, .pgm, .ppm, .pfm");
 }
 
 Picture parse(std::span<const std::byte> file, const std::string& name, const Limits& limits) {

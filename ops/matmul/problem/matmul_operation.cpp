@@ -165,6 +165,7 @@ Signature signature() {
   };
   for (Parameter& p : what_follows()) out.parameters.push_back(std::move(p));
   out.parameters.push_back(c);
+  out.default_sizes = {{"n", "m"}, {"k", "m"}};
   return out;
 }
 
