@@ -89,16 +89,13 @@ void make_pick(Making& m, int width, int from_width, int height, int from_height
 // OpenCV's linear has 11 bits and clips rows, not weights; the exact one 8 bits, and one rounding.
 void make_opencv_linear(Making& m, int width, int from_width, int height, int from_height, Area area) {
   const bool exact = m.options.method == Method::linear_exact;
-  m.along = opencv_linear_axis(from_width, width, true, area);
-  m.across = opencv_linear_axis(from_height, height, exact, area);
+  m.along =
+      exact ? opencv_exact_linear_axis(from_width, width) : opencv_linear_axis(from_width, width, true, area);
+  m.across = exact ? opencv_exact_linear_axis(from_height, height)
+                   : opencv_linear_axis(from_height, height, false, area);
   m.out.plan.recipe = exact ? Recipe::whole : Recipe::linear;
   m.out.plan.across_shift = 16;
   const double one = exact ? exact_one : opencv_one;
-  const auto second = [one](Axis& axis) {  // the second is rounded, the first is what is missing
-    for (int i = 0; i < axis.result; ++i)
-      axis.weights(i)[0] = 1 - opencv_whole(axis.weights(i)[1], one) / one;
-  };
-  if (exact) second(m.along), second(m.across);
   put_axes(m, [one](double w) { return opencv_whole(w, one); });
 }
 
