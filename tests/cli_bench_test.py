@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench, sweep, tune and compare from outside.   cli_lab_test.py PROGRAM"""
+"""bench, sweep, tune and compare from outside.   cli_bench_test.py PROGRAM"""
 import csv
 import json
 import os
@@ -57,6 +57,23 @@ class Benching(Case):
         self.assertTrue(0 < row["roofline"])
         self.assertAlmostEqual(row["gbps"] * row["median"], 1e-9 * row["bytes"])
         self.assertRegex(done.stderr, r"ordered ran [\d.]+ ± [\d.]+ times faster than naive on cpu\.")
+
+    def test_a_table_fits_the_terminal(self):
+        words = ("bench", "matmul", "m=16", "n=m", "k=m", "--device", "cpu", "--variant", "naive,ordered", "--reps", "5")
+
+        def table(*more, **environment):
+            done = run(*words, *more, **environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.splitlines()
+        narrow, wide = table(COLUMNS="80"), table("--wide", COLUMNS="80")
+        rule = next(line for line in narrow if line.startswith("---"))
+        self.assertLessEqual(len(rule), 80)
+        self.assertTrue(any("left out; --wide shows" in line for line in narrow), narrow)
+        self.assertGreater(len(next(line for line in wide if line.startswith("---"))), 80)
+        for title in ("variant", "kernel time", "GFLOP/s", "verified"):
+            self.assertIn(title, narrow[1])
+        self.assertIn("GB/s", wide[1])
+        self.assertNotIn("round trip", wide[1], "a processor's is its kernel time")
 
     def test_all_skipped_is_no_success(self):
         done = run("bench", "matmul", "m=8", "n=8", "k=8", "--device", "simt", "--variant", "ordered")

@@ -1,8 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Nsight Compute's counters of products, ours and cuBLASLt's, as lines of comma-separated values.
-  tools/counters measure TESSERA TABLE.csv [NAME…]   on a GPU: profiles the products below, or the named ones
-  tools/counters table VARIANT PRODUCT NCU.csv       the lines of what ncu wrote with --csv --page details
 A kernel is profiled alone, at the clock that the device takes by itself. Of a kernel launched again and again the quickest
 launch counts; of cuBLASLt, which tries its algorithms, the quickest kernel of the first twelve."""
 import csv
@@ -104,32 +101,17 @@ def profiled(ncu, tessera, sizes, element, variant):
     return launches_of(done.stdout)
 
 
-def measure(tessera, path, names):
+def measure(tessera, path):
+    """Profiles every product into a file; false where one gave nothing."""
     ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
-    wanted = [one for one in PRODUCTS if not names or one[0] in names]
-    failed = 0
-    with open(path, "w", newline="") as file:
+    complete = True
+    with open(path, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(HEADER)
-        for product, sizes, element, variants in wanted:
+        for product, sizes, element, variants in PRODUCTS:
             for variant in variants:
                 lines = lines_of(product, variant, profiled(ncu, tessera, sizes, element, variant))
-                failed += not lines
+                complete = complete and bool(lines)
                 table.writerows(lines)
                 file.flush()
-    return 1 if failed else 0
-
-
-def main(words):
-    if len(words) >= 3 and words[0] == "measure":
-        return measure(words[1], words[2], words[3:])
-    if len(words) == 4 and words[0] == "table":
-        with open(words[3], encoding="utf-8") as file:
-            csv.writer(sys.stdout, lineterminator="\n").writerows(lines_of(words[2], words[1], launches_of(file.read())))
-        return 0
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return complete
