@@ -11,7 +11,7 @@
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
-#include "tests/made_up_lanes.hpp"
+#include "tests/made_up_streams.hpp"
 
 namespace tessera {
 namespace {

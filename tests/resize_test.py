@@ -195,7 +195,7 @@ class Resize(cli_case.Case):
                                 ("only for sides that are not given", "--scale", "2", "--width", "3", "--height", "3"),
                                 ("out of its range, 1e-06 to 1000", "--scale", "1e39"),
                                 ("needs a number from -1 to 0", "--cubic-a", "2"), ("out of its range", "--width", "0"),
-                                ("out of its range", "--scale", "-1"), ("out of its range", "--scale", "0.01"), ("more than 2^24", "--width", "20000000")):
+                                ("out of its range", "--scale", "-1"), ("out of its range", "--scale", "0.01"), ("more than 2^24", "--width", "20000000"), ("more than 2^24", "--width", "20000000", "--height", "1")):
             self.fails(2, message, "resize", "in.npy", "-o", "out.npy", *words)
         np.save("empty.npy", np.zeros((0, 5, 3), np.uint8))
         self.fails(2, "empty", "resize", "empty.npy", "-o", "out.npy", "--width", "3", "--height", "3")

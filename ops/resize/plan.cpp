@@ -165,11 +165,10 @@ bool is_premultiplied(const Arguments& arguments, const Options& options) {
 }
 
 void check(const Arguments& arguments) {
-  constexpr std::int64_t longest = 1 << 24;
   for (const char* name : {"from_width", "from_height", "width", "height"})
-    if (arguments.dim(name) > longest) throw Error(std::string(name) + " is more than 2^24");
+    if (arguments.dim(name) > longest_side) throw Error(std::string(name) + " is more than 2^24");
   if (arguments.dim("channels") * std::max(arguments.dim("from_width"), arguments.dim("width")) >
-      longest * 64)
+      longest_side * 64)
     throw Error("rows have more than 2^30 samples");
   if (arguments.array("resized").count() != 0 &&
       (arguments.dim("from_width") == 0 || arguments.dim("from_height") == 0))

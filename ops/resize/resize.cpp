@@ -17,13 +17,15 @@ constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = 
 Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
   const std::string from = "from_" + std::string(name);
-  out.size_from = [from, other](const auto&, const Dims& dims, const auto& options) -> std::int64_t {
+  out.size_from = [name, from, other](const auto&, const Dims& dims, const auto& options) -> std::int64_t {
     const auto given = dims.find(other);
     const std::int64_t old_other = dims.at("from_" + other);
     if (options.at("scale") != "1" || !options.at("band").empty() || given == dims.end() || old_other == 0)
       return scaled(dims.at(from), options.at("scale"));
-    const double ratio = static_cast<double>(given->second) / static_cast<double>(old_other);
-    return std::max<std::int64_t>(1, std::llround(static_cast<double>(dims.at(from)) * ratio));
+    const double ratio = static_cast<double>(given->second) / static_cast<double>(old_other),
+                 pixels = std::round(static_cast<double>(dims.at(from)) * ratio);
+    if (pixels > longest_side) throw Error(std::string(name) + " would be more than 2^24");
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(pixels));
   };
   return out;
 }

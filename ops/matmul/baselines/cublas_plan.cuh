@@ -5,11 +5,8 @@
 #include <map>
 #include "ops/matmul/baselines/cublas_lt.cuh"
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/check.hpp"
 #include "tessera/cuda/device.hpp"
-#include "tessera/cuda/event.hpp"
-#include "tessera/cuda/graph.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::matmul::lt {
 

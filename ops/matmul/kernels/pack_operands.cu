@@ -2,7 +2,7 @@
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include <algorithm>
 #include "ops/matmul/kernels/pack_kernels.cuh"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -10,7 +10,7 @@
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 #include "tessera/cuda/ptx/matrix_store.cuh"
-#include "tessera/cuda/ptx/tensor_copy.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
 
 namespace tessera::matmul {
 

@@ -12,7 +12,7 @@
 #include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/tensor_map.hpp"
 #include "tessera/rung.hpp"

@@ -3,7 +3,7 @@
 // multiplied and summed.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
-#include "tessera/cuda/ptx/tensor_copy.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 
 namespace tessera::matmul {
