@@ -164,14 +164,14 @@ struct PingPong {
   int consumer;
   int taken = 0;
 
-  __device__ __forceinline__ void take() {
+  __device__ __forceinline__ void wait() {
     if constexpr (C::ping_pong) {
       // The first consumer's first turn has come before anybody gave it.
       ptx::wait(shared.turn(consumer), static_cast<std::uint32_t>(consumer == 0 ? taken + 1 : taken) & 1);
       ++taken;
     }
   }
-  __device__ __forceinline__ void give() const {
+  __device__ __forceinline__ void pass() const {
     if constexpr (C::ping_pong)
       if (threadIdx.x % 128 == 0) ptx::arrive(shared.turn((consumer + 1) % C::consumers));
   }
