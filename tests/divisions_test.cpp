@@ -11,7 +11,7 @@
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
 #include "tessera/run/multi_device/multi_device.hpp"
-#include "tests/made_up_lanes.hpp"
+#include "tests/made_up_streams.hpp"
 
 namespace tessera {
 namespace {
@@ -209,14 +209,14 @@ TEST_P(Shared, DevicesThatCopyAndComputeAtATimeGiveThemToo) {
   inputs.poison();
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
-  const made_up::OnLanes lanes;
+  const made_up::OnStreams streams;
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
                       .request = {.cached = false},
                       .split = parse_split("dynamic")};
   inputs.poison();
   const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
   EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
-  EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << lanes.opened();
+  EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << streams.opened();
 }
 
 TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {

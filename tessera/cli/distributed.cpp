@@ -151,7 +151,7 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
   one.kernel_seconds = outcome.product_seconds;
   one.round_trip_seconds = outcome.seconds;
   one.verdict = outcome.verdict;
-  ordered_json out = cli::json_of(command, operation, arguments, one);
+  ordered_json out = cli::json_of(command, operation, arguments, one, {});
   out["distributed"] = {{"by", outcome.connected_by},
                         {"grid", {outcome.grid.rows, outcome.grid.cols}},
                         {"panels", outcome.panels},
