@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 #include "ops/integrate/kernels/compiled_source.hpp"
-#include "integrate.hpp"
+#include "ops/integrate/integrate.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
