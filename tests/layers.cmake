@@ -50,7 +50,7 @@ endforeach()
 target_compile_options(test_twins PRIVATE -O0)
 
 tessera_script(program ${TESSERA_PYTHON} tests/cli_test.py $<TARGET_FILE:tessera_program>)
-tessera_script(program_lab ${TESSERA_PYTHON} tests/cli_lab_test.py $<TARGET_FILE:tessera_program>)
+tessera_script(program_bench ${TESSERA_PYTHON} tests/cli_bench_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(devices_program ${TESSERA_PYTHON} tests/devices_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(devices_failures ${TESSERA_PYTHON} tests/devices_failures_test.py $<TARGET_FILE:tessera_program>)
 tessera_script(devices_pictures ${TESSERA_PYTHON} tests/devices_pictures_test.py $<TARGET_FILE:tessera_program>)
