@@ -61,16 +61,16 @@ class Studies(cli_case.Case):
     def test_a_study_of_what_cancels_says_so(self):
         for formula, limits in (("x-0.5", ("0", "1")), ("sin(x)", ("0", "2*pi"))):
             remarks = self.remarks_of(formula, limits)
-            self.assertIn("Heights cancel", remarks)
-            self.assertNotIn("Neighbouring heights", remarks)
+            self.assertIn("Samples cancel", remarks)
+            self.assertNotIn("Neighbouring samples", remarks)
             units = float(re.search(r"(?:it is|at most) (?:at most )?(\S+) units", remarks).group(1))
             self.assertLess(units, 1e3, remarks)  # of the integral of |f|, not of nearly nothing
-        self.assertNotIn("Heights cancel", self.remarks_of("x^2", ("0", "1")))
+        self.assertNotIn("Samples cancel", self.remarks_of("x^2", ("0", "1")))
 
     def test_a_study_tells_the_abscissae_from_the_sum(self):
         remarks = self.remarks_of("x^2", ("0", "0.7"), "--abscissa", "accumulated")
         self.assertIn("the abscissae's error", remarks)
-        self.assertNotIn("Neighbouring heights", remarks)
+        self.assertNotIn("Neighbouring samples", remarks)
 
     def test_a_study_says_of_threads_what_its_table_shows(self):
         done = self.passes(*CIRCLE, "--strips", "65536*2", "--scale", "4", "--device", "simt", "--study", "precision", "--json", "-")

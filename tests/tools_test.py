@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tools of a GPU run write can go into results/ as it is: the program's report shows it.   tools_test.py PROGRAM"""
-import contextlib
-import io
-import itertools
 import json
-import math
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
-import unittest.mock
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
-sys.path.insert(0, str(TOOLS))
+sys.path[:0] = [str(TOOLS), str(TOOLS / "gpu")]
+sys.dont_write_bytecode = True
+import counters  # noqa: E402
+import plans  # noqa: E402
 import product_tables  # noqa: E402
+import products  # noqa: E402
 
 
 class Results(unittest.TestCase):
@@ -30,7 +28,8 @@ class Results(unittest.TestCase):
         self.folder.cleanup()
 
     def use(self, tool, *words):
-        done = subprocess.run([sys.executable, TOOLS / tool, PROGRAM, self.file, *words], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, TOOLS / "gpu" / "integrals.py", tool, PROGRAM, self.file, *words], capture_output=True, text=True,
+                              timeout=120, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(self.file) as file:
             return json.load(file)
@@ -52,17 +51,15 @@ class Results(unittest.TestCase):
             self.assertTrue(text in page, text)
 
     def test_given_integrals(self):
-        made = self.use("given_integrals", "S1", "O8", "D4", "M16")
+        made = self.use("given", "S1", "O8", "D4", "M16")
         self.assertEqual([(row["id"], row["claims"], row["wrong"]) for row in made["rows"]],
                          [(name, True, False) for name in ("S1", "O8", "D4", "M16")])
         self.assertEqual(made["counts"]["one_variable"], {"integrals": 3, "claimed": 3, "to_tolerance": 3, "wrong_claims": 0})
         self.assertTrue("sqrt(x^2+y^2)" in self.shown())
 
     def test_bits(self):
-        rungs = ("--rungs", "cpu,rules:simt,vegas")
-        self.use("vegas_bits", *rungs, "exp(x)", "0", "1", "--relative", "1e-2")
-        made = self.use("vegas_bits", *rungs, "x*y", "x=[0,1]", "y=[0,1]", "--relative", "1e-1")
-        self.assertEqual([(row["formula"], row["same_bits"]) for row in made["rows"]], [("exp(x)", True), ("x*y", True)])
+        made = self.use("vegas", "cpu:rules,simt:vegas", "exp(x)")
+        self.assertEqual([(row["formula"], row["same_bits"]) for row in made["rows"]], [("exp(x)", True)])
         self.assertTrue("same bits" in self.shown())
 
 
@@ -107,15 +104,6 @@ class Tables(unittest.TestCase):
         self.assertIn(f"| bf16 | 1.000, {share:.3f} | 0.500, n/a | 0.500, n/a | 0.500, n/a |", product_tables.tables("layouts", self.folder))
         self.assertIn("| bf16 | 1.250, 0.500 |", product_tables.tables("small", self.folder))
 
-    def test_cold_inputs(self):
-        shapes = product_tables.CUBES[:2]
-        self.write("f32-cold", rows_of(shapes[0], 1, 1.5, lies=("none", "none")))
-        self.write("f64-cold", rows_of(shapes[0], 1, 1) + rows_of(shapes[1], 2, 1))
-        table = product_tables.tables("cold", self.folder).splitlines()
-        self.assertIn("| strict f32, rows of B contiguous | 1.500 | 1.500 (512³) | 1 | 1, 0.93: met |", table)
-        self.assertIn("| f64 | 0.707 | 0.500 (1024³) | 2 | 1, 0.93: missed |", table)
-        self.assertIn("| i8 | n/a | n/a | 0 | 1.03, 0.95: not measured |", table)
-
     def test_what_tables_are_of_and_what_misses(self):
         first, second = product_tables.CUBES[:2]
         rows = rows_of(first, 1, 0.9) + rows_of(first, 1, 1, "sustained") + rows_of(second, 1, 0.96)
@@ -129,12 +117,6 @@ class Tables(unittest.TestCase):
                                      "- Results of 512³ were not checked; all others of ours were right."])
         self.assertIn("TF32", lines[3])
         self.assertEqual(product_tables.tables("missed", self.folder), "- bf16, 0.95: 512³ (0.900, 1.000).\n")
-
-    def test_every_table_but_the_cold_ones_is_of_rotated_inputs(self):
-        for name in product_tables.TYPES:
-            for part, shapes, _, words in product_tables.plans_of(name):
-                self.assertEqual(("--rotate" in words, "rotated=1" in words, "--cold" in words), (part != "cold", part != "cold", part == "cold"))
-                self.assertTrue("--no-verify" not in words or shapes == [product_tables.LARGEST])
 
     def test_wrong_results_make_no_table(self):
         rows = rows_of(product_tables.WHOLE, 1, 1)
@@ -151,68 +133,29 @@ class Tables(unittest.TestCase):
         self.assertIn("n/a, 2.500;", product_tables.tables("odd", self.folder))
         self.assertIn("- cuBLASLt's results of bf16 at 4097×4099×4101 were beyond", product_tables.tables("source", self.folder))
 
-    def test_benches_of_one_build_become_one_file(self):
-        parts = []
-        for op in ("none", "transpose"):
-            parts.append(str(self.folder / f"{op}.json"))
-            subprocess.run([PROGRAM, "bench", "matmul", "(m,n,k)=(8,9,10)", "--op-b", op, "--device", "cpu", "--variant", "naive", "--time", "0.01",
-                            "--reps", "2", "--json", parts[-1]], check=True, capture_output=True)
-        merged = self.folder / "both.json"
-        product_tables.merge(merged, parts)
-        self.assertEqual([row["words"]["op-b"] for row in json.loads(merged.read_text())["rows"]], ["none", "transpose"])
-        done = subprocess.run([PROGRAM, "report", str(merged), "-o", str(self.folder / "page.html")], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        other = json.loads(pathlib.Path(parts[1]).read_text())
-        other["git"] = "another"
-        pathlib.Path(parts[1]).write_text(json.dumps(other))
-        with self.assertRaises(SystemExit):
-            product_tables.merge(merged, parts)
+    def test_what_is_measured_makes_every_table(self):
+        """Every plan names a file of the tables, and a bench of several shapes in one layout, of rotated inputs."""
+        for name in product_tables.TYPES:
+            ends = set()
+            for end, shapes, layout, words in products.plans_of(name):
+                ends.add(end)
+                self.assertTrue(shapes and set(layout) <= set(product_tables.OPS))
+                self.assertIn("--rotate", words)
+                self.assertTrue("--no-verify" not in words or shapes == [product_tables.LARGEST])
+            self.assertEqual(ends, {"", "-odd", "-graph"})
 
-    def made_up_program(self):
-        """Takes every bench for done, and notes it down."""
-        program = self.folder / "tessera"
-        program.write_text(f"""#!{sys.executable}
-import json, pathlib, re, sys
-words = sys.argv[1:]
-if words == ["--version"]:
-    sys.exit(print("tessera 0.1.0 (made-up)"))
-after = lambda word: words[words.index(word) + 1]
-lies = {{op: after("--" + op) for op in ("op-a", "op-b")}}
-shapes = [dict(zip("mnk", map(int, shape))) for shape in re.findall(r"\\((\\d+),(\\d+),(\\d+)\\)", words[2])]
-rows = [{{"dims": dims, "words": lies, "mode": mode, "variant": variant, "baseline": variant == "cublas", "median": 1, "verified": "ok"}}
-        for dims in shapes for variant in after("--variant").split(",") for mode in ("burst", "sustained")[:1 + ("--sustained" in words)]]
-pathlib.Path(after("--json")).write_text(json.dumps({{"git": "made-up", "argv": words, "rows": rows}}))
-with open(sys.argv[0] + ".log", "a") as log:
-    print(words[2], file=log)
-""")
-        program.chmod(0o755)
-        return str(program)
-
-    def benches(self):
-        return (self.folder / "tessera.log").read_text().splitlines()
-
-    def test_parts_of_the_tables_are_added_to_what_is_there(self):
-        program, everything = self.made_up_program(), product_tables.PARTS
-        self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], ["small", "graphs"], math.inf), 0)
-        self.assertEqual(len(self.benches()), 2)
-        # A clock that goes on by ten seconds each time it is asked: one bench, which takes ten, and no second one.
-        with unittest.mock.patch("time.monotonic", side_effect=itertools.count(0, 10)), contextlib.redirect_stdout(io.StringIO()) as told:
-            self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], everything, 35), 0)
-        self.assertEqual([bench[:23] for bench in self.benches()[2:]], ["(m,n,k)=(512,512,512),("])
-        self.assertIn("no time for bf16 shapes 16384³\n", told.getvalue())
-        self.assertNotIn("small", told.getvalue())
-        for _ in range(2):  # the rest; then nothing is left
-            self.assertEqual(product_tables.measure(program, self.folder, ["bf16"], everything, math.inf), 0)
-        self.assertEqual(len(self.benches()), len(set(self.benches())) + 2, "but for layouts, of which three have the same sizes")
-        for kind in product_tables.TABLES:
-            self.assertEqual(re.findall(r"\| bf16 \|.*n/a", product_tables.tables(kind, self.folder)), [])
-
-    def test_results_of_another_build_are_not_added_to(self):
-        program = self.made_up_program()
-        (self.folder / "matmul-products-i8-graph.json").write_text(json.dumps({"git": "older", "rows": []}))
-        with self.assertRaisesRegex(SystemExit, "another build than tessera 0.1.0 .made-up."):
-            product_tables.measure(program, self.folder, ["bf16", "i8"], product_tables.PARTS, math.inf)
-        self.assertFalse((self.folder / "tessera.log").exists())
+    def test_plans_are_commands_that_the_program_understands(self):
+        """Each with its sizes replaced by none: the verb, the operation and every flag are known."""
+        os.environ["OUT"] = str(self.folder)
+        for name, steps in plans.PLANS.items():
+            for step in steps:
+                if not isinstance(step, str) or step.startswith("3?"):
+                    continue
+                words = plans.command(step)[1:]
+                done = subprocess.run([PROGRAM, *words, "--help"], capture_output=True, text=True, check=False)
+                flags = {word.split("=")[0] for word in words if word.startswith("--")}
+                self.assertEqual(done.returncode, 0, f"{name}: {step}: {done.stderr}")
+                self.assertEqual([flag for flag in sorted(flags) if flag not in done.stdout], [], f"{name}: {step}")
 
     def test_counters_of_the_quickest_launch(self):
         names = ["ID", "Kernel Name", "Metric Name", "Metric Value"]
@@ -225,8 +168,8 @@ with open(sys.argv[0] + ".log", "a") as log:
         file = self.folder / "ncu.csv"
         file.write_text("==PROF== Connected\n" + "\n".join(lines) + "\n")
         for variant in ("cluster", "cublas"):
-            done = subprocess.run([sys.executable, TOOLS / "counters", "table", variant, "bf16-4096", str(file)], capture_output=True, text=True, check=True)
-            self.assertEqual(done.stdout.strip(), f"bf16-4096,{variant},multiply_tiles<2>(T1),1741,n/a,90.16" + ",n/a" * 9 + ",132")
+            lines = counters.lines_of("bf16-4096", variant, counters.launches_of(file.read_text()))
+            self.assertEqual([",".join(line) for line in lines], [f"bf16-4096,{variant},multiply_tiles<2>(T1),1741,n/a,90.16" + ",n/a" * 9 + ",132"])
 
 
 unittest.main(verbosity=2)

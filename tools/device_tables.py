@@ -2,7 +2,6 @@
 """The tables of docs/devices.md, each of several results whose files' names begin alike."""
 import json
 import pathlib
-import statistics
 
 
 def read(file):
@@ -59,32 +58,5 @@ def unlike(prefix):
     return "\n".join(lines) + "\n"
 
 
-def resident(prefix):
-    """Matrices that lie in the GPUs' memories."""
-    lines = ["| product | cut by | one GPU | two | copied from GPU to GPU | runs |", "|---|---|--:|--:|--:|--:|"]
-    for name, which, cut in (("f32 (strict), 16384³", "f32", "rows"), ("bf16, 32768³", "bf16-rows", "rows"), ("bf16, 32768³", "bf16-columns", "columns")):
-        two, one = read(f"{prefix}-{which}.json")["rows"]
-        tera = 2 * two["dims"]["m"] * two["dims"]["n"] * two["dims"]["k"] / two["median"] / 1e12
-        rates = f", {tera:.0f} TFLOP/s" if tera >= 1000 else ""
-        lines.append(f"| {name} | {cut} | {milliseconds(one['median'])} | {milliseconds(two['median'])}, {one['median'] / two['median']:.2f} ×{rates} | "
-                     f"{two['bytes_from_peers'] / 2 ** 30:.0f} GiB | {two['samples']} |")
-    return "\n".join(lines) + "\n"
-
-
-def protect(prefix):
-    """What checks take beside the products that they check, on one GPU; and whole calls, copies and all."""
-    lines = ["| element | checks beside products | | one GPU | two | runs |", "|---|--:|--:|--:|--:|--:|"]
-    for element in ("f32", "f64", "bf16"):
-        files = [pathlib.Path(f"{prefix}-protect-{which}-{element}.json") for which in ("x1", "x2")]
-        if not files[0].exists():
-            continue
-        runs = [json.loads(file.read_text()) for file in files if file.exists()]
-        checks = runs[0]["protect"]
-        cells = [milliseconds(statistics.median(run["seconds"].get("runs", [run["seconds"]["round_trip"]]))) for run in runs] + [""] * (2 - len(runs))
-        lines.append(f"| {element} | {milliseconds(checks['check_seconds'])} beside {milliseconds(checks['product_seconds'])} | {checks['check_seconds'] / checks['product_seconds']:.1%} | "
-                     + " | ".join(cells) + f" | {len(runs[0]['seconds'].get('runs', [0]))} |")
-    return "\n".join(lines) + "\n"
-
-
 def tables(name, prefix):
-    return {"together": together, "unlike": unlike, "resident": resident, "protect": protect}[name](prefix)
+    return {"together": together, "unlike": unlike}[name](prefix)

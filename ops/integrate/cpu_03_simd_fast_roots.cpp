@@ -6,20 +6,22 @@
 // is within 3 units of the last place (f32: 5), which the bound of a check then takes into account; where it
 // is of c - x², that is rounded once. Bits differ from the other rungs': it runs where --roots fast allows
 // it. What limits it now is those products, and beside them the roots that the other unit draws.
+#include <limits>
 #include "sum/simd_sum.hpp"
-#include "tessera/rung.hpp"
 
 namespace tessera::integration {
 namespace {
 
 Choice choice() {
-  Choice out = choice_of<Problem>([](const auto& p, const Tuning&, Run& run) {
-    *p.result = add_by_simd(p, run.device->threads, formula::Roots::fast);
-  });
-  out.refuses = [](const Arguments& arguments, const Tuning&, const Device& device) -> Reason {
-    if (arguments.text("roots") != "fast")
-      return "its roots are within 5 units of the last place: --roots fast allows them";
-    return too_slow(arguments, device.threads);
+  Choice out = trapezoid_choice(
+      [](const auto& p, const Device& device) {
+        return add_by_simd(p, device.threads, formula::Roots::fast);
+      },
+      std::numeric_limits<int>::max());
+  out.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+    if (const auto other = not_trapezoid(arguments)) return other;
+    if (arguments.text("roots") == "fast") return std::nullopt;
+    return "its roots are within 5 units of the last place: --roots fast allows them";
   };
   return out;
 }

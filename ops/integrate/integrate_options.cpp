@@ -6,8 +6,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include "ops/integrate/rules/cubature.hpp"
-#include "ops/integrate/rules/genz_malik.hpp"
+#include "ops/integrate/quadrature/several_variables.hpp"
+#include "ops/integrate/quadrature/genz_malik.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/formula/interpret.hpp"
 
@@ -25,6 +25,19 @@ double number_of(const std::string& text, const std::string& what) {
   if (std::isnan(value)) throw Error(what + " " + text + " is not a number");
   return value;
 }
+
+namespace {
+
+formula::Tree with_parameters(formula::Tree tree, const std::vector<FixedParameter>& fixed) {
+  for (const FixedParameter& one : fixed) {
+    if (std::ranges::find(tree.names(), one.name) == tree.names().end())
+      throw Error("the formula holds no " + one.name + ", which " + one.name + "=… gives a value");
+    tree = formula::substitute(tree, one.name, one.value);
+  }
+  return tree;
+}
+
+}  // namespace
 
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> out(1);
@@ -45,13 +58,7 @@ void check_free(const std::string& name) {
 }
 
 formula::Tree formula_with(const std::string& text, const std::vector<FixedParameter>& fixed) {
-  formula::Tree out = formula::parse(text);
-  for (const FixedParameter& one : fixed) {
-    if (std::ranges::find(out.names(), one.name) == out.names().end())
-      throw Error("the formula holds no " + one.name + ", which " + one.name + "=… gives a value");
-    out = formula::substitute(out, one.name, one.value);
-  }
-  return out;
+  return with_parameters(formula::parse(text), fixed);
 }
 
 namespace {
@@ -176,19 +183,18 @@ TrapezoidOptions trapezoid_options_of(const Arguments& arguments) {
   return out;
 }
 
-Reason too_slow(const Arguments& arguments, int threads) {
-  if (const auto other = not_trapezoid(arguments)) return other;
+void check_seconds(const Arguments& arguments, int threads) {
   constexpr double core_per_second = 2e9;  // operators, about
   const TrapezoidOptions options = trapezoid_options_of(arguments);
   const std::string& text = arguments.text("most-seconds");
   const double most = text.empty() ? quadrature::Limits{}.seconds : number_of(text, "--most-seconds");
   const double all = static_cast<double>(options.strips) * (1 + program_of<double>(options).step_count);
   const double seconds = all / (core_per_second * std::max(1, threads));
-  if (seconds <= most) return std::nullopt;
-  return fmt::format(
-      "{} strips would take about {:.2g} s on {} threads, more than {:g}: fewer --strips, or "
-      "more --most-seconds",
-      options.strips, seconds, threads, most);
+  if (!(seconds <= most))
+    throw Error(
+        fmt::format("{} strips would take about {:.2g} s on {} threads, more than {:g}: fewer --strips, "
+                    "or more --most-seconds",
+                    options.strips, seconds, threads, most));
 }
 
 template <class T>
@@ -283,8 +289,9 @@ RuleOptions rule_options_of(const Arguments& arguments) {
   const Limits limits = read_limits(arguments.text("LIMITS"));
   out.rule = arguments.text("rule");
   out.element = arguments.element();
-  out.formula = formula_with(arguments.text("FORMULA"), limits.fixed);
+  out.formula = formula::parse(arguments.text("FORMULA"));
   check_bare_limits(out.formula, arguments.text("LIMITS"));
+  out.formula = with_parameters(std::move(out.formula), limits.fixed);
   for (const VariableRange& range : limits.ranges) {
     out.variables.push_back(range.variable);
     out.box.axes.push_back({rounded(range.from, out.element), rounded(range.to, out.element)});

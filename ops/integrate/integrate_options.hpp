@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "rules/domain.hpp"
+#include "ops/integrate/quadrature/box.hpp"
 #include "sum/sums.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/operation.hpp"
@@ -64,9 +64,9 @@ std::optional<std::string> not_trapezoid(const Arguments& arguments);
 // strips than --most-evaluations allows.
 TrapezoidOptions trapezoid_options_of(const Arguments& arguments);
 
-// Why so many threads of a processor do not compute this sum: it is no trapezoid sum, or would take longer
-// than --most-seconds (10, if none is given).
-Reason too_slow(const Arguments& arguments, int threads);
+// Throws Error where the sum would take longer than --most-seconds (10, if none is given) on so many threads
+// of a processor.
+void check_seconds(const Arguments& arguments, int threads);
 
 // Compiled once and kept: asking again for the same formula costs a comparison.
 template <class T>

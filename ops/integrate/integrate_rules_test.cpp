@@ -31,7 +31,7 @@ struct Ran {
 };
 
 Ran ran(const std::string& formula, const std::string& limits, Arguments::Words words = {},
-          Element element = Element::f64) {
+        Element element = Element::f64) {
   words["FORMULA"] = formula;
   words["LIMITS"] = limits;
   Arguments arguments(operation().signature, element, {}, words);

@@ -61,17 +61,15 @@ struct MeasuredCeilings {
 // The best of several short runs. Empty: the executor has none.
 MeasuredCeilings measure_ceilings(const Device& device);
 
-// Of each the higher one: what a device reached once it can do. Under load only where both were; the newer
-// date.
+// The higher rate of each. It counts as measured under load only if both were. The newer date.
 MeasuredCeilings better_of(const MeasuredCeilings& known, const MeasuredCeilings& now);
 
-// What has been measured on a device of this name, driver and threads. Nothing where the cache has
-// no such device, or cannot be understood.
+// What the cache folder holds for a device of this name, driver and number of threads.
 std::optional<MeasuredCeilings> known_ceilings(const Device& device);
 std::string remember(const Device& device, const MeasuredCeilings& ceilings);  // why it could not, or ""
 
-// Those known, else measured and remembered. What is known to have been measured under load is measured once
-// more in each process, and the better of both kept.
+// The known ones; otherwise measures and remembers them. Ceilings that were measured under load are measured
+// once more in each process, and the better ones are kept.
 Ceilings ceilings_of(const Device& device);
 
 // Why percentages of these say less than they seem to, with the remedy; "": nothing is against them. `now`:

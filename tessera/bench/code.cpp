@@ -251,6 +251,20 @@ std::string readable(const std::string& symbol) {
   return name.size() > longest ? symbol : spelled(name);
 }
 
+std::string made_from(const std::string& kernel_name) {
+  constexpr std::string_view entry = "::entry<";
+  const std::size_t at = kernel_name.find(entry);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + entry.size();
+  int depth = 0;
+  for (std::size_t end = begin; end < kernel_name.size(); ++end) {
+    const char c = kernel_name[end];
+    if (depth == 0 && (c == ',' || c == '>')) return kernel_name.substr(begin, end - begin);
+    depth += c == '<' || c == '{' || c == '(' ? 1 : c == '>' || c == '}' || c == ')' ? -1 : 0;
+  }
+  return {};
+}
+
 std::optional<double> KernelCode::instructions_per_fma() const {
   const std::int64_t fmas = fma32 + fma64;
   if (fmas == 0) return std::nullopt;
@@ -296,8 +310,15 @@ const KernelCode* find_code(const std::vector<KernelCode>& all, const std::strin
 
 nlohmann::ordered_json to_json(const KernelCode& code) {
   const auto ratio = code.instructions_per_fma();
+  const auto text = [](const std::string& value) {
+    return value.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+  };
   nlohmann::ordered_json out{{"kernel", code.name},
                              {"symbol", code.symbol},
+                             {"operation", text(code.operation)},
+                             {"variant", text(code.variant)},
+                             {"tuning", text(code.tuning)},
+                             {"element", text(code.element)},
                              {"architecture", code.architecture},
                              {"registers", number(code.registers)},
                              {"stack_bytes", number(code.stack_bytes)},

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler made of each kernel, read from the GPU code itself: registers, spills, shared memory,
-// and how many instructions of each kind stand in it. The source cannot tell: a compiler joins loads,
-// unrolls, and runs out of registers.
+// Reads from GPU code what the compiler made of each kernel: registers, spills, shared memory, and the number
+// of instructions of each kind. Each instruction counts once, however often it runs.
 //
-// How instructions are encoded is not documented; what is read here was found by compiling kernels that
-// have the one or the other, and is held to that by tests. Counts are of instructions that stand in the
-// code, each once, however often it runs.
+// The encoding of instructions is not documented. It was found by compiling known kernels, and tests hold it
+// to that.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <cstdint>
@@ -33,6 +31,9 @@ struct KernelCode {
   std::int64_t spill_load_bytes = 0, spill_store_bytes = 0;  // moved by the instructions below, each once
   Widths global_load, global_store, shared_load, shared_store, local_load, local_store;
   std::int64_t matrix_load = 0, barriers = 0, instructions = 0;
+  // The rung that it belongs to, where a registered variant is made from it: "gpu/coarsened",
+  // "tile=16,outputs=4", "f32".
+  std::string operation, variant, tuning, element;
   std::int64_t fma32 = 0, add32 = 0, mul32 = 0, fma64 = 0, add64 = 0, mul64 = 0;
 
   std::optional<double> instructions_per_fma() const;
@@ -50,6 +51,10 @@ std::string readable(const std::string& symbol);
 // nearest architecture which runs there. Null: there is none.
 const KernelCode* find_code(const std::vector<KernelCode>& all, const std::string& kernel_type,
                             int capability);
+
+// The type that a kernel of the library is made from, "matmul::Coarsened<float, …>"; "": it is another's
+// kernel.
+std::string made_from(const std::string& kernel_name);
 
 nlohmann::ordered_json to_json(const KernelCode& code);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether something became faster or slower between two documents, said only where the samples carry
-// it. A time's interval goes from its minimum to its upper quartile: what disturbs a run makes it
-// longer, so the lower end is the more trustworthy.
+// Says whether something became faster or slower between two documents, only where the samples show it. A
+// time's interval goes from its minimum to its upper quartile: disturbances only make a run longer, so the
+// lower end is the more trustworthy one.
 #pragma once
 #include <optional>
 #include <string>

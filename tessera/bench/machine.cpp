@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/machine.hpp"
+#include <dlfcn.h>
 #include <sys/utsname.h>
 #include <ctime>
 #include "tessera/core/device.hpp"
@@ -41,6 +42,15 @@ Build this_build() {
           .cuda_architectures = TESSERA_CUDA_TARGETS,
           .cuda_flags = TESSERA_CUDA_FLAGS,
           .optimised = optimised};
+}
+
+std::string library_file() {
+  Dl_info about{};
+  const bool known =
+      dladdr(reinterpret_cast<const void*>(&library_file), &about) != 0 && about.dli_fname != nullptr;
+  const std::string file = known ? about.dli_fname : "";
+  return file.find(".so") != std::string::npos ? file
+                                               : "/proc/self/exe";  // a program is called as it was typed
 }
 
 std::string now_utc() {

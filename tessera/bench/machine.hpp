@@ -20,6 +20,7 @@ struct Build {
 
 Machine this_machine();
 Build this_build();
-std::string now_utc();  // "2030-01-31T12:00:00Z"
+std::string library_file();  // the shared library or program that holds this code, and its GPU kernels
+std::string now_utc();       // "2030-01-31T12:00:00Z"
 
 }  // namespace tessera::bench

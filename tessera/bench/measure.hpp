@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures candidates on one problem, in turn, and verifies what they computed.
+// Measures candidates on one problem, interleaved, and verifies what they computed.
 #pragma once
 #include <functional>
 #include <map>
@@ -51,7 +51,8 @@ Row blank_row(const Candidate& candidate, const Operation& operation, const Case
 std::vector<Row> measure(const Operation& operation, Element element, const Case& problem,
                          const std::vector<Candidate>& candidates, const Measuring& measuring);
 
-// How long a run will take, from smaller runs, so that nobody waits an hour for a rung to prove slow.
+// Estimates how long a run will take from smaller runs, so that a slow rung does not hold up the others for
+// an hour.
 
 constexpr std::size_t guard_bytes = wide_zone;  // before and behind every buffer that is measured
 

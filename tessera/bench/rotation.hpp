@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of one problem's inputs and outputs in a device's memory. Launches take them in turn, so that none
-// finds in the last-level cache what a launch before it left there, while code and constants stay where they
-// are.
+// Several sets of one problem's inputs and outputs in a device's memory, for --rotate. Launches use one set
+// after the other, so no launch finds its data in the last-level cache. Code and constants stay cached.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures candidates in turn, one sample of each per round, so that a drift of the machine (its
-// clock, its temperature, a neighbour) reaches all of them alike and their ratios stay honest.
+// Interleaved sampling: each round takes one sample of every candidate. A drift of the machine (its clock,
+// its temperature, another program) then affects all of them alike, and ratios stay right.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -13,7 +13,7 @@ namespace tessera::bench {
 struct Sample {
   double seconds = 0;
   std::optional<double> clock_mhz = {}, power_w = {};  // what the device's meter shows behind it
-  double lost = 0;  // wall time that no other sample takes: a try that gave up
+  double lost = 0;  // wall time of an attempt that gave up; it does not count against the candidate
 };
 
 struct Effort {
@@ -54,8 +54,8 @@ std::vector<double> clocks_of(const std::vector<Sample>& samples);
 // As many as there are samples, or none where none is known.
 std::vector<std::optional<double>> powers_of(const std::vector<Sample>& samples);
 
-// To whom a power reading belongs. A device's meter shows the mean of a window, and renews it some ten times
-// a second: until then it tells of whoever ran before.
+// Decides which candidate a power reading belongs to. A device's meter shows the mean of a window and renews
+// it about ten times a second. Until then a reading is of whatever ran before.
 
 class PowerMeter {
  public:

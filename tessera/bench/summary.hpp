@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader of measured rows should be told in words: how much faster the fastest rung was, and
-// what makes the figures less trustworthy than they look, each with its remedy.
+// Sentences below a table of measured rows: how much faster the fastest rung was, and warnings about figures
+// that are less trustworthy than they look, each with its remedy.
 #pragma once
 #include <string>
 #include <vector>

@@ -164,32 +164,33 @@ class Resolver {
 
   void findings(const Tracer& tracer, Traced& out) {
     for (const simt::Finding& finding : tracer.findings) {
-      TracedFinding told;
-      told.kind = finding.kind;
-      told.text = finding.text;
-      told.times = finding.times;
-      told.schedule = to_string(tracer.schedule);
+      TracedFinding reported;
+      reported.kind = finding.kind;
+      reported.text = finding.text;
+      reported.times = finding.times;
+      reported.schedule = to_string(tracer.schedule);
       if (finding.site.bits != 0) {
         const simt::SourceLine& at = line_of(finding.site);
-        told.file = shown(at.file);
-        told.line = at.line;
-        told.source = text_[at];
+        reported.file = shown(at.file);
+        reported.line = at.line;
+        reported.source = text_[at];
       }
       if (finding.here.line != 0) {
-        told.file = finding.here.file;
-        told.line = finding.here.line;
-        told.source =
-            text_[{told.file.starts_with('/') ? told.file : TESSERA_SOURCE_DIR "/" + told.file, told.line}];
+        reported.file = finding.here.file;
+        reported.line = finding.here.line;
+        reported.source =
+            text_[{reported.file.starts_with('/') ? reported.file : TESSERA_SOURCE_DIR "/" + reported.file,
+                   reported.line}];
       }
       if (finding.other.bits != 0) {
         const simt::SourceLine& other = line_of(finding.other);
-        told.text += " at " + shown(other.file) + ":" + std::to_string(other.line);
+        reported.text += " at " + shown(other.file) + ":" + std::to_string(other.line);
       }
       const bool known = std::ranges::any_of(out.findings, [&](const TracedFinding& f) {
-        return f.kind == told.kind && f.file == told.file && f.line == told.line &&
-               (told.line != 0 || f.text == told.text);
+        return f.kind == reported.kind && f.file == reported.file && f.line == reported.line &&
+               (reported.line != 0 || f.text == reported.text);
       });
-      if (!known) out.findings.push_back(std::move(told));
+      if (!known) out.findings.push_back(std::move(reported));
     }
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One candidate on its device, from its first run to its verdict.
+// One candidate on its device: its first run, its samples, and the check of its results.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace tessera::bench {
 
-// What all trials on one device take in turn, and what verifies the sets of odd numbers.
+// The sets of arrays that all trials on one device use, and the verifier of the sets with odd numbers.
 struct Turns {
   Rotation* sets = nullptr;  // null: they take their own arrays, always
   Verifier* odd = nullptr;

@@ -120,9 +120,9 @@ int bench(const Command& command) {
   const bool named = !command.words.empty() && !command.words[0].starts_with('-');
   const Operation* operation = named ? &operation_named(command.words[0]) : nullptr;
   BenchOptions options;
-  OptionParser words("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
-  declare(words, options, operation);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  OptionParser parser("bench", "tessera bench OPERATION SIZES… [FLAGS]", about_bench);
+  declare(parser, options, operation);
+  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (operation == nullptr) throw Error("which operation? usage: tessera bench OPERATION SIZES… [FLAGS]");
   return Bench(*operation, options, command).run();
 }

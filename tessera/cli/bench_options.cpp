@@ -147,55 +147,56 @@ const char* const about_bench =
     "× previous    times as fast as the rung before it (its fastest tuning here)\n"
     "× baseline   times as fast as --vs NAME, else as the fastest baseline on the same device";
 
-void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation) {
+void declare_flags(OptionParser& parser, BenchOptions& options, const Operation* operation) {
   if (operation == nullptr) return;
-  if (!operation->signature.positional_texts().empty()) words.expressions();
+  if (!operation->signature.positional_texts().empty()) parser.expressions();
   for (const Parameter& p : operation->signature.parameters) {
     if (!p.is_flag()) continue;
     if (p.is_array())
-      words.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
+      parser.flag("--" + p.flag(), options.optional[p.name], "give a random " + p.name + ": " + p.help);
     else if (p.kind == Kind::integer)
-      words.value("--" + p.flag(), options.flags[p.name], p.help + "; also as " + p.name + "=…", "RANGE");
-    else declare_flag(words, p, options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
+      parser.value("--" + p.flag(), options.flags[p.name], p.help + "; also as " + p.name + "=…", "RANGE");
+    else declare_flag(parser, p, options.flags[p.name], p.help + " [" + p.value + "]", "VALUE");
   }
 }
 
-void declare(OptionParser& words, BenchOptions& options, const Operation* operation) {
-  words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--device,--devices", options.device,
-              "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
-  words.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
-  words.value("--vs", options.versus, "the variant to compare with", "NAME");
-  words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
-  words.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
-  words.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
-  words.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
-  words.value("--time", options.time, "the most that a candidate may take at one size [10]", "SECONDS");
-  words.value("--reps", options.samples,
-              "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
-  words.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
-  words.value("--least-clock", options.least_clock,
-              "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
-  words.value("--pause", options.pause, "rest before each sample, in which devices cool [0]", "SECONDS");
-  words.value_or("--sustained", options.sustained, "3",
-                 "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
-  words.flag("--cold", options.cold, "flush the caches before each sample");
-  words.flag(
+void declare(OptionParser& parser, BenchOptions& options, const Operation* operation) {
+  parser.positionals("OPERATION SIZES", options.positionals, "");
+  parser.value("--device,--devices", options.device,
+               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
+  parser.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
+  parser.value("--vs", options.versus, "the variant to compare with", "NAME");
+  parser.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
+  parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
+  parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
+  parser.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
+  parser.value("--time", options.time, "the most that a candidate may take at one size [10]", "SECONDS");
+  parser.value("--reps", options.samples,
+               "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
+  parser.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
+  parser.value("--least-clock", options.least_clock,
+               "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
+  parser.value("--pause", options.pause, "rest before each sample, in which devices cool [0]", "SECONDS");
+  parser.value_or("--sustained", options.sustained, "3",
+                  "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
+  parser.flag("--cold", options.cold, "flush the caches before each sample");
+  parser.flag(
       "--rotate", options.rotate,
       "each launch takes the next of sets of inputs and outputs, 2.5 times the last-level cache together");
-  words.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
-  words.flag("--graph", options.graph, "launch the runs of a sample as one graph");
-  words.flag("--no-verify", options.no_verify, "leave the results unverified");
-  words.flag("--no-serial", options.no_serial, "do without the serial rung");
-  words.value("--seed", options.seed, "of the random data [1]", "N");
-  words.value("--shard", options.shard, "the i-th of n parts of the sizes, from 1", "I/N");
-  words.value("--json", options.json, "the results, rewritten after each size; - is standard output", "FILE");
-  words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
-  words.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
-  words.value("--junit", options.junit,
-              "a test case for each choice: wrong fails, what cannot run is skipped", "FILE");
-  declare_flags(words, options, operation);
-  words.closing(exit_codes);
+  parser.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
+  parser.flag("--graph", options.graph, "launch the runs of a sample as one graph");
+  parser.flag("--no-verify", options.no_verify, "leave the results unverified");
+  parser.flag("--no-serial", options.no_serial, "do without the serial rung");
+  parser.value("--seed", options.seed, "of the random data [1]", "N");
+  parser.value("--shard", options.shard, "the i-th of n parts of the sizes, from 1", "I/N");
+  parser.value("--json", options.json, "the results, rewritten after each size; - is standard output",
+               "FILE");
+  parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
+  parser.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
+  parser.value("--junit", options.junit,
+               "a test case for each choice: wrong fails, what cannot run is skipped", "FILE");
+  declare_flags(parser, options, operation);
+  parser.closing(exit_codes);
 }
 
 bench::Measuring measuring_of(const BenchOptions& options) {
@@ -315,31 +316,31 @@ std::string places_of(const std::vector<const Variant*>& variants) {
 
 }  // namespace
 
-void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation) {
-  words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--device,--devices", options.device,
-              "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
-  words.value("--variant", options.variants, "the variants to look at; a list", "NAME,…");
-  words.values(
+void declare_search(OptionParser& parser, SearchOptions& options, const Operation* operation) {
+  parser.positionals("OPERATION SIZES", options.positionals, "");
+  parser.value("--device,--devices", options.device,
+               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
+  parser.value("--variant", options.variants, "the variants to look at; a list", "NAME,…");
+  parser.values(
       "--over", options.over,
       "values of a parameter: x=1:32:x2, or of several that go together: '(x,y)=(32,8),(16,16)'; once for "
       "each",
       "NAME=RANGE");
-  words.values("--where", options.where,
-               "a condition on parameters and sizes, such as 'x*y<=1024'; once for each", "EXPR");
-  words.value("--tuning", options.tuning, "fixes parameters", "NAME=N,…");
-  words.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
-  words.value("--time", options.time, "the most that a configuration may take at one size [10]", "SECONDS");
-  words.value("--reps", options.samples,
-              "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
-  words.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
-  words.value("--least-clock", options.least_clock,
-              "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
-  words.flag("--cold", options.cold, "flush the caches before each sample");
-  words.flag("--no-verify", options.no_verify, "leave the results unverified");
-  words.value("--seed", options.seed, "of the random data [1]", "N");
-  words.value("--json", options.json, "the results, rewritten as they come; - is standard output", "FILE");
-  declare_flags(words, options, operation);
+  parser.values("--where", options.where,
+                "a condition on parameters and sizes, such as 'x*y<=1024'; once for each", "EXPR");
+  parser.value("--tuning", options.tuning, "fixes parameters", "NAME=N,…");
+  parser.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
+  parser.value("--time", options.time, "the most that a configuration may take at one size [10]", "SECONDS");
+  parser.value("--reps", options.samples,
+               "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
+  parser.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
+  parser.value("--least-clock", options.least_clock,
+               "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
+  parser.flag("--cold", options.cold, "flush the caches before each sample");
+  parser.flag("--no-verify", options.no_verify, "leave the results unverified");
+  parser.value("--seed", options.seed, "of the random data [1]", "N");
+  parser.value("--json", options.json, "the results, rewritten as they come; - is standard output", "FILE");
+  declare_flags(parser, options, operation);
 }
 
 std::vector<Subject> subjects_of(const Operation& operation, const SearchOptions& options) {

@@ -45,9 +45,9 @@ struct Point {
 };
 
 // `operation`: adds its own flags; null: not known yet.
-void declare(OptionParser& words, BenchOptions& options, const Operation* operation);
+void declare(OptionParser& parser, BenchOptions& options, const Operation* operation);
 // Only the operation's own: its scalars and optional inputs.
-void declare_flags(OptionParser& words, BenchOptions& options, const Operation* operation);
+void declare_flags(OptionParser& parser, BenchOptions& options, const Operation* operation);
 extern const char* const about_bench;
 
 // The value of a flag. Throws Error "FLAG needs WHAT, not 'word'" or that it is out of range.
@@ -79,7 +79,7 @@ struct SearchOptions : BenchOptions {
 };
 
 // The flags that both have. `operation`: adds its own; null: not known yet.
-void declare_search(OptionParser& words, SearchOptions& options, const Operation* operation);
+void declare_search(OptionParser& parser, SearchOptions& options, const Operation* operation);
 
 // The variants to look at on one device.
 struct Subject {

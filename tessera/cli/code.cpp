@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/option_parser.hpp"
+#include "tessera/cli/select.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/report/trace_table.hpp"
 
@@ -18,72 +21,161 @@ namespace tessera::cli {
 namespace {
 
 constexpr const char* about_code =
-    "Reads the GPU code in a .cubin, .fatbin, object, library or program; without FILE, in this program.\n"
-    "It needs no GPU and no CUDA.\n\n"
-    "Counts are of instructions that stand in the code, each once, however often it runs: a loop that the\n"
-    "compiler unrolled stands there several times. 32×32 + 8×128: 32 instructions that move 32 bits a lane,\n"
-    "and 8 that move 128. Spill loads and stores go to memory because registers ran out, or because an\n"
-    "array is indexed by what only the run knows; `per FMA` is instructions for each multiply-add.";
+    "Reads what the compiler made of GPU kernels: registers, spills, widths of memory accesses. It needs no "
+    "GPU and\n"
+    "no CUDA.\n\n"
+    "OPERATION is one whose kernels this program holds; without it, the first. FILE is a .cubin, .fatbin, "
+    "object,\n"
+    "library or program; all its kernels are shown.\n\n"
+    "Counts are of instructions that stand in the code, each once, however often it runs. 32×32 + 8×128: 32\n"
+    "instructions that move 32 bits a lane, and 8 that move 128. Spills go to memory because registers ran "
+    "out, or\n"
+    "because an array is indexed by a value that only the run knows. `per FMA`: instructions for each "
+    "multiply-add.";
 
-// "void integration::ForEach<…>(…)" → "ForEach"; of a kernel that is a class, which a function has as its
-// argument, the class: "void unit_cuda::entry<matmul::WarpTiles<…>, …>(…)" → "WarpTiles".
-std::string short_name(std::string name) {
-  constexpr std::string_view unnamed = "(anonymous namespace)::", entry = "::entry<";
-  for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
-  if (const std::size_t at = name.find(entry); at < name.find('(')) name.erase(0, at + entry.size());
+struct CodeOptions {
+  std::vector<std::string> positionals;
+  std::string kernels, element, json;
+  bool all = false;
+};
+
+// The rung of each kernel, where a registered variant is made from it; a GPU's variant before the executor's.
+void name_rungs(std::vector<bench::KernelCode>& kernels) {
+  std::map<std::string, bench::KernelCode> known;
+  for (const Where where : {Where::cuda, Where::simt})
+    for (const Operation& operation : operations())
+      for (const Variant* variant : ladder_of(operation.name)) {
+        if (variant->where != where) continue;
+        for (const Choice& choice : variant->choices)
+          for (const auto& [element, type] : choice.kernels) {
+            bench::KernelCode rung;
+            rung.operation = operation.name;
+            rung.variant = variant->ladder + "/" + variant->name;
+            rung.tuning = to_string(choice.tuning);
+            rung.element = name_of(element);
+            known.emplace(bench::readable(type), rung);
+          }
+      }
+  for (bench::KernelCode& kernel : kernels)
+    if (const auto rung = known.find(bench::made_from(kernel.name)); rung != known.end()) {
+      kernel.operation = rung->second.operation;
+      kernel.variant = rung->second.variant;
+      kernel.tuning = rung->second.tuning;
+      kernel.element = rung->second.element;
+    }
+}
+
+// "void f::Tiles<…>(…)" → "Tiles".
+std::string plain_name(const bench::KernelCode& kernel) {
+  if (!kernel.variant.empty()) return kernel.variant.substr(kernel.variant.find('/') + 1);
+  const std::string name = report::short_name(kernel.name);
   const std::string whole = name.substr(0, name.find_first_of("<(,>"));
   return whole.substr(whole.find_last_of(": ") + 1);  // npos + 1 is 0
 }
 
-// Those with one of the words in their names; without words, all. Throws Error where there are none.
-std::vector<bench::KernelCode> kernels_of(const std::vector<std::string>& files,
-                                          const std::vector<std::string>& wanted) {
+// Those with one of the names in theirs. Throws Error where there are none.
+std::vector<bench::KernelCode> named(const std::vector<bench::KernelCode>& kernels,
+                                     const std::vector<std::string>& names) {
   std::vector<bench::KernelCode> out;
-  std::set<std::string> names;
-  for (const std::string& file : files)
-    for (bench::KernelCode& kernel : bench::read_code(file)) {
-      names.insert(short_name(kernel.name));
-      if (wanted.empty() || std::ranges::any_of(wanted, [&](const std::string& w) {
-            return kernel.name.find(w) != std::string::npos || kernel.symbol.find(w) != std::string::npos;
-          }))
-        out.push_back(std::move(kernel));
-    }
-  if (!out.empty()) return out;
-  if (wanted.empty()) throw Error("there is no kernel in it");
-  unknown("the kernel", wanted.front(), {names.begin(), names.end()});
+  std::set<std::string> known;
+  for (const bench::KernelCode& kernel : kernels) {
+    known.insert(plain_name(kernel));
+    if (std::ranges::any_of(names, [&](const std::string& name) {
+          return kernel.variant.find(name) != std::string::npos ||
+                 kernel.name.find(name) != std::string::npos || kernel.symbol.find(name) != std::string::npos;
+        }))
+      out.push_back(kernel);
+  }
+  if (out.empty()) unknown("the kernel", names.front(), {known.begin(), known.end()});
+  return out;
+}
+
+// Of a program's many kernels: one operation's and one element's.
+std::vector<bench::KernelCode> narrowed(const std::vector<bench::KernelCode>& kernels, std::string operation,
+                                        std::string element) {
+  const auto first_of = [&](std::string bench::KernelCode::*field) {
+    const auto first = std::ranges::find_if(kernels, [&](const bench::KernelCode& kernel) {
+      return !kernel.variant.empty() && (operation.empty() || kernel.operation == operation);
+    });
+    return first == kernels.end() ? std::string() : (*first).*field;
+  };
+  if (operation.empty()) operation = first_of(&bench::KernelCode::operation);
+  if (element.empty() && !operation.empty()) {
+    const bool usual = std::ranges::any_of(kernels, [&](const bench::KernelCode& kernel) {
+      return kernel.operation == operation &&
+             kernel.element == name_of(element_named(operation_named(operation), ""));
+    });
+    element = usual ? std::string(name_of(element_named(operation_named(operation), "")))
+                    : first_of(&bench::KernelCode::element);
+  }
+  std::vector<bench::KernelCode> out;
+  std::ranges::copy_if(kernels, std::back_inserter(out), [&](const bench::KernelCode& kernel) {
+    return kernel.operation == operation && kernel.element == element;
+  });
+  if (out.empty())
+    throw Error("there is no kernel of " + operation + (element.empty() ? "" : " for " + element) +
+                "; --all shows what there is");
+  return out;
+}
+
+// A file can carry the same code several times, as a library that was linked into it and into another does.
+void drop_copies(std::vector<bench::KernelCode>& kernels) {
+  std::set<std::string> seen;
+  std::erase_if(kernels, [&](const bench::KernelCode& kernel) {
+    return !seen.insert(bench::to_json(kernel).dump()).second;
+  });
+}
+
+std::vector<bench::KernelCode> kernels_of(const CodeOptions& options) {
+  std::vector<std::string> files;
+  std::string operation;
+  for (const std::string& word : options.positionals) {
+    if (find_operation(word) != nullptr) operation = word;
+    else files.push_back(word);
+  }
+  demand_files_of_their_own({{"--json", options.json}}, files, {});
+  if (files.empty() && find_backend(Where::cuda) == nullptr)
+    throw Error(
+        "this program was built without CUDA and holds no GPU code: name a .cubin, object, library or "
+        "program that has some");
+  const bool own = files.empty();
+  if (own) files.push_back(bench::library_file());
+  std::vector<bench::KernelCode> out;
+  for (const std::string& file : files) std::ranges::move(bench::read_code(file), std::back_inserter(out));
+  name_rungs(out);
+  const auto order = [](const bench::KernelCode& kernel) {
+    return std::tie(kernel.operation, kernel.variant, kernel.element, kernel.tuning, kernel.name);
+  };
+  std::ranges::stable_sort(out, {}, order);
+  drop_copies(out);
+  if (!options.kernels.empty()) out = named(out, split(options.kernels, ','));
+  const bool wanted = !operation.empty() || !options.element.empty();
+  return wanted || (own && options.kernels.empty() && !options.all)
+             ? narrowed(out, operation, options.element)
+             : out;
 }
 
 }  // namespace
 
 int code(const Command& command) {
-  std::vector<std::string> files;
-  std::string kernels, json;
-  OptionParser words("code", "tessera code [FILE…] [FLAGS]", about_code);
-  words.positionals("FILE", files, "");
-  words.value("--kernel", kernels, "only kernels whose name contains one of these; a list", "TEXT,…");
-  words.value("--json", json, "the results; - is standard output", "FILE");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
-  if (files.empty() && find_backend(Where::cuda) == nullptr)
-    throw Error(
-        "this program was built without CUDA and holds no GPU code: name a .cubin, object, library or "
-        "program "
-        "that has some");
-  if (files.empty()) files.push_back("/proc/self/exe");
-  demand_files_of_their_own({{"--json", json}}, files, {});
-  std::vector<bench::KernelCode> found = kernels_of(files, split(kernels, ','));
-  std::ranges::stable_sort(found, {}, &bench::KernelCode::name);
-  // A file can carry the same code several times, as a library that was linked into it and into another does.
-  for (std::size_t i = 0; i < found.size(); ++i)
-    for (std::size_t k = found.size() - 1; k > i; --k)
-      if (found[k].name == found[i].name && bench::to_json(found[k]) == bench::to_json(found[i]))
-        found.erase(found.begin() + static_cast<std::ptrdiff_t>(k));
-  fmt::print(table_stream(json), "{}", report::code_table(found));
+  CodeOptions options;
+  OptionParser parser("code", "tessera code [OPERATION | FILE…] [FLAGS]", about_code);
+  parser.positionals("FILE", options.positionals, "");
+  parser.value("--kernel", options.kernels, "only kernels whose name contains one of these; a list",
+               "TEXT,…");
+  parser.value("--element", options.element, "of an operation's kernels, those for this element [its first]",
+               "TYPE");
+  parser.flag("--all", options.all, "every kernel in this program");
+  parser.value("--json", options.json, "the results; - is standard output", "FILE");
+  parser.closing(exit_codes);
+  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
+  const std::vector<bench::KernelCode> found = kernels_of(options);
+  fmt::print(table_stream(options.json), "{}", report::code_table(found));
   nlohmann::ordered_json out{{"schema", 1}, {"kind", "code"}};
   out.update(bench::provenance(command.argv, bench::now_utc()));
   out["rows"] = nlohmann::ordered_json::array();
   for (const bench::KernelCode& kernel : found) out["rows"].push_back(bench::to_json(kernel));
-  write_json(json, out);
+  write_json(options.json, out);
   return exit_code::passed;
 }
 

@@ -92,14 +92,14 @@ int compare(const Command& command) {
   std::vector<std::string> files;
   std::string threshold = "0.5", json, junit;
   bool force = false;
-  OptionParser words("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
-  words.positionals("OLD NEW", files, "");
-  words.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
-  words.flag("--force", force, "compare what different machines, drivers, data or cache states gave");
-  words.value("--json", json, "the pairs with their verdicts; - is standard output", "FILE");
-  words.value("--junit", junit, "a test case for each pair", "FILE");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  OptionParser parser("compare", "tessera compare OLD.json NEW.json [FLAGS]", about_compare);
+  parser.positionals("OLD NEW", files, "");
+  parser.value("--threshold", threshold, "a smaller difference is none [0.5]", "PERCENT");
+  parser.flag("--force", force, "compare what different machines, drivers, data or cache states gave");
+  parser.value("--json", json, "the pairs with their verdicts; - is standard output", "FILE");
+  parser.value("--junit", junit, "a test case for each pair", "FILE");
+  parser.closing(exit_codes);
+  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (files.size() != 2) throw Error("which two? usage: tessera compare OLD.json NEW.json");
   demand_files_of_their_own({{"--json", json}, {"--junit", junit}}, files, {});
   const bench::Judging judging{.threshold =

@@ -62,15 +62,15 @@ int export_chart(const std::vector<report::Document>& documents, const std::stri
 int report(const Command& command) {
   std::vector<std::string> files;
   std::string output, svg, png;
-  OptionParser words("report", "tessera report RESULTS.json… [-o REPORT.html] [--svg NAME | --png NAME]",
-                     about_report);
-  words.positionals("RESULTS", files, "");
-  words.value("-o,--output", output,
-              "the file to write; - is standard output [report.html, NAME.svg, NAME.png]", "FILE");
-  words.value("--svg", svg, "this chart alone, as SVG", "NAME");
-  words.value("--png", png, "this chart alone, as PNG; needs Chromium", "NAME");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  OptionParser parser("report", "tessera report RESULTS.json… [-o REPORT.html] [--svg NAME | --png NAME]",
+                      about_report);
+  parser.positionals("RESULTS", files, "");
+  parser.value("-o,--output", output,
+               "the file to write; - is standard output [report.html, NAME.svg, NAME.png]", "FILE");
+  parser.value("--svg", svg, "this chart alone, as SVG", "NAME");
+  parser.value("--png", png, "this chart alone, as PNG; needs Chromium", "NAME");
+  parser.closing(exit_codes);
+  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (files.empty()) throw Error("which results? usage: tessera report RESULTS.json… [-o REPORT.html]");
   if (!svg.empty() && !png.empty()) throw Error("--svg and --png are two commands");
   if (svg.empty() && png.empty()) demand_page_name(output);

@@ -240,29 +240,29 @@ int sweep(const Command& command) {
   const Operation* operation = operation_first(command.words);
   SweepOptions options;
   constexpr const char* usage = "tessera sweep OPERATION SIZES… --variant NAME,… [FLAGS]";
-  OptionParser words("sweep", usage, about_sweep);
-  declare_search(words, options, operation);
-  words.value(
+  OptionParser parser("sweep", usage, about_sweep);
+  declare_search(parser, options, operation);
+  parser.value(
       "--table", options.table,
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
-  if (operation == nullptr || is_divisible(operation->name))
-    words.value("--split", options.split,
-                "instead: the rows that each of several devices computes, and what each took: "
-                "32:3040,1:1,plan,auto,dynamic",
-                "A:B,…");
-  if (operation == nullptr || is_divisible(operation->name))
-    words.value("--memory", options.memory,
-                "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
-  words.flag("--times", options.times, "cells of tables are times, not rates");
-  words.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
-  words.closing(exit_codes);
+  if (operation == nullptr || find_division(operation->name) != nullptr)
+    parser.value("--split", options.split,
+                 "instead: the rows that each of several devices computes, and what each took: "
+                 "32:3040,1:1,auto,dynamic",
+                 "A:B,…");
+  if (operation == nullptr || find_division(operation->name) != nullptr)
+    parser.value("--memory", options.memory,
+                 "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
+  parser.flag("--times", options.times, "cells of tables are times, not rates");
+  parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
+  parser.closing(exit_codes);
   std::vector<std::string> given = command.words;
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i] == "--table" && (i + 1 == given.size() || given[i + 1].starts_with('-')))
       given[i] += std::string("=") + of_the_run;
-  if (!words.read(given)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  if (!parser.read(given)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   if (!options.split.empty())
     return sweep_splits(*operation, options, options.split, options.memory, command);

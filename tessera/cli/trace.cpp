@@ -35,42 +35,42 @@ constexpr const char* about_trace =
     "that not all threads reach are told with their place. Threads that no barrier and no collective orders\n"
     "race, whatever the schedule; schedules only change what depends on data. The exit code is then 4.";
 
-void declare(OptionParser& words, Options& options) {
-  words.positionals("OPERATION SIZES", options.positionals, "");
-  words.value("--variant", options.variants, "these only; a list [the executor's whole ladder]", "NAME,…");
-  words.pair("--why", options.why, "what of two rungs' counters differs, in words", "RUNG RUNG");
-  words.value("--element", options.element, "[the operation's first]", "TYPE");
-  words.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
-  words.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
-  words.flag("--lines", options.lines, "the counters of each line of source");
-  words.value("--schedule", options.schedule,
-              "orders of threads and blocks: ascending, descending, or seeds [ascending,descending,1]",
-              "ORDER,…");
-  words.value("--blocks", options.blocks, "trace so many of a launch's blocks, evenly spread; all: each one",
-              "N");
-  words.flag("--no-check", options.no_check, "count only");
-  words.value("--registers", options.registers, "of a thread, for the occupancy", "N");
-  words.value("--cubin", options.cubin,
-              "where the kernels' GPU code is: .cubin, object, program; a list [this program, and what "
-              "--load brings]",
-              "FILE,…");
-  words.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
-  words.value("--seed", options.seed, "of the random data [1]", "N");
-  words.value("--json", options.json, "the results; - is standard output", "FILE");
-  words.closing(exit_codes);
+void declare(OptionParser& parser, Options& options) {
+  parser.positionals("OPERATION SIZES", options.positionals, "");
+  parser.value("--variant", options.variants, "these only; a list [the executor's whole ladder]", "NAME,…");
+  parser.pair("--why", options.why, "what of two rungs' counters differs, in words", "RUNG RUNG");
+  parser.value("--element", options.element, "[the operation's first]", "TYPE");
+  parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
+  parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
+  parser.flag("--lines", options.lines, "the counters of each line of source");
+  parser.value("--schedule", options.schedule,
+               "orders of threads and blocks: ascending, descending, or seeds [ascending,descending,1]",
+               "ORDER,…");
+  parser.value("--blocks", options.blocks, "trace so many of a launch's blocks, evenly spread; all: each one",
+               "N");
+  parser.flag("--no-check", options.no_check, "count only");
+  parser.value("--registers", options.registers, "of a thread, for the occupancy", "N");
+  parser.value("--cubin", options.cubin,
+               "where the kernels' GPU code is: .cubin, object, program; a list [this program, and what "
+               "--load brings]",
+               "FILE,…");
+  parser.value("--capability", options.capability, "compute capability, for the occupancy [90]", "N");
+  parser.value("--seed", options.seed, "of the random data [1]", "N");
+  parser.value("--json", options.json, "the results; - is standard output", "FILE");
+  parser.closing(exit_codes);
 }
 
 // Of an operation whose arguments are text, such as a formula: what else it takes.
-void declare_texts(OptionParser& words, Options& options, const std::vector<std::string>& given) {
+void declare_texts(OptionParser& parser, Options& options, const std::vector<std::string>& given) {
   const bool named = !given.empty() && !given[0].starts_with('-');
   const Operation* operation = named ? find_operation(given[0]) : nullptr;
   if (operation == nullptr) return;
   const bool pictures = std::ranges::any_of(operation->signature.parameters,
                                             [](const Parameter& p) { return p.picture != Picture::no; });
   if (operation->signature.positional_texts().empty() && !pictures) return;
-  if (!operation->signature.positional_texts().empty()) words.expressions();
+  if (!operation->signature.positional_texts().empty()) parser.expressions();
   for (const Parameter& p : operation->signature.parameters)
-    if (p.is_flag() && !p.is_array()) declare_flag(words, p, options.flags[p.name], p.help, "VALUE");
+    if (p.is_flag() && !p.is_array()) declare_flag(parser, p, options.flags[p.name], p.help, "VALUE");
 }
 
 constexpr std::int64_t most_count = std::int64_t{1} << 40;
@@ -88,7 +88,7 @@ std::map<std::string, std::vector<bench::KernelCode>> code_in(const std::string&
     std::vector<bench::KernelCode>& code = out[object] = named;
     if (!files.empty()) continue;
     try {
-      code = bench::read_code(object.empty() ? "/proc/self/exe" : object);
+      code = bench::read_code(object.empty() ? bench::library_file() : object);
     } catch (const Error&) {
       code.clear();
     }
@@ -155,10 +155,10 @@ void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options&
 
 int trace(const Command& command) {
   Options options;
-  OptionParser words("trace", "tessera trace OPERATION SIZES… [FLAGS]", about_trace);
-  declare(words, options);
-  declare_texts(words, options, command.words);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  OptionParser parser("trace", "tessera trace OPERATION SIZES… [FLAGS]", about_trace);
+  declare(parser, options);
+  declare_texts(parser, options, command.words);
+  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (options.positionals.empty())
     throw Error("which operation? usage: tessera trace OPERATION SIZES… [FLAGS]");
   const Operation& operation = operation_named(options.positionals[0]);

@@ -59,7 +59,7 @@ std::string build_key() {
   out += " " + build.cuda_compiler + " " + build.cuda_architectures + " " + build.cuda_flags;
   if (!build.git.empty() && build.git.find("-dirty") == std::string::npos) return out;
   std::error_code none;
-  const auto written = std::filesystem::last_write_time("/proc/self/exe", none);
+  const auto written = std::filesystem::last_write_time(bench::library_file(), none);
   return out + " " + std::to_string(written.time_since_epoch().count());
 }
 
@@ -228,17 +228,18 @@ int tune(const Command& command) {
   const Operation* operation = operation_first(command.words);
   TuneOptions options;
   constexpr const char* usage = "tessera tune OPERATION SIZES… [--variant NAME,…] [FLAGS]";
-  OptionParser words("tune", usage, about_tune);
-  declare_search(words, options, operation);
-  words.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
-  words.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",
-              "N|Ns");
-  words.value("--promising", options.promising, "look only at the part that is predicted to be fastest [100]",
-              "PERCENT");
-  words.flag("--retry", options.retry, "measure again what failed or was wrong in an earlier call");
-  words.value("--cache", options.cache, "where findings are kept [tuning.jsonl in the cache folder]", "FILE");
-  words.closing(exit_codes);
-  if (!words.read(command.words)) return fmt::print("{}\n", words.help()), exit_code::passed;
+  OptionParser parser("tune", usage, about_tune);
+  declare_search(parser, options, operation);
+  parser.value("--search", options.search, "exhaustive, random or local [exhaustive]", "HOW");
+  parser.value("--budget", options.budget, "stop after so many trials, or seconds [when the search ends]",
+               "N|Ns");
+  parser.value("--promising", options.promising,
+               "look only at the part that is predicted to be fastest [100]", "PERCENT");
+  parser.flag("--retry", options.retry, "measure again what failed or was wrong in an earlier call");
+  parser.value("--cache", options.cache, "where findings are kept [tuning.jsonl in the cache folder]",
+               "FILE");
+  parser.closing(exit_codes);
+  if (!parser.read(command.words)) return fmt::print("{}\n", parser.help()), exit_code::passed;
   if (operation == nullptr) throw Error(std::string("which operation? usage: ") + usage);
   return Tune(*operation, options, command).run();
 }

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
-#include <tuple>
 #include "tessera/core/error.hpp"
 #include "tessera/formula/interpret.hpp"
 #include "tessera/formula/program.hpp"
@@ -22,6 +20,9 @@ class Compiler {
 
   Program<T> run() {
     std::vector<int> of_node;
+    of_node.reserve(tree_.nodes().size());
+    values_.reserve(2 * tree_.nodes().size());
+    keys_.reserve(2 * tree_.nodes().size());
     for (const Node& node : tree_.nodes()) of_node.push_back(value_of(node, of_node));
     return allocate(of_node.back());
   }
@@ -61,7 +62,7 @@ class Compiler {
     Value value;
     value.from = From::input;
     value.input = static_cast<int>(found - inputs_.begin());
-    return once({1, static_cast<std::uint64_t>(value.input), 0, 0, 0}, value);
+    return once({From::input, static_cast<std::uint64_t>(value.input), {}}, value);
   }
 
   int constant(T number) {
@@ -69,7 +70,7 @@ class Compiler {
     Value value;
     value.from = From::constant;
     value.constant = number;
-    return once({0, std::bit_cast<Bits>(number), 0, 0, 0}, value);
+    return once({From::constant, std::bit_cast<Bits>(number), {}}, value);
   }
 
   int step(Op op, int a, int b = -1, int c = -1) {
@@ -83,7 +84,7 @@ class Compiler {
     value.operand[0] = a;
     value.operand[1] = b;
     value.operand[2] = c;
-    return once({2, static_cast<std::uint64_t>(op), a, b, c}, value);
+    return once({From::step, static_cast<std::uint64_t>(op), {a, b, c}}, value);
   }
 
   // What leaves every bit as it is.
@@ -119,11 +120,19 @@ class Compiler {
     return n > 0 ? product : step(Op::div, constant(1), product);
   }
 
-  using Key = std::tuple<int, std::uint64_t, int, int, int>;
+  struct Key {
+    From from;
+    std::uint64_t what;  // a constant's bits, an input's index, an operator
+    int operand[3];
+    bool operator==(const Key&) const = default;
+  };
+  // Formulas are short: looking through all keys is faster than a map.
   int once(const Key& key, const Value& value) {
-    const auto [at, is_new] = known_.try_emplace(key, static_cast<int>(values_.size()));
-    if (is_new) values_.push_back(value);
-    return at->second;
+    const auto found = std::find(keys_.begin(), keys_.end(), key);
+    if (found != keys_.end()) return static_cast<int>(found - keys_.begin());
+    keys_.push_back(key);
+    values_.push_back(value);
+    return static_cast<int>(values_.size()) - 1;
   }
 
   bool is_constant(int value) const {
@@ -197,7 +206,7 @@ class Compiler {
   const Tree& tree_;
   const std::vector<std::string>& inputs_;
   std::vector<Value> values_;
-  std::map<Key, int> known_;
+  std::vector<Key> keys_;  // of values_
 };
 
 }  // namespace

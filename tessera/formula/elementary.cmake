@@ -11,7 +11,7 @@ function(tessera_join_texts out)
   set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
-set(files number pair exact exponential logarithm huge_angle angle trigonometric inverse hyperbolic power library)
+set(files number exact exponential huge_angle trigonometric library)
 list(TRANSFORM files REPLACE ".+" "${CMAKE_CURRENT_SOURCE_DIR}/formula/elementary/\\0-inl.h")
 tessera_join_texts(elementary ${files})
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/elementary_source.cpp @ONLY CONTENT

@@ -10,16 +10,10 @@
 namespace tessera::formula::elementary {
 inline namespace TESSERA_UNIT {
 #include "tessera/formula/elementary/number-inl.h"
-#include "tessera/formula/elementary/pair-inl.h"
 #include "tessera/formula/elementary/exact-inl.h"
 #include "tessera/formula/elementary/exponential-inl.h"
-#include "tessera/formula/elementary/logarithm-inl.h"
 #include "tessera/formula/elementary/huge_angle-inl.h"
-#include "tessera/formula/elementary/angle-inl.h"
 #include "tessera/formula/elementary/trigonometric-inl.h"
-#include "tessera/formula/elementary/inverse-inl.h"
-#include "tessera/formula/elementary/hyperbolic-inl.h"
-#include "tessera/formula/elementary/power-inl.h"
 #include "tessera/formula/elementary/library-inl.h"
 }  // namespace TESSERA_UNIT
 }  // namespace tessera::formula::elementary

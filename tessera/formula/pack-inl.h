@@ -219,15 +219,9 @@ FORMULA_FN Pack<D> fmod(Pack<D> a, Pack<D> b) {
   return Pack<D>(hn::Load(D(), x));
 }
 
-#include "tessera/formula/elementary/pair-inl.h"
 #include "tessera/formula/elementary/exact-inl.h"
 #include "tessera/formula/elementary/exponential-inl.h"
-#include "tessera/formula/elementary/logarithm-inl.h"
-#include "tessera/formula/elementary/angle-inl.h"
 #include "tessera/formula/elementary/trigonometric-inl.h"
-#include "tessera/formula/elementary/inverse-inl.h"
-#include "tessera/formula/elementary/hyperbolic-inl.h"
-#include "tessera/formula/elementary/power-inl.h"
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tessera::formula

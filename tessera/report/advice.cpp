@@ -139,11 +139,11 @@ constexpr double near_ceiling = 0.85, far_from_ceiling = 0.5, noisy = 0.05, clea
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
 void wrong_results(const Group& group, std::vector<Advice>& out) {
-  Entries told;
+  Entries seen;
   for (const Entry* row : group.rows) {
-    if (!row->wrong() || std::ranges::any_of(told, [&](const Entry* t) { return same_rung(*t, *row); }))
+    if (!row->wrong() || std::ranges::any_of(seen, [&](const Entry* t) { return same_rung(*t, *row); }))
       continue;
-    told.push_back(row);
+    seen.push_back(row);
     const auto times = std::ranges::count_if(choices_of(group.rows, *row), &Entry::wrong);
     out.push_back(
         {100, row->variant + " computes a wrong result",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to try next. Every piece of advice is a rule over numbers that the files hold, and shows them;
-// where the numbers say nothing, nothing is said.
+// What to try next. Each piece of advice is a rule over numbers in the files, and shows those numbers.
 #pragma once
 #include <string>
 #include <vector>

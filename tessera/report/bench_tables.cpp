@@ -31,7 +31,7 @@ std::string why_not(const Row& row) {
 
 namespace {
 
-constexpr std::size_t most_told = 4;  // configurations a line
+constexpr std::size_t most_listed = 4;  // configurations a line
 
 struct Refused {
   std::string why, who;
@@ -52,10 +52,10 @@ std::string line_of(const std::vector<Refused>& alike) {
   std::vector<std::string> names;  // each once, at whatever sizes
   for (const Refused& refused : alike)
     if (std::ranges::find(names, refused.who) == names.end()) names.push_back(refused.who);
-  const std::size_t told = std::min(names.size(), most_told);
+  const std::size_t listed = std::min(names.size(), most_listed);
   std::string out = fmt::format(
-      "n/a: {}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told), "; "));
-  if (names.size() > told) out += fmt::format("; and {} more", names.size() - told);
+      "n/a: {}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed), "; "));
+  if (names.size() > listed) out += fmt::format("; and {} more", names.size() - listed);
   const bool same = std::ranges::all_of(alike, [&](const Refused& r) { return r.why == alike[0].why; });
   return out + ": " + alike[0].why + (same ? "" : ", and the like") + "\n";
 }
@@ -79,7 +79,7 @@ std::string reasons_of(const std::vector<Row>& rows) {
   std::string out;
   for (const std::vector<Refused>& kind : kinds) {
     std::vector<std::vector<Refused>> groups{kind};
-    if (kind.size() <= most_told) {
+    if (kind.size() <= most_listed) {
       groups.clear();
       for (const Refused& refused : kind) add(groups, refused, false);
     }

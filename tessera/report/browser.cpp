@@ -47,10 +47,10 @@ class Scratch {
   fs::path path_;
 };
 
-// Runs a program with its words shown to nobody; true when it ended with 0.
-bool runs(const std::vector<std::string>& words) {
+// Runs a program with its output hidden; true when it ended with 0.
+bool runs(const std::vector<std::string>& command) {
   std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -95,7 +95,7 @@ void write_png(const std::string& svg, double width, double height, const std::s
   const Scratch scratch;
   const std::string drawing = scratch.file("chart.svg"), picture = scratch.file("chart.png");
   std::ofstream(drawing, std::ios::binary) << svg;
-  std::vector<std::string> words{
+  std::vector<std::string> command{
       *browser,
       "--headless",
       "--disable-gpu",
@@ -106,8 +106,8 @@ void write_png(const std::string& svg, double width, double height, const std::s
       "--screenshot=" + picture,
       "file://" + drawing};
   // Chromium's sandbox refuses to run as root; the drawing is this program's own.
-  if (geteuid() == 0) words.insert(words.begin() + 1, "--no-sandbox");
-  const bool done = runs(words) && fs::exists(picture);
+  if (geteuid() == 0) command.insert(command.begin() + 1, "--no-sandbox");
+  const bool done = runs(command) && fs::exists(picture);
   if (!done) throw Error("'" + *browser + "' could not make a PNG; --svg needs no browser");
   const std::string bytes = content(picture);
   AtomicFile file(to);

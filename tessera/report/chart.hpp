@@ -75,7 +75,7 @@ struct DataTable {
 struct Chart {
   std::string name;  // for --svg; unique in a report
   std::string title, description, note;
-  std::function<Svg(const Chart& words, double width, const std::string& id)> draw;
+  std::function<Svg(const Chart& chart, double width, const std::string& id)> draw;
   DataTable table;
   Reason missing;           // why there is no drawing
   bool table_open = false;  // shown without being asked for

@@ -24,7 +24,7 @@ struct Bars {
   std::string reference_name;
   bool source = false;  // labels are lines of source: to the left and as typed; the scale is linear
 };
-Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& words);
+Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& chart);
 
 // The ladder at one problem, each rung with its best choice.
 Chart ladder_chart(const Group& group, const Dims& problem);
@@ -42,7 +42,7 @@ struct HeatMap {
   std::vector<std::vector<HeatCell>> cells;  // by line; an empty text: not tried
   bool more_is_better = true;
 };
-Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& words);
+Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart);
 DataTable heat_table(const HeatMap& map, const std::string& caption);
 
 Chart sizes_chart(const Group& group);  // rungs against problems

@@ -509,7 +509,7 @@ Document read_document(const std::string& path) {
 
 std::string to_string(const Dims& dims) {
   std::string out;
-  std::vector<std::string> told;
+  std::vector<std::string> listed;
   // Sizes that agree are named together; m, n, k in the order in which products are spoken of.
   std::vector<std::string> names;
   for (const auto& [name, value] : dims) names.push_back(name);
@@ -517,12 +517,12 @@ std::string to_string(const Dims& dims) {
     return n == "k" ? 2 : n == "n" ? 1 : n == "m" ? 0 : 3;
   });
   for (const auto& name : names) {
-    if (std::ranges::find(told, name) != told.end()) continue;
+    if (std::ranges::find(listed, name) != listed.end()) continue;
     out += out.empty() ? "" : ", ";
     for (const auto& other : names)
       if (dims.at(other) == dims.at(name)) {
         out += other + " = ";
-        told.push_back(other);
+        listed.push_back(other);
       }
     out += std::to_string(dims.at(name));
   }

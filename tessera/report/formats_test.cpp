@@ -106,9 +106,9 @@ TEST_F(Formats, TheClosingSentencePropagatesBothSpreads) {
   const bench::Ratio ratio = bench::ratio_of(bench::summarize({9, 10, 11}), bench::summarize({19, 20, 21}));
   EXPECT_DOUBLE_EQ(ratio.value, 2);
   EXPECT_DOUBLE_EQ(ratio.error, 2 * std::hypot(0.05, 0.025));
-  const auto told = bench::summary_of(session_.rows);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0],
+  const auto text = bench::summary_of(session_.rows);
+  ASSERT_EQ(text.size(), 1u);
+  EXPECT_EQ(text[0],
             "second ran 2.00 ± 0.00 times faster than first, 0.50 ± 0.00 times as fast as library on "
             "cpu:threads=1.");
   session_.rows[2].verified = bench::Verified::wrong;
@@ -146,10 +146,10 @@ TEST_F(Formats, WarningsNameWhatToDo) {
   session_.rows[1].seconds = {5, 6, 8, 11, 12};
   session_.rows[2].seconds = {4};
   session_.rows[2].ceilings = {.bytes_per_second = 1e8, .flops_per_second = {{Element::f32, 1e12}}};
-  const auto told = bench::warnings(session_.rows);
-  ASSERT_EQ(told.size(), 4u);
+  const auto text = bench::warnings(session_.rows);
+  ASSERT_EQ(text.size(), 4u);
   for (std::size_t i = 0; const char* remedy : {"not installed", "--cold", "--time", "--reps"})
-    EXPECT_NE(told[i++].find(remedy), std::string::npos) << remedy;
+    EXPECT_NE(text[i++].find(remedy), std::string::npos) << remedy;
 }
 
 TEST_F(Formats, OneBaselineIsEnough) {

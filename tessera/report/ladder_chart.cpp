@@ -127,9 +127,9 @@ void draw_label(Svg& svg, const Bar& bar, const Place& place, double y) {
 
 }  // namespace
 
-Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& words) {
+Svg draw_bars(const Bars& bars, double width, const std::string& id, const Chart& chart) {
   const Place place(width, bars);
-  Svg svg(width, place.bottom + 42, id, words.title, words.description);
+  Svg svg(width, place.bottom + 42, id, chart.title, chart.description);
   const Scale scale = scale_of(bars, place);
   draw_axis(svg, scale, place, bars.unit);
   for (std::size_t i = 0; i < bars.bars.size(); ++i) {
@@ -242,8 +242,8 @@ Chart ladder_chart(const Group& group, const Dims& problem) {
   }
   const bool dots = std::ranges::any_of(bars.bars, [](const Bar& bar) { return !bar.choices.empty(); });
   if (dots) out.note = "Small circles: other choices of the same rung.";
-  out.draw = [bars](const Chart& words, double width, const std::string& id) {
-    return draw_bars(bars, width, id, words);
+  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
   };
   return out;
 }

@@ -23,9 +23,9 @@ Document document(const std::string& rows, const std::string& kind = "bench",
                                          R"(, "rows": [)" + rows + "]}");
 }
 
-bool advises(const std::vector<Advice>& all, const std::string& words) {
+bool advises(const std::vector<Advice>& all, const std::string& text) {
   return std::ranges::any_of(
-      all, [&](const Advice& a) { return (a.title + a.evidence).find(words) != std::string::npos; });
+      all, [&](const Advice& a) { return (a.title + a.evidence).find(text) != std::string::npos; });
 }
 
 constexpr const char* ceilings =

@@ -181,10 +181,11 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
       "more of "
       "them stands lower.";
   out.table = table_of(spots, roof, out.title);
-  out.draw = [roof, spots, told = metric_for(rows)](const Chart& words, double width, const std::string& id) {
+  out.draw = [roof, spots, metric = metric_for(rows)](const Chart& chart, double width,
+                                                      const std::string& id) {
     const bool small = is_narrow(width);
     const Frame frame = frame_of(roof, spots, width);
-    Svg svg(width, frame.bottom + 48, id, words.title, words.description);
+    Svg svg(width, frame.bottom + 48, id, chart.title, chart.description);
     draw_roof(svg, frame, roof, small);
     draw_axes(svg, frame, rate_for(roof.gflops), small);
     draw_names(svg, frame, spots, small);
@@ -193,7 +194,7 @@ Chart roofline_chart(const Group& group, const Dims& problem) {
                  spot.best            ? "point best"
                  : spot.row->baseline ? "point other"
                                       : "point",
-                 tip_of(*spot.row, told));
+                 tip_of(*spot.row, metric));
     return svg;
   };
   return out;

@@ -80,7 +80,7 @@ std::vector<double> places_of(const std::vector<Curve>& curves, const Scale& y, 
 }
 
 Svg draw_study(const std::vector<Curve>& curves, const std::string& across, double width,
-               const std::string& id, const Chart& words) {
+               const std::string& id, const Chart& chart) {
   const bool small = is_narrow(width);
   const double left = small ? 46 : 64, right = width - (small ? 12 : 190), top = 28;
   const double bottom = small ? 250 : 330;
@@ -93,7 +93,7 @@ Svg draw_study(const std::vector<Curve>& curves, const std::string& across, doub
     }
   const Scale x = Scale::around(Scale::Kind::log, least_x, most_x, left, right);
   const Scale y = Scale::around(Scale::Kind::log, least_y, most_y, bottom, top);
-  Svg svg(width, bottom + 46, id, words.title, words.description);
+  Svg svg(width, bottom + 46, id, chart.title, chart.description);
   for (const Tick& tick : y.ticks(6)) {
     svg.line({left, y.at(tick.value)}, {right, y.at(tick.value)}, "grid");
     svg.text({left - 8, y.at(tick.value) + 4}, tick.label, "small muted", Anchor::end);
@@ -153,8 +153,8 @@ Chart study_chart(const StudiedTable& table) {
     for (std::size_t c = 0; c < row.size(); ++c) line.cells.push_back(cell_of(row[c], table.shows[c]));
   }
   out.table_open = true;
-  out.draw = [curves, across](const Chart& words, double width, const std::string& id) {
-    return draw_study(curves, across, width, id, words);
+  out.draw = [curves, across](const Chart& chart, double width, const std::string& id) {
+    return draw_study(curves, across, width, id, chart);
   };
   return out;
 }

@@ -140,21 +140,21 @@ Bars bars_of(const std::vector<double>& numbers) {
 }
 
 TEST(Bars, AreLogarithmicWhereTheLeastWouldVanish) {
-  const Chart words;
+  const Chart chart;
   for (const double width : {wide, narrow}) {
-    EXPECT_NE(draw_bars(bars_of({1, 1000}), width, "a", words).standalone().find("logarithmic"),
+    EXPECT_NE(draw_bars(bars_of({1, 1000}), width, "a", chart).standalone().find("logarithmic"),
               std::string::npos);
-    EXPECT_EQ(draw_bars(bars_of({1, 2}), width, "a", words).standalone().find("logarithmic"),
+    EXPECT_EQ(draw_bars(bars_of({1, 2}), width, "a", chart).standalone().find("logarithmic"),
               std::string::npos);
   }
 }
 
 TEST(Bars, WhatIsMissingIsSaidAndExtremesAreDrawn) {
-  const Chart words;
+  const Chart chart;
   for (const double width : {wide, narrow})
     for (const auto& numbers : std::vector<std::vector<double>>{
              {5}, {1e-12, 1e12}, {1, 0}, {1e-300, 1}, {3, 3, 3}, {1, 29.999}, {1, 30.001}}) {
-      const std::string text = draw_bars(bars_of(numbers), width, "a", words).standalone();
+      const std::string text = draw_bars(bars_of(numbers), width, "a", chart).standalone();
       EXPECT_EQ(xml_fault(text), "");
       EXPECT_EQ(text.find("nan"), std::string::npos);
       EXPECT_EQ(text.find("inf\""), std::string::npos);
@@ -164,9 +164,9 @@ TEST(Bars, WhatIsMissingIsSaidAndExtremesAreDrawn) {
 
 TEST(HeatMap, SaysWhatCouldNotRunAndLeavesWhatWasNotTried) {
   HeatMap map{"x", "y", "GFLOP/s", {"1", "2", "4"}, {"8"}, {{{3.0, "3.00", "tip"}, {{}, "n/a", "why"}, {}}}};
-  const Chart words;
+  const Chart chart;
   for (const double width : {wide, narrow}) {
-    const std::string text = draw_heat_map(map, width, "a", words).standalone();
+    const std::string text = draw_heat_map(map, width, "a", chart).standalone();
     EXPECT_EQ(xml_fault(text), "");
     EXPECT_NE(text.find("<title>why</title>"), std::string::npos);
     EXPECT_NE(text.find(">n/a</text>"), std::string::npos);
@@ -177,10 +177,10 @@ TEST(HeatMap, SaysWhatCouldNotRunAndLeavesWhatWasNotTried) {
 }
 
 TEST(HeatMap, TheBestIsTheDarkestWhicheverWayIsBetter) {
-  const Chart words;
+  const Chart chart;
   for (const bool more : {true, false}) {
     HeatMap map{"x", "y", "u", {"1", "2"}, {"8"}, {{{1.0, "low", "t"}, {2.0, "high", "t"}}}, more};
-    const std::string text = draw_heat_map(map, wide, "a", words).inline_text("chart");
+    const std::string text = draw_heat_map(map, wide, "a", chart).inline_text("chart");
     const auto dark = text.find("heat6");
     const auto named = text.find(">" + std::string(more ? "high" : "low") + "<");
     EXPECT_LT(dark, named);

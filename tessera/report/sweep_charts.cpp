@@ -103,10 +103,10 @@ void draw_legend(Svg& svg, const HeatMap& map, const Shades& shades, const Place
 
 }  // namespace
 
-Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& words) {
+Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const Chart& chart) {
   const Place p(map, width);
   const Shades shades(map);
-  Svg svg(p.width, p.bottom + 52, id, words.title, words.description);
+  Svg svg(p.width, p.bottom + 52, id, chart.title, chart.description);
   svg.text({p.left + 1, 14}, map.across + " →", "small muted");
   if (!map.down.empty()) svg.text({2, p.top - 10}, map.down + " ↓", "small muted");
   for (std::size_t c = 0; c < map.columns.size(); ++c)
@@ -152,8 +152,8 @@ void keep_better(const Entry*& kept, const Entry* row, const Metric& metric) {
 
 void finish(Chart& out, HeatMap map) {
   out.table = heat_table(map, out.title);
-  out.draw = [map = std::move(map)](const Chart& words, double width, const std::string& id) {
-    return draw_heat_map(map, width, id, words);
+  out.draw = [map = std::move(map)](const Chart& chart, double width, const std::string& id) {
+    return draw_heat_map(map, width, id, chart);
   };
 }
 
@@ -287,8 +287,8 @@ void draw_as_bars(Chart& out, Entries rows, const Metric& metric) {
                                 percent_cell(row->spread()), Cell(value ? "" : why, {}, "words")},
                                row->wrong() ? "wrong" : ""});
   }
-  out.draw = [bars](const Chart& words, double width, const std::string& id) {
-    return draw_bars(bars, width, id, words);
+  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
   };
 }
 
@@ -368,7 +368,7 @@ struct Trial {
 };
 
 Svg draw_search(const std::vector<Trial>& trials, const Metric& metric, double width, const std::string& id,
-                const Chart& words) {
+                const Chart& chart) {
   const bool small = is_narrow(width);
   const double left = small ? 46 : 64, right = width - 12, top = 28, bottom = small ? 250 : 300;
   double least = 0, most = 0;
@@ -379,7 +379,7 @@ Svg draw_search(const std::vector<Trial>& trials, const Metric& metric, double w
     }
   const Scale x(Scale::Kind::linear, 0, static_cast<double>(trials.size()) + 1, left, right);
   const Scale y = Scale::around(kind_for(least, most), least, most, bottom, top);
-  Svg svg(width, bottom + 46, id, words.title, words.description);
+  Svg svg(width, bottom + 46, id, chart.title, chart.description);
   for (const Tick& tick : y.ticks(6)) {
     svg.line({left, y.at(tick.value)}, {right, y.at(tick.value)}, "grid");
     svg.text({left - 8, y.at(tick.value) + 4}, tick.label, "small muted", Anchor::end);
@@ -438,8 +438,8 @@ Chart search_chart(const Group& group, const Dims& problem) {
          : &row == best_of(rows, metric) ? "best"
                                          : ""});
   }
-  out.draw = [trials, metric](const Chart& words, double width, const std::string& id) {
-    return draw_search(trials, metric, width, id, words);
+  out.draw = [trials, metric](const Chart& chart, double width, const std::string& id) {
+    return draw_search(trials, metric, width, id, chart);
   };
   return out;
 }
@@ -480,8 +480,8 @@ Chart split_chart(const Entry& row) {
   }
   if (!(longest > 0)) out.missing = "no device has a time";
   out.table_open = true;
-  out.draw = [bars](const Chart& words, double width, const std::string& id) {
-    return draw_bars(bars, width, id, words);
+  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
   };
   return out;
 }

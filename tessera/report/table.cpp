@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t gap = 2;
 constexpr const char* missing = "n/a";
-constexpr std::size_t shortest_words = 12;
+constexpr std::size_t shortest_text = 12;
 
 std::size_t fitted_width = 0;
 
@@ -84,7 +84,7 @@ std::string Table::text() const {
     Table narrow = *this;
     std::size_t dropped = 0;
     while (narrow.width() > fitted_width && narrow.drop_detail()) ++dropped;
-    if (narrow.width() > fitted_width) narrow.shorten_words(narrow.width() - fitted_width);
+    if (narrow.width() > fitted_width) narrow.shorten_text(narrow.width() - fitted_width);
     return narrow.lines() + (dropped == 0 ? ""
                              : dropped == 1
                                  ? "(one column left out; --wide shows it)\n"
@@ -109,13 +109,13 @@ bool Table::drop_detail() {
   return true;
 }
 
-void Table::shorten_words(std::size_t too_wide) {
+void Table::shorten_text(std::size_t too_wide) {
   while (too_wide > 0) {
     const auto wide = widths();
     std::size_t widest = columns_.size();
     for (std::size_t c = 0; c < columns_.size(); ++c)
       if (columns_[c].align == Align::left &&
-          wide[c] > std::max(shortest_words, display_width(columns_[c].title)) &&
+          wide[c] > std::max(shortest_text, display_width(columns_[c].title)) &&
           (widest == columns_.size() || wide[c] > wide[widest]))
         widest = c;
     if (widest == columns_.size()) return;

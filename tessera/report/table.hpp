@@ -27,8 +27,8 @@ class Table {
 
  private:
   Table without_empty_columns() const;
-  bool drop_detail();                        // one column; false: there is none to drop
-  void shorten_words(std::size_t too_wide);  // by so many characters, as far as they can be
+  bool drop_detail();                       // one column; false: there is none to drop
+  void shorten_text(std::size_t too_wide);  // by so many characters, as far as they can be
   std::size_t width() const;
   std::string lines() const;
   std::vector<std::size_t> widths() const;

@@ -28,6 +28,29 @@ TEST(Table, LeavesOutOptionalColumnsWithoutAValue) {
   EXPECT_EQ(with.text(), "a    b  c\n---------\n1  n/a  3\n1    2  3\n");
 }
 
+TEST(Table, FitsTheWidthByLeavingOutDetailsThenByShorteningWords) {
+  const auto text = [](std::size_t width) {
+    Table table({{"name", Table::Align::left},
+                 {"time"},
+                 {"clock", Table::Align::right, false, 2},
+                 {"rate", Table::Align::right, false, 1}});
+    table.add({"a name of thirty characters ...", "1", "2", "3"});
+    fit_tables(width);
+    std::string out = table.text();
+    fit_tables(0);
+    return out;
+  };
+  EXPECT_NE(text(0).find("clock  rate\n"), std::string::npos);
+  EXPECT_EQ(text(0), text(50));
+  const std::string narrower = text(49), narrow = text(37), least = text(20);
+  EXPECT_EQ(narrower.find("clock"), std::string::npos);
+  EXPECT_NE(narrower.find("time  rate\n"), std::string::npos);
+  EXPECT_NE(narrower.find("one column left out; --wide shows it"), std::string::npos);
+  EXPECT_EQ(narrow.find("rate"), std::string::npos);
+  EXPECT_NE(narrow.find("a name of thirty characters ...     1\n"), std::string::npos);
+  EXPECT_NE(least.find("a name of thi…     1\n"), std::string::npos) << least;
+}
+
 TEST(Table, WhatIsMissingIsNeverZero) {
   EXPECT_EQ(number(std::nullopt), "n/a");
   EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "n/a");

@@ -109,11 +109,11 @@ void draw_lane(Svg& svg, const Lane& lane, const Place& place, const Scale& scal
 }
 
 Svg draw_timeline(const std::vector<Lane>& lanes, double end, double width, const std::string& id,
-                  const Chart& words) {
+                  const Chart& chart) {
   const Place place(width, lanes);
   const Unit unit = unit_for(end);
   const Scale scale(Scale::Kind::linear, 0, end * unit.per_second, place.left, place.right);
-  Svg svg(width, place.bottom + 42, id, words.title, words.description);
+  Svg svg(width, place.bottom + 42, id, chart.title, chart.description);
   for (const Tick& tick : scale.ticks(place.small ? 3 : 7)) {
     const double x = scale.at(tick.value);
     svg.line({x, place.top - 4}, {x, place.bottom}, "grid");
@@ -171,9 +171,9 @@ Chart timeline_chart(const Document& document) {
           device.messages ? Cell("") : seconds_cell(waited(device, end)), seconds_cell(device.end())},
          ""});
   out.table_open = true;
-  out.draw = [lanes = lanes_of(document.shared), end](const Chart& words, double width,
+  out.draw = [lanes = lanes_of(document.shared), end](const Chart& chart, double width,
                                                       const std::string& id) {
-    return draw_timeline(lanes, end, width, id, words);
+    return draw_timeline(lanes, end, width, id, chart);
   };
   return out;
 }

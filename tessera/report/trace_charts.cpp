@@ -83,8 +83,8 @@ Chart counter_chart(const Group& group, const Shown& shown) {
   }
   if (std::ranges::none_of(bars.bars, [](const Bar& bar) { return bar.value.has_value(); }))
     out.missing = "no row has this counter";
-  out.draw = [bars](const Chart& words, double width, const std::string& id) {
-    return draw_bars(bars, width, id, words);
+  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
   };
   return out;
 }
@@ -188,8 +188,8 @@ Chart line_chart(const Entry& row) {
   std::ranges::stable_sort(lines, {}, [](const SourceLine* l) { return std::tie(l->file, l->line); });
   Bars bars{"sectors + wavefronts", {}, {}, {}, true};
   for (const SourceLine* line : lines) bars.bars.push_back(line_bar(*line, largest, several_files(row)));
-  out.draw = [bars](const Chart& words, double width, const std::string& id) {
-    return draw_bars(bars, width, id, words);
+  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
+    return draw_bars(bars, width, id, chart);
   };
   return out;
 }

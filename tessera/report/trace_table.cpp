@@ -191,16 +191,6 @@ void erase_all(std::string& text, const std::string& what) {
   for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.erase(at, what.size());
 }
 
-// The end of the bracket that opens at `from`; npos: it never closes.
-std::size_t closing(const std::string& text, std::size_t from) {
-  int depth = 0;
-  for (std::size_t i = from; i < text.size(); ++i) {
-    if (text[i] == '<') ++depth;
-    if (text[i] == '>' && --depth == 0) return i;
-  }
-  return std::string::npos;
-}
-
 }  // namespace
 
 std::string widths_text(const bench::Widths& widths) {
@@ -216,18 +206,11 @@ std::string widths_text(const bench::Widths& widths) {
 }
 
 std::string short_name(const std::string& name) {
-  std::string out = name;
-  // The library's own kernels are all one template, of what its user wrote and of the problem.
-  const std::string entry = "::entry<";
-  const std::size_t at = out.find(entry);
-  if (at != std::string::npos && closing(out, at + entry.size() - 1) != std::string::npos) {
-    const std::size_t begin = at + entry.size();
-    std::size_t end = begin;
-    for (int depth = 0; end < out.size() && (depth > 0 || out[end] != ','); ++end)
-      depth += out[end] == '<' || out[end] == '{' ? 1 : out[end] == '>' || out[end] == '}' ? -1 : 0;
-    out = out.substr(begin, end - begin);
-  } else if (const std::size_t arguments = out.rfind(">("); arguments != std::string::npos) {
-    out.resize(arguments + 1);
+  std::string out = bench::made_from(name);
+  if (out.empty()) {
+    out = name;
+    if (const std::size_t arguments = out.rfind(">("); arguments != std::string::npos)
+      out.resize(arguments + 1);
   }
   erase_all(out, "(anonymous namespace)::");
   erase_all(out, "tessera::");
@@ -236,7 +219,9 @@ std::string short_name(const std::string& name) {
 
 std::string code_table(const std::vector<bench::KernelCode>& kernels) {
   Table table({{"kernel", Align::left},
-               {"for"},
+               {"tuning", Align::left, true},
+               {"element", Align::left, true, 6},
+               {"for", Align::right, false, 6},
                {"registers"},
                {"stack bytes", Align::right, false, 4},
                {"spill loads", Align::right, true, 1},
@@ -252,11 +237,12 @@ std::string code_table(const std::vector<bench::KernelCode>& kernels) {
   for (const bench::KernelCode& k : kernels) {
     const auto shared = [](const bench::Widths& w) { return w.all() == 0 ? std::string() : widths_text(w); };
     const auto ratio = k.instructions_per_fma();
-    table.add({short_name(k.name), "sm_" + std::to_string(k.architecture), whole(k.registers),
-               whole(k.stack_bytes), if_any(k.local_load.all()), if_any(k.local_store.all()),
-               widths_text(k.global_load), widths_text(k.global_store), shared(k.shared_load),
-               shared(k.shared_store), whole(k.barriers), whole(k.fma32 + k.fma64), whole(k.instructions),
-               ratio ? fmt::format("{:.1f}", *ratio) : ""});
+    const std::string tuning = k.variant.empty() ? "" : k.tuning.empty() ? "-" : k.tuning;
+    table.add({k.variant.empty() ? short_name(k.name) : k.variant, tuning, k.element,
+               "sm_" + std::to_string(k.architecture), whole(k.registers), whole(k.stack_bytes),
+               if_any(k.local_load.all()), if_any(k.local_store.all()), widths_text(k.global_load),
+               widths_text(k.global_store), shared(k.shared_load), shared(k.shared_store), whole(k.barriers),
+               whole(k.fma32 + k.fma64), whole(k.instructions), ratio ? fmt::format("{:.1f}", *ratio) : ""});
   }
   return table.text();
 }

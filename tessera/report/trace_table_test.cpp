@@ -50,14 +50,14 @@ void expect_in(const std::string& part, const std::string& text) {
 }
 
 TEST_F(TraceTable, OfWhatCannotBeTracedTheCompilersCodeTells) {
-  const std::string told = why(before_, after_);
+  const std::string text = why(before_, after_);
   for (const char* part :
        {"second against first, by the compiler's code alone:", "multiply-add: 5.6 instead of 10",
         "shared loads in the code, by bits: 6×128 instead of 12×32",
         "matrix loads of shared memory in the code: 4 instead of 0",
         "registers of a thread: 168 instead of 40", "spills in the code: 3 instead of 0",
         "accesses were not counted: second runs on cuda, not on simt"})
-    expect_in(part, told);
+    expect_in(part, text);
   const std::string table = trace_table({before_, after_});
   const std::string row = table.substr(table.find("gpu/second"));
   for (const char* cell : {" 168 ", " 3 ", " 6×128 ", " 5.6"}) expect_in(cell, row);
@@ -68,11 +68,11 @@ TEST_F(TraceTable, OfWhatCannotBeTracedTheCompilersCodeTells) {
 
 TEST_F(TraceTable, WithoutCodeItSaysWhatIsMissing) {
   after_.code.reset();
-  const std::string told = why(before_, after_);
-  expect_in("second runs on cuda", told);
-  expect_in("no GPU code of second was found", told);
-  EXPECT_EQ(told.find("no GPU code of first"), std::string::npos) << told;
-  EXPECT_EQ(told.find("against"), std::string::npos) << told;
+  const std::string text = why(before_, after_);
+  expect_in("second runs on cuda", text);
+  expect_in("no GPU code of second was found", text);
+  EXPECT_EQ(text.find("no GPU code of first"), std::string::npos) << text;
+  EXPECT_EQ(text.find("against"), std::string::npos) << text;
 }
 
 TEST_F(TraceTable, WarnsOfAccessesThatItHasNotSeen) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tuning has found, kept in the file that run/tuned.hpp reads. Each trial is written as soon as it is
-// done, so that a search that was stopped, or that a configuration ended, goes on where it was.
+// Keeps the results of tuning in the file that run/tuned.hpp reads. Each trial is written as soon as it is
+// done, so an interrupted or crashed search continues where it stopped.
 #pragma once
 #include <optional>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep walks over and a search looks into: the choices of variants, with values for the
-// parameters that they leave to the run.
+// The configurations that `sweep` and `tune` measure: compiled choices of variants, with values for the
+// parameters that are left to the run.
 #pragma once
 #include <string>
 #include <utility>

@@ -63,7 +63,9 @@ Answer Automatic::by_tanh_sinh() {
   rules_.reserve(ranges.size());
   for (const Range& range : ranges) parts_.emplace_back(f_, whole_, range);
   for (const Part& part : parts_) rules_.emplace_back(sampler_, part);
-  const int least = ranges.size() <= 2 ? usual_level : ranges.size() <= 16 ? usual_level - 1 : usual_level - 2;
+  const int least = ranges.size() <= 2    ? usual_level
+                    : ranges.size() <= 16 ? usual_level - 1
+                                          : usual_level - 2;
   return refine(rules_, tolerance_, least, deepest, tails_);
 }
 
@@ -160,7 +162,9 @@ bool Automatic::take_tails() {
     double from = inner[side];
     if (!std::isfinite(from)) from = side == 0 ? whole_.upper : whole_.lower;
     if (!std::isfinite(from)) from = 0;
-    const Part part(f_, whole_, side == 0 ? Range{-infinity, from, whole_.rounding} : Range{from, infinity, whole_.rounding});
+    const Part part(
+        f_, whole_,
+        side == 0 ? Range{-infinity, from, whole_.rounding} : Range{from, infinity, whole_.rounding});
     const Tail tail = find_tail(sampler_, part);
     if (tail.zeros.empty()) continue;
     const Answer sum = integrate_tail(sampler_, part, tail);
@@ -291,8 +295,7 @@ Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolera
     if (std::isnan(x)) throw Error("a known break is not a number");
   if (auto known = integrate_trivially(f, range)) return *known;
   if (range.lower < range.upper) return Automatic(f, range, tolerance, limits, points).run();
-  Answer out =
-      Automatic(f, {range.upper, range.lower, range.rounding}, tolerance, limits, points).run();
+  Answer out = Automatic(f, {range.upper, range.lower, range.rounding}, tolerance, limits, points).run();
   out.value = -out.value;
   return out;
 }

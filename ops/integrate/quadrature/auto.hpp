@@ -3,9 +3,11 @@
 //   1. The range is cut at the known breakpoints and at those of the formula.
 //   2. tanh-sinh integrates every part; its step is halved until the error estimate meets the tolerance.
 //   3. Adaptive Gauss-Kronrod starts with as many points as that took, in the same variable.
-//   4. If tanh-sinh does not converge and the tail oscillates, the tail becomes an alternating series, and what
+//   4. If tanh-sinh does not converge and the tail oscillates, the tail becomes an alternating series, and
+//   what
 //      lies before it goes back to 2.
-//   5. If it does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts takes its
+//   5. If it does not converge otherwise, a second Gauss-Kronrod pair with other nodes and other cuts takes
+//   its
 //      place.
 // Installed: for programs.
 #pragma once

@@ -42,7 +42,8 @@ Answer by_name(const std::string& rule, const Integrand& f, const Range& range, 
   const bool takes_cuts = rule != "richardson" && rule != "simpson";
   if (f.breaks && takes_cuts)
     for (const double x : f.breaks(upwards)) cuts.push_back(x);
-  Answer out = of_rule(rule, f, upwards, tolerance, limits, takes_cuts ? std::span<const double>(cuts) : points);
+  Answer out =
+      of_rule(rule, f, upwards, tolerance, limits, takes_cuts ? std::span<const double>(cuts) : points);
   if (out.converged() && out.value == 0 && out.magnitude == 0 && !f.constant) {
     out.reason = Reason::doubtful;
     out.truncation = infinity;

@@ -7,9 +7,9 @@
 
 namespace tessera::quadrature {
 
-// "auto" compares two rules. Any other name stands for itself: its error is its own estimate. Where a limit is
-// greater than the other, the integral counts negatively. Throws Error for a rule that does not exist, or that
-// is for several variables, and for limits, tolerances and caps without sense.
+// "auto" compares two rules. Any other name stands for itself: its error is its own estimate. Where a limit
+// is greater than the other, the integral counts negatively. Throws Error for a rule that does not exist, or
+// that is for several variables, and for limits, tolerances and caps without sense.
 Answer by_name(const std::string& rule, const Integrand& f, const Range& range, const Tolerance& tolerance,
                const Limits& limits, std::span<const double> points);
 

@@ -74,11 +74,13 @@ DoubleExponential::DoubleExponential(const Part& part) : range_(part.range()) {
     const double at = end(side);
     reach_[side] = reach_of(shape_);
     if (std::isinf(at) && range_.single()) reach_[side] = last_single;
-    blind_[side] = std::isinf(at) || part.f().knows[end_of_side_[side]] ? 0 : 2 * range_.rounding * std::fabs(at);
+    blind_[side] =
+        std::isinf(at) || part.f().knows[end_of_side_[side]] ? 0 : 2 * range_.rounding * std::fabs(at);
     const double inwards = end_of_side_[side] == 0 ? infinity : -infinity;
-    nearest_[side] = range_.single() ? static_cast<double>(std::nextafter(static_cast<float>(at),
-                                                                          static_cast<float>(inwards)))
-                                     : std::nextafter(at, inwards);
+    nearest_[side] =
+        range_.single()
+            ? static_cast<double>(std::nextafter(static_cast<float>(at), static_cast<float>(inwards)))
+            : std::nextafter(at, inwards);
   }
 }
 

@@ -156,7 +156,7 @@ Answer halve(const Integrand& f, const Range& range, const Tolerance& tolerance,
     out.magnitude = sums.magnitude();
     out.rounding = 4 * unit * out.magnitude + range.rounding * sums.abscissa_error();
     const double allowed = tolerance.of(out.value);
-    out.reason = out.error() <= allowed    ? Reason::converged
+    out.reason = out.error() <= allowed   ? Reason::converged
                  : out.rounding > allowed ? Reason::roundoff
                                           : Reason::unresolved;
     if (out.reason != Reason::unresolved) break;
@@ -243,7 +243,6 @@ Answer of_samples(std::span<const double> x, std::span<const double> y, const ch
   out.truncation = std::fabs(out.value - sum(fewer_x, fewer_y));
   return out;
 }
-
 
 Answer integral(std::span<const double> x, std::span<const double> y, const char* rule, Sum sum) {
   check(x, y);

@@ -8,8 +8,8 @@
 
 namespace tessera::quadrature {
 
-// The trapezoid sums of 128, 256 … strips, with Richardson's elimination of the powers of h that they show; an
-// end without a finite value counts as 0. Simpson's rule from the same sums.
+// The trapezoid sums of 128, 256 … strips, with Richardson's elimination of the powers of h that they show;
+// an end without a finite value counts as 0. Simpson's rule from the same sums.
 Answer trapezoid(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
                  const Limits& limits = {});
 Answer simpson(const Integrand& f, const Range& range, const Tolerance& tolerance = {},

@@ -3,7 +3,7 @@
 // allows it, and with its breakpoints.
 #pragma once
 #include <string>
-#include "ops/integrate/rules/domain.hpp"
+#include "ops/integrate/quadrature/box.hpp"
 #include "ops/integrate/quadrature/integrand.hpp"
 #include "tessera/formula/tree.hpp"
 

@@ -13,7 +13,7 @@ struct Track {
   const Part* part;
   const DoubleExponential* variable = nullptr;  // none: x itself, or a fraction of it where it is infinite
   double from = 0, to = 1;
-  double cell = infinity;             // no first cell is longer
+  double cell = infinity;                  // no first cell is longer
   double reach[2] = {infinity, infinity};  // in the double exponential variable: beyond it nothing counts
 
   static Track direct(const Part& part);

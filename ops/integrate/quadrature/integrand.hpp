@@ -43,10 +43,10 @@ struct Integrand {
   // Near the lower, near the upper end: values are computed from the distance.
   bool knows[2] = {false, false};
   // The rest is optional.
-  Values errors = {};                                                    // how far each value may be off
-  std::function<std::vector<double>(const Range& range)> breaks = {};    // where f is not smooth
-  std::function<Integrand(const Range& part)> within = {};               // the same f for a part of the range
-  std::optional<double> constant = {};                                   // its value, if f is constant
+  Values errors = {};                                                  // how far each value may be off
+  std::function<std::vector<double>(const Range& range)> breaks = {};  // where f is not smooth
+  std::function<Integrand(const Range& part)> within = {};             // the same f for a part of the range
+  std::optional<double> constant = {};                                 // its value, if f is constant
 };
 
 // A callable of x alone.

@@ -251,7 +251,8 @@ Reason fading(std::span<const double> terms) {
   for (std::size_t i = settled; i <= last; ++i)
     if (size(i) > 2 * size(i - 1) && size(i) > 1e-12 * size(0)) return Reason::unresolved;
   if (size(last) < 1e-12 * size(0)) return Reason::converged;
-  const double early = std::log(size(last / 4) / size(last / 2)), late = std::log(size(last / 2) / size(last));
+  const double early = std::log(size(last / 4) / size(last / 2)),
+               late = std::log(size(last / 2) / size(last));
   if (late < 1e-6) return Reason::diverges;
   // A slope that weakens like this leads to terms that stay: (1+1/x)·sin(x).
   return late < 0.1 && late < 0.75 * early ? Reason::may_diverge : Reason::converged;

@@ -52,8 +52,7 @@ struct TanhSinh::First {
 
 double abscissa_error(double steps, double squares) { return std::fmin(2 * steps, 6 * std::sqrt(squares)); }
 
-TanhSinh::TanhSinh(Sampler& sampler, const Part& part)
-    : sampler_(sampler), part_(&part), variable_(part) {
+TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part_(&part), variable_(part) {
   first_level();
 }
 
@@ -69,8 +68,9 @@ void TanhSinh::first_level() {
   for (const int side : {0, 1}) {
     const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
     const std::size_t from = first.from[side] = count,
-                      size = first.size[side] = std::min(
-                          nodes.distance.size(), static_cast<std::size_t>(variable_.reach(side) / first_step));
+                      size = first.size[side] =
+                          std::min(nodes.distance.size(),
+                                   static_cast<std::size_t>(variable_.reach(side) / first_step));
     variable_.place(side, {nodes.distance.data(), size}, {first.x + from, size},
                     {first.distance + from, size});
     for (std::size_t j = 0; j < size; ++j) first.weight[from + j] = nodes.weight[j] * length;
@@ -115,9 +115,10 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
     if (!std::isfinite(term[j])) return give_up(Reason::non_finite, first.x[first.from[side] + j]);
   // Far out a formula may overflow, to what is no number or to 0, where its integral goes on.
   constexpr double far_out = 1e30;
-  const bool overflows = last > 0 && last < size &&
-                         (!std::isfinite(term[last]) || (term[last] == 0 && std::isinf(variable_.end(side)) &&
-                                                         std::fabs(first.x[first.from[side] + last]) > far_out));
+  const bool overflows =
+      last > 0 && last < size &&
+      (!std::isfinite(term[last]) || (term[last] == 0 && std::isinf(variable_.end(side)) &&
+                                      std::fabs(first.x[first.from[side] + last]) > far_out));
   const bool to_the_end = last == size || overflows;
   // Where nothing counts, smaller steps may find something anywhere.
   reach_[side] = last == size || last == 0 ? variable_.reach(side)
@@ -173,7 +174,8 @@ void TanhSinh::find_blind(int side, const First& first) {
   while (last > 0 && !(distance(last - 1) >= told * blind)) --last;
   if (last < 2) return;
   --last;
-  const double power = std::log(std::fabs(y[last] / y[last - 1])) / std::log(distance(last) / distance(last - 1));
+  const double power =
+      std::log(std::fabs(y[last] / y[last - 1])) / std::log(distance(last) / distance(last - 1));
   if (!std::isfinite(power)) {
     beyond_[side] = std::fabs(y[last]) * blind;
     return;
@@ -185,8 +187,8 @@ void TanhSinh::find_blind(int side, const First& first) {
   beyond_[side] = 4 * there * blind * std::fabs(power) / margin;
 }
 
-bool TanhSinh::add(std::span<const double> x, std::span<const double> distance, std::span<const double> weight,
-                   std::size_t first_side) {
+bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
+                   std::span<const double> weight, std::size_t first_side) {
   double y[chunk];
   const std::size_t n = x.size();
   if (!sampler_.values(part_->f(), x, distance, {y, n})) {
@@ -212,9 +214,8 @@ bool TanhSinh::add(std::span<const double> x, std::span<const double> distance, 
 void TanhSinh::vary(int side, std::span<const double> x, std::span<const double> distance,
                     std::span<const double> y) {
   if (x.size() < 2) return;
-  const double* const place = variable_.blind(side) == 0 && variable_.shape() != Shape::everywhere
-                                  ? distance.data()
-                                  : x.data();
+  const double* const place =
+      variable_.blind(side) == 0 && variable_.shape() != Shape::everywhere ? distance.data() : x.data();
   double moved[chunk];
   for (std::size_t i = 0; i + 1 < x.size(); ++i) {
     const double here = std::fabs(place[i + 1]), there = std::fabs(place[i]);
@@ -227,7 +228,8 @@ void TanhSinh::vary(int side, std::span<const double> x, std::span<const double>
 
 double TanhSinh::rounding() const {
   const double of = part_->range().rounding;
-  return 16 * unit * magnitude() + (of > unit ? of * magnitude() : 0) + of * abscissa_error(variation_, squares_);
+  return 16 * unit * magnitude() + (of > unit ? of * magnitude() : 0) +
+         of * abscissa_error(variation_, squares_);
 }
 
 double TanhSinh::expected_change() const {
@@ -280,7 +282,8 @@ double TanhSinh::error_of_values() const {
   double out = 0;
   for (const int side : {0, 1}) {
     const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
-    const std::size_t size = std::min(nodes.distance.size(), static_cast<std::size_t>(reach_[side] / first_step));
+    const std::size_t size =
+        std::min(nodes.distance.size(), static_cast<std::size_t>(reach_[side] / first_step));
     const std::span<double> x{first.x, size}, distance{first.distance, size};
     variable_.place(side, {nodes.distance.data(), size}, x, distance);
     f.values(x, distance, {first.y, size});
@@ -360,7 +363,7 @@ Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, 
       trouble = trouble || part.trouble() != Reason::converged;
       unseen = unseen && part.magnitude() == 0;
       if (part.level() >= deepest && !(part.magnitude() == 0 && part.level() < deepest_level)) continue;
-      const double urgency = part.level() < least ? infinity
+      const double urgency = part.level() < least                          ? infinity
                              : part.change() > 4 * unit * part.magnitude() ? part.expected_change()
                                                                            : 0;
       if (urgency > largest) {
