@@ -6,9 +6,8 @@
 #pragma once
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/ptx/bulk_copy.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "tessera/cuda/ptx/tensor_copy.cuh"
 #endif
 
 namespace tessera {

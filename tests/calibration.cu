@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 #include "calibration_list.hpp"
-#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace {
 

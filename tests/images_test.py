@@ -48,8 +48,7 @@ class Images(cli_case.Case):
             self.passes(*[str(ROOT / w) if w.startswith("examples/") else w for w in words[1:]])
             np.testing.assert_array_equal(self.pixels("made.png"), self.pixels(SHOWN / name), f"{page}: {' '.join(words)}")
             made.add(name)
-            if page == "README.md":
-                operations.add(words[1])
+            operations.add(words[1])
         self.assertEqual(made, set(os.listdir(SHOWN)))
         self.assertEqual(operations, set(OPERATIONS))
 

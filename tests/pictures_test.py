@@ -56,14 +56,14 @@ class Pictures(cli_case.Case):
     def test_a_result_beyond_the_limit_is_refused_before_the_work(self):
         with open("p.pgm", "wb") as file:
             file.write(b"P5\n30 20\n255\n" + bytes(600))
-        self.passes("resize", "p.pgm", "--width", "60", "--most-pixels", "1200", "-o", "same.pgm")
+        self.passes("resize", "p.pgm", "--width", "60", "--height", "20", "--most-pixels", "1200", "-o", "same.pgm")
         for name in ("big.pgm", "big.png", "big.tif", "big.jpg"):
-            self.fails(2, name + ": has 61 × 20 pixels, more than the limit of 1200", "resize", "p.pgm", "--width", "61", "--most-pixels", "1200",
+            self.fails(2, name + ": has 61 × 20 pixels, more than the limit of 1200", "resize", "p.pgm", "--width", "61", "--height", "20", "--most-pixels", "1200",
                        "-o", name)
             self.assertFalse(os.path.exists(name))
         self.fails(2, "more than the limit of 1200", "seamcarve", "p.pgm", "--height", "40", "--width", "31", "--most-pixels", "1200", "-o", "big.pgm")
-        self.passes("resize", "p.pgm", "--width", "61", "--most-pixels", "1200", "-o", "big.npy")
-        self.fails(2, "wide.jpg: a JPEG file has at most 65500 rows and columns", "resize", "p.pgm", "--width", "65501", "-o", "wide.jpg")
+        self.passes("resize", "p.pgm", "--width", "61", "--height", "20", "--most-pixels", "1200", "-o", "big.npy")
+        self.fails(2, "wide.jpg: a JPEG file has at most 65500 rows and columns", "resize", "p.pgm", "--width", "65501", "--height", "20", "-o", "wide.jpg")
 
     def test_of_several_pages_the_first_is_read_and_that_is_told(self):
         def page(value, after):

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Products of whole numbers as `verify` never asks for them, and each kernel of theirs; on a GPU, where there is one.
-tessera_test(products products/single_test.cpp products/many_test.cpp products/each_test.cpp products/long_test.cpp products/whole.cpp products/placed.cpp
+tessera_test(products products/single_test.cpp products/many_test.cpp products/each_test.cpp products/far_lines_test.cpp products/whole.cpp products/placed.cpp
              products/product.cpp products/drawn.cpp)

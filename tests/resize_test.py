@@ -76,6 +76,16 @@ class Resize(cli_case.Case):
                 self.assertLessEqual(np.abs(got - wanted).max(), most, f"{method} {source} {result} {channels}")
 
     @unittest.skipUnless(OPENCV, "needs libopencv-imgproc-dev")
+    def test_opencvs_exact_bytes_of_random_sizes(self):
+        # Some places are halfway between two weights: of sizes at will one of five pictures has one.
+        random = np.random.default_rng(3)
+        for number in range(30):
+            sizes = [int(side) for side in random.integers(1, 300, 4)]
+            method = ("linear_exact", "linear_exact", "nearest_exact")[number % 3]
+            got, wanted = self.opencv(noise((*sizes[:2], 1 + number % 4), seed=number), sizes[2:], method)
+            np.testing.assert_array_equal(got, wanted, f"{method} {sizes}")
+
+    @unittest.skipUnless(OPENCV, "needs libopencv-imgproc-dev")
     def test_opencvs_wider_types(self):
         for method in ("nearest", "linear", "area", "cubic", "lanczos4"):
             for source, result in SIZES[:2]:
@@ -158,7 +168,10 @@ class Resize(cli_case.Case):
 
     def test_sizes(self):
         picture = noise((30, 40, 3))
-        self.assertEqual(self.resized(picture, "--width", "20").shape, (30, 20, 3))
+        self.assertEqual(self.resized(picture, "--width", "20").shape, (15, 20, 3))
+        self.assertEqual(self.resized(picture, "--height", "10").shape, (10, 13, 3))
+        self.assertEqual(self.resized(picture, "--width", "1").shape, (1, 1, 3))
+        self.assertEqual(self.resized(picture, "--width", "20", "--height", "30").shape, (30, 20, 3))
         self.assertEqual(self.resized(picture, "--height", "10", "--scale", "0.5").shape, (10, 20, 3))
         self.assertEqual(self.resized(picture, "--scale", "0.47").shape, (14, 19, 3))
         self.assertEqual(self.resized(noise((2, 8, 9, 2)), "--scale", "2").shape, (2, 16, 18, 2))
@@ -182,7 +195,7 @@ class Resize(cli_case.Case):
                                 ("only for sides that are not given", "--scale", "2", "--width", "3", "--height", "3"),
                                 ("out of its range, 1e-06 to 1000", "--scale", "1e39"),
                                 ("needs a number from -1 to 0", "--cubic-a", "2"), ("out of its range", "--width", "0"),
-                                ("out of its range", "--scale", "-1"), ("out of its range", "--scale", "0.01"), ("more than 2^24", "--width", "20000000")):
+                                ("out of its range", "--scale", "-1"), ("out of its range", "--scale", "0.01"), ("more than 2^24", "--width", "20000000"), ("more than 2^24", "--width", "20000000", "--height", "1")):
             self.fails(2, message, "resize", "in.npy", "-o", "out.npy", *words)
         np.save("empty.npy", np.zeros((0, 5, 3), np.uint8))
         self.fails(2, "empty", "resize", "empty.npy", "-o", "out.npy", "--width", "3", "--height", "3")

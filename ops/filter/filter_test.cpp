@@ -3,6 +3,7 @@
 // are named.
 #include "filter.hpp"
 #include <gtest/gtest.h>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -240,6 +241,29 @@ TEST(Kernel, GaussiansOfBytesSumTo256) {
     }
   // 18.12, 62.58 and 94.60: the second takes what the first has left.
   EXPECT_EQ(kernel_of("gaussian", 5, 1.1, Element::u8).row, (std::vector<double>{18, 63, 94, 63, 18}));
+}
+
+// Rounded, they are the bytes of the same call into u8.
+TEST(Filter, AGaussianOfBytesIntoFloatsKeepsItsFractions) {
+  const auto filtered = [](const char* to, auto& values) {
+    const Case chosen{.dims = {{"images", 1}, {"height", 20}, {"width", 30}, {"channels", 1}},
+                      .words = {{"kernel", "gaussian"}, {"size", "5"}, {"output-element", to}}};
+    Inputs inputs(filtering(), Element::u8, chosen, 3);
+    run(filtering(), inputs.arguments(), {.device = "cpu", .cached = false});
+    using T = typename std::decay_t<decltype(values)>::value_type;
+    const auto* const from = static_cast<const T*>(inputs.arguments().array("filtered").data);
+    values.assign(from, from + 600);
+  };
+  std::vector<float> floats;
+  std::vector<std::uint8_t> bytes;
+  filtered("f32", floats);
+  filtered("u8", bytes);
+  int fractions = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    EXPECT_EQ(std::floor(floats[i] + 0.5f), static_cast<float>(bytes[i]));
+    fractions += floats[i] != std::floor(floats[i]);
+  }
+  EXPECT_GT(fractions, 500);
 }
 
 TEST(Kernel, ShortGaussiansOfNoWidthAreOpenCvs) {

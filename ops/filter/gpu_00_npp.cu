@@ -7,7 +7,7 @@
 #include <bit>
 #include "filter.hpp"
 #include "ops/imaging/npp.cuh"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filter {

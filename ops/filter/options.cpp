@@ -105,8 +105,8 @@ Error beyond_f32(const Arguments& arguments, const char* name) {
   return Error("--" + std::string(name) + " " + arguments.text(name) + " is not a number that f32 can hold");
 }
 
-// Which arithmetic the words ask for, and what follows the sum.
-void settle(const Arguments& arguments, const Kernel& kernel, Options& out) {
+// Which arithmetic the options need, and what follows the sum.
+void choose_arithmetic(const Arguments& arguments, const Kernel& kernel, Options& out) {
   const Element element = arguments.element();
   const double scale = arguments.real("scale") * kernel.factor, offset = arguments.real("offset");
   const double half = half_of(kernel), largest = largest_sum(kernel, element);
@@ -115,7 +115,10 @@ void settle(const Arguments& arguments, const Kernel& kernel, Options& out) {
       out.taps.whole && element == Element::u8 && !kernel.column.empty() && sums_fit_bytes(kernel);
   Finish& f = out.finish;
   f.absolute = arguments.text("abs") == "yes";
-  f.whole = out.taps.whole && scale == 1 && is_whole(offset) && largest + std::fabs(offset) < 0x1p31;
+  // Fractions that 2^-shift leaves are kept where the result can hold them.
+  const bool rounds = kernel.shift == 0 || is_integer(out.to);
+  f.whole =
+      out.taps.whole && scale == 1 && is_whole(offset) && rounds && largest + std::fabs(offset) < 0x1p31;
   if (f.whole) {
     f.shift = kernel.shift;
     f.half = static_cast<std::int32_t>(half);
@@ -131,7 +134,7 @@ void settle(const Arguments& arguments, const Kernel& kernel, Options& out) {
       f.whole && element == Element::u8 && kernel.shift == 0 && largest + std::fabs(offset) < 32768;
 }
 
-void settle_region(const Arguments& arguments, Options& out) {
+void set_region(const Arguments& arguments, Options& out) {
   constexpr std::int64_t longest = std::int64_t{1} << 30;
   const auto check = [&](const char* start, const char* size, const char* of) {
     if (arguments.dim(of) > longest)
@@ -172,12 +175,12 @@ Options make(const Arguments& arguments) {
     out.taps.above = kernel.rows - 1 - out.taps.above;
     out.taps.left = kernel.cols - 1 - out.taps.left;
   }
-  settle(arguments, kernel, out);
+  out.to = arguments.array("filtered").element;
+  choose_arithmetic(arguments, kernel, out);
   put_weights(kernel, out.taps);
   out.border = border_named(arguments.text("border"));
   out.outside = outside_of(arguments);
-  out.to = arguments.array("filtered").element;
-  settle_region(arguments, out);
+  set_region(arguments, out);
   return out;
 }
 

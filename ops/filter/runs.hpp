@@ -9,7 +9,7 @@
 #include "ops/imaging/bytes.hpp"
 #include "tessera/kernel.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/ptx/half.cuh"
+#include "tessera/cuda/ptx/scalar.cuh"
 #endif
 
 namespace tessera::filter {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include "ops/imaging/samples.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/ptx/bytes.cuh"
+#include "tessera/cuda/ptx/scalar.cuh"
 #endif
 
 namespace tessera::imaging {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::imaging::npp {
 

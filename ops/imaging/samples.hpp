@@ -7,7 +7,7 @@
 #include "tessera/core/element.hpp"
 #include "tessera/core/thread.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/ptx/half.cuh"
+#include "tessera/cuda/ptx/scalar.cuh"
 #endif
 
 namespace tessera::imaging {

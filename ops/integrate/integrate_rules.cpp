@@ -23,7 +23,7 @@ quadrature::ManyValues within_budget(std::int64_t budget, const quadrature::Many
   return [f, left = std::make_shared<std::atomic<std::int64_t>>(budget)](
              std::span<const double> points, std::size_t count, std::span<double> y) {
     const auto wanted = static_cast<std::int64_t>(count);
-    if (left->fetch_sub(wanted, std::memory_order_relaxed) < wanted) throw OutOfPatience{};
+    if (left->fetch_sub(wanted, std::memory_order_relaxed) < wanted) throw OutOfBudget{};
     f(points, count, y);
   };
 }
@@ -45,10 +45,10 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
 
 std::optional<std::int64_t> work_budget_of(const RuleOptions& options, const Run& run) {
   constexpr double fewest_seconds = 2;  // else the processors' share would be missed
-  if (options.one_variable() || options.limits.seconds < fewest_seconds || !std::isfinite(run.patience))
+  if (options.one_variable() || options.limits.seconds < fewest_seconds || !std::isfinite(run.work_budget))
     return std::nullopt;
   const auto steps = formula::compile<double>(options.formula, options.variables).step_count;
-  return static_cast<std::int64_t>(run.patience / (1 + steps));
+  return static_cast<std::int64_t>(run.work_budget / (1 + steps));
 }
 
 void take_over(RuleOptions& options, const Run& run) {

@@ -17,7 +17,7 @@ void take_over(RuleOptions& options, const Run& run);
 void add_fallback_note(quadrature::Answer& answer, const Run& run);
 
 // `by_regions`: how regions are integrated over, where it is not on the processors; `engine`: VEGAS likewise.
-// Throws OutOfPatience where several variables take more than `budget` evaluations.
+// Throws OutOfBudget where several variables take more than `budget` evaluations.
 quadrature::Answer answer_to(const RuleOptions& options, int threads,
                              const quadrature::ByRegions& by_regions = {},
                              const quadrature::VegasEngineFor& engine = {},

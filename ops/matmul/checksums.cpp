@@ -56,7 +56,7 @@ Result result_of(Element element) {
   }
 }
 
-// ±[1, 2) in so few bits that the product with a float is a double.
+// ±[1, 2) in so mixed precision that the product with a float is a double.
 double weight(std::uint64_t seed, std::int64_t index) {
   const std::uint64_t bits = Random(seed, static_cast<std::uint64_t>(index)).next();
   const double size = 1 + static_cast<double>(bits >> 56) / 256;
@@ -347,7 +347,7 @@ Tolerance tolerance_of(const Arguments& arguments, const Checked& p, double leas
   out.result = result.rounding;
   // Sums of the checksums are made of eight or more, side by side.
   out.own = half_ulp_f64 * std::sqrt((k + m + n) / 8 + 64);
-  const double least_sum = std::min(result.least, 0x1p-149);  // sums of few bits are floats
+  const double least_sum = std::min(result.least, 0x1p-149);  // sums of mixed precision are floats
   // Weights below 1 make the checksums' own sums underflow before those of C do.
   out.tiny =
       std::max(1.0, most_weight) * (4 * std::max(m, n) * ((k + 3) * (std::fabs(p.alpha) + 1) * least_sum) +

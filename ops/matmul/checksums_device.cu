@@ -7,7 +7,7 @@
 #include "ops/matmul/checksums_finish.cuh"
 #include "ops/matmul/checksums_folds.cuh"
 #include "ops/matmul/checksums_kernels.cuh"
-#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 
 namespace tessera::matmul {

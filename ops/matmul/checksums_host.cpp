@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums on the processors, for what was computed there or by the executor: a pass goes through memory as
+// Checksums on the CPU, for what was computed there or by the executor: a pass goes through memory as
 // that lies, whichever way its sums run.
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 #include <bit>
 #include <type_traits>
 #include "ops/matmul/checksums.hpp"
-#include "tessera/cuda/ptx/half.cuh"
+#include "tessera/cuda/ptx/scalar.cuh"
 
 namespace tessera::matmul::checksum {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with its checksums, for their tests, on the processors and on a GPU where there is one.
+// A product with its checksums, for their tests, on the CPU and on a GPU where there is one.
 #pragma once
 #include <gtest/gtest.h>
 #include "ops/matmul/checksums.hpp"
@@ -18,7 +18,7 @@ inline Case sized(std::int64_t m, std::int64_t n, std::int64_t k, Arguments::Wor
   return out;
 }
 
-// A product made on the processors, and its checksums, as a whole or of a part, by one kind of device.
+// A product made on the CPU, and its checksums, as a whole or of a part, by one kind of device.
 class Product {
  public:
   Product(const Device& device, Element element, const Case& chosen, std::uint64_t seed, Layout layout = {})
@@ -64,7 +64,7 @@ void swap_columns(const Matrix<T>& c, std::int64_t first, std::int64_t second) {
   for (std::int64_t i = 0; i < c.rows(); ++i) std::swap(c(i, first), c(i, second));
 }
 
-// Once on the processors, once on a GPU where there is one.
+// Once on the CPU, once on a GPU where there is one.
 class OnDeviceWithChecksums : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of checksums on the processors, for the best instruction set of this CPU. Everything is
+// The inner loops of checksums on the CPU, for the best instruction set of this CPU. Everything is
 // summed in double, whatever it is stored in.
 #pragma once
 #include <cstdint>

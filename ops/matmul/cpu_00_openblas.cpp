@@ -1,51 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU baseline: OpenBLAS, the distribution's free BLAS.
-//
-// It picks its kernels by recognising the CPU, once, when it is loaded, and takes a CPU newer than
-// itself for a much older one. So it is run both as installed (core=0) and told to use its kernels for
-// AVX-512 (core=1), each in a child process of its own.
-#include <cstdlib>
 #include "ops/matmul/baselines/gemm_child.hpp"
 
 namespace tessera::matmul {
 namespace {
 
-Child& openblas(bool told) {
-  static std::unique_ptr<Child> children[2];
-  auto& child = children[told ? 1 : 0];
-  if (child == nullptr)
-    child = std::make_unique<Child>(
-        sizeof(GemmRequest),
-        [told] { told ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
-        [](const void* request, void* bytes) {
-          const auto& r = *static_cast<const GemmRequest*>(request);
-          return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>)
-                       : serve_gemm<float>(r, bytes, call_cblas<float>);
-        });
-  return *child;
-}
-
-Choice choice(bool told) {
-  const auto run = [told](const auto& p, const Tuning&, Run& at) { run_gemm(openblas(told), p, at); };
-  Choice out = choice_of<Problem, Types<float, double>>(run, {{"core", told ? 1 : 0}});
-  out.refuses = [told](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
-    if (told && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";
-    return gemm_refuses(arguments);
-  };
-  return out;
-}
-
-Variant variant() {
-  Variant v;
-  v.idea = "OpenBLAS: as installed (core=0), and told to use AVX-512 (core=1)";
-  v.where = Where::cpu;
-  v.choices = {choice(false), choice(true)};
-  v.baseline = true;
-  v.needs = [](const Device&) { return library_missing(openblas_library); };
-  return v;
-}
-
-const Rung rung{variant()};
+const Rung rung{
+    openblas_variant<Problem>("OpenBLAS: as installed (core=0), and with its kernels for AVX-512 (core=1)",
+                              []<class T>(Child& child, const Problem<T>& p, Run& run) {
+                                run_gemm<T>(
+                                    child, 1, [&](std::int64_t) { return p; }, run);
+                              })};
 
 }  // namespace
 }  // namespace tessera::matmul

@@ -115,7 +115,7 @@ template <class T>
 void multiply_simd(const Problem<T>& problem, int threads, const EpilogueProblem<T>* after) {
   auto product = product_of(problem);
   if (after == nullptr) return run_product(product, threads);
-  const EpilogueProblem<T> epilogue = by_columns(problem) ? after->turned() : *after;
+  const EpilogueProblem<T> epilogue = by_columns(problem) ? after->transposed() : *after;
   product.after = &epilogue;
   run_product(product, threads);
 }

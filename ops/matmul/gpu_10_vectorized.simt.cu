@@ -3,7 +3,7 @@
 //
 // Rows of a patch come in runs of 16 bytes, so a fragment takes a quarter of the loads. Lanes are
 // dealt so that each half of a warp wants at most 128 different bytes, what shared memory gives at
-// once. Tiles of A and B lie alike, k by k: one that has to be turned on its way in is written through
+// once. Tiles of A and B lie alike, k by k: one that has to be transposed on its way in is written through
 // a swizzle, which spreads the lanes over all banks. Two buffers save a barrier a step. Loads still
 // pass through registers, and their addresses take slots that multiply-adds could have.
 #include "ops/matmul/kernels/simt/vectorized.hpp"

@@ -8,8 +8,8 @@
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
 #include "ops/matmul/kernels/simt/warp_copies.cuh"
+#include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/problem/operand_layouts.hpp"
-#include "ops/matmul/sections.hpp"
 #include "tessera/kernel.hpp"
 
 namespace tessera::matmul {
@@ -42,22 +42,17 @@ void launch(const WarpArgs<T>& args, Run& run) {
   launch_kernel<Kernel>(Launch{.grid = {args.shares.blocks()}, .block = {Kernel::threads}}, args, run);
 }
 
+// f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
 template <class T>
-void run_plain_section(const Problem<T>& p, Run& here) {
+void run_plain(const Arguments& arguments, const Tuning&, Run& here) {
+  const auto p = Problem<T>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
   const WarpArgs<T> args = plain_args(p);
   const bool a = access_to_a(p) == Access::along_k, b = access_to_b(p) == Access::along_k;
   if (a && b) return launch<PlainKernel<T, Access::along_k, Access::along_k>>(args, here);
   if (a) return launch<PlainKernel<T, Access::along_k, Access::along_mn>>(args, here);
   if (b) return launch<PlainKernel<T, Access::along_mn, Access::along_k>>(args, here);
   launch<PlainKernel<T, Access::along_mn, Access::along_mn>>(args, here);
-}
-
-// f64 and i32, of any layout: `along_mn` takes whatever along_k does not.
-template <class T>
-void run_plain(const Arguments& arguments, const Tuning&, Run& here) {
-  const auto whole = Problem<T>::of(arguments);
-  if (whole.m() == 0 || whole.n() == 0) return;
-  for (const Problem<T>& p : sections_of(whole)) run_plain_section(p, here);
 }
 
 template <int tile, Access a, Access b>
@@ -93,7 +88,9 @@ WarpCopies copies_of(const Problem<float>& p, const Tuning& tuning) {
 
 // `tile`: counted from 1; 0: as the model chooses.
 template <int tile>
-void run_section(Problem<float> p, const Tuning& tuning, Run& here) {
+void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  auto p = Problem<float>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
   const WarpCopies copies = copies_of(p, tuning);
   const std::size_t before = bytes_of_sums(p.m(), p.n());
   // Arrays may have been brought closer together since memory was asked for.
@@ -107,19 +104,10 @@ void run_section(Problem<float> p, const Tuning& tuning, Run& here) {
   (std::make_index_sequence<warp_tile_count>{});
 }
 
-template <int tile>
-void run_f32(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const auto whole = Problem<float>::of(arguments);
-  if (whole.m() == 0 || whole.n() == 0) return;
-  for (const Problem<float>& p : sections_of(whole)) run_section<tile>(p, tuning, here);
-}
-
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning& tuning) {
   if (arguments.element() != Element::f32 || arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
-  std::size_t out = 0;
-  for (const Problem<float>& p : sections_of(Problem<float>::of(arguments)))
-    out = std::max(out, bytes_of_sums(p.m(), p.n()) + copies_of(p, tuning).bytes());
-  return out;
+  const auto p = Problem<float>::of(arguments);
+  return bytes_of_sums(p.m(), p.n()) + copies_of(p, tuning).bytes();
 }
 
 std::int64_t shared_bytes(Element element, int tile) {
@@ -130,13 +118,14 @@ std::int64_t shared_bytes(Element element, int tile) {
 
 template <int tile>
 Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+  if (Reason reason = counts_beyond(arguments)) return reason;
   const std::int64_t bytes = shared_bytes(arguments.element(), tile);
   if (bytes > device.max_shared_bytes)
     return "needs " + std::to_string(bytes) + " bytes of shared memory in a block, the most is " +
            std::to_string(device.max_shared_bytes);
   if constexpr (tile == 1) {
     const auto p = Problem<float>::of(arguments);
-    const Problem<float> q = by_columns(p) ? turned(p) : p;
+    const Problem<float> q = by_columns(p) ? transposed(p) : p;
     if (!has_kernel(0, access_to_a(q), access_to_b(q)))
       return "this tuning wants rows that are aligned to 16 bytes, or contiguous along k";
   }

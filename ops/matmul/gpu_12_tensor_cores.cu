@@ -7,9 +7,9 @@
 // Doubles are summed in doubles, as nothing else can that fast; of 16 bits, what limits it now is that every
 // operand passes through registers.
 #include <algorithm>
+#include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/problem/operand_layouts.hpp"
 #include "ops/matmul/kernels/ampere/mma_job.hpp"
-#include "ops/matmul/sections.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::matmul {
@@ -28,29 +28,27 @@ bool by_columns(std::int64_t m, std::int64_t n, std::int64_t c_row, std::int64_t
   return c_col != 1 && c_row == 1;
 }
 
-void run_section(const Problem<double>& p, const Tuning& tuning, Run& run) {
+void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const auto p = Problem<double>::of(arguments);
+  if (p.m() == 0 || p.n() == 0) return;
   const MmaJob job{.a = {p.a.data, p.m(), p.a.stride[0], p.a.stride[1]},
                    .b = {p.b.data, p.n(), p.b.stride[1], p.b.stride[0]},
                    .k = p.k(),
-                   .turned = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
+                   .transposed = by_columns(p.m(), p.n(), p.c.stride[0], p.c.stride[1]),
                    .options = options_of(tuning)};
   run_mma(p, job, run);
 }
 
-void run_section(const MixedProblem& p, const Tuning& tuning, Run& run) {
+void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
+  const MixedProblem p = MixedProblem::of(arguments);
+  if (p.m == 0 || p.n == 0) return;
   const MmaJob job{.a = {p.a.data, p.m, p.a.row, p.a.col},
                    .b = {p.b.data, p.n, p.b.col, p.b.row},
                    .k = p.k,
-                   .turned = by_columns(p.m, p.n, p.c_row, p.c_col),
+                   .transposed = by_columns(p.m, p.n, p.c_row, p.c_col),
                    .options = options_of(tuning)};
   if (p.a.element == Element::bf16) run_mma_bf16(p, job, run);
   else run_mma_f16(p, job, run);
-}
-
-void run_f64(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const auto whole = Problem<double>::of(arguments);
-  if (whole.m() == 0 || whole.n() == 0) return;
-  for (const Problem<double>& p : sections_of(whole)) run_section(p, tuning, run);
 }
 
 const MmaElement& element_of(const Arguments& arguments) {
@@ -58,25 +56,11 @@ const MmaElement& element_of(const Arguments& arguments) {
 }
 
 // Counters, and parts of sums of tiles.
-std::size_t tile_bytes(const Arguments& arguments) {
-  const auto counted = [&](const char* name) { return std::min(arguments.dim(name), most_counted); };
-  return static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t) +
-         static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), counted("m"), counted("n")));
-}
-
 std::size_t workspace_bytes(const Arguments& arguments, const Tuning&) {
-  if (arguments.dim("m") == 0 || arguments.dim("n") == 0) return 0;
-  const bool halves = arguments.element() != Element::f64;
-  return tile_bytes(arguments) + (halves ? section_bytes(MixedProblem::of(arguments)) : 0);
-}
-
-void run_half(const Arguments& arguments, const Tuning& tuning, Run& run) {
-  const MixedProblem whole = MixedProblem::of(arguments);
-  if (whole.m == 0 || whole.n == 0) return;
-  void* const sums = static_cast<char*>(run.workspace) + tile_bytes(arguments);
-  for (const SectionStep& step : sections_of(whole, sums))
-    if (step.sums == nullptr) run_section(step.p, tuning, run);
-    else conclude_on_gpu(step, run.stream);
+  const std::int64_t m = arguments.dim("m"), n = arguments.dim("n");
+  if (m == 0 || n == 0) return 0;
+  return static_cast<std::size_t>(most_mma_counters) * sizeof(std::uint32_t) +
+         static_cast<std::size_t>(mma_partial_bytes(element_of(arguments), m, n));
 }
 
 Reason refuses_half(const Arguments& arguments) {
@@ -86,6 +70,7 @@ Reason refuses_half(const Arguments& arguments) {
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
+  if (Reason reason = counts_beyond(arguments)) return reason;
   const int capability = device.compute_capability;
   if (arguments.element() != Element::f64) {
     if (const Reason reason = refuses_half(arguments)) return reason;
@@ -137,8 +122,8 @@ const Rung rung(variant());
 // A warp's loads turn 16-bit elements; doubles are taken one by one.
 [[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
-       const bool turned = element != Element::f64 && !lies_along_k(order);
-       return turned ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
+       const bool transposed = element != Element::f64 && !lies_along_k(order);
+       return transposed ? LayoutHandling::transposed_on_load : LayoutHandling::direct;
      }),
      true);
 

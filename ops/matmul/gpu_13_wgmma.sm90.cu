@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU rung 13: tensor cores that read both factors from shared memory.
 //
-// A warpgroup's product takes its factors from where the copy engine has put them, 64 rows by up to 256
+// A warpgroup's product takes its factors from where the TMA has put them, 64 rows by up to 256
 // columns an instruction: no thread loads fragments, none computes addresses of elements. One warpgroup does
 // everything, though: it asks for copies, waits, multiplies, waits again. What limits it: while it waits,
 // nobody multiplies.
@@ -14,9 +14,8 @@ namespace {
 const Rung rung(
     step_variant<Step::one_warpgroup>("tensor cores read both factors from shared memory, which the copy "
                                       "engine fills; one warpgroup does all"));
-[[maybe_unused]] const bool told =
-    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
-     true);
+[[maybe_unused]] const bool registered =
+    (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 
 }  // namespace
 }  // namespace tessera::matmul

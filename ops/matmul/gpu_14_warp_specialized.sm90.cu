@@ -13,9 +13,8 @@ namespace {
 
 const Rung rung(
     step_variant<Step::warps_with_roles>("one warpgroup copies, two multiply; barriers hand stages over"));
-[[maybe_unused]] const bool told =
-    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
-     true);
+[[maybe_unused]] const bool registered =
+    (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 
 }  // namespace
 }  // namespace tessera::matmul

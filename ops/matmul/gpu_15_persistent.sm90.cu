@@ -12,9 +12,8 @@ namespace {
 
 const Rung rung(step_variant<Step::blocks_that_stay>(
     "blocks stay and take tile after tile, in an order that the L2 cache likes"));
-[[maybe_unused]] const bool told =
-    (register_layouts([](Element, const OperandLayout& order) { return by_copy_engine(order, false); }),
-     true);
+[[maybe_unused]] const bool registered =
+    (register_layouts([](Element, const OperandLayout& order) { return by_tma(order, false); }), true);
 
 }  // namespace
 }  // namespace tessera::matmul

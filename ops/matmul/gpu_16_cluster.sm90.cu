@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU rung 16: Hopper's tensor cores, fed by its copy engine, blocks in clusters.
+// GPU rung 16: Hopper's tensor cores, fed by its TMA, blocks in clusters.
 //
 // The tensor cores read both factors from shared memory, where one thread's copies put them, swizzled, stage
 // after stage; no other thread spends an instruction on that. Blocks stay for tile after tile, and the two of
 // a cluster copy each other half of what both need. A model of what each tile takes chooses tile and splits;
-// operands that the engine cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
+// operands that the TMA cannot read as they lie are packed first. Sums of 8-bit floats, which the tensor
 // cores cut short, are promoted every 128 products. What limits it now: power.
 #include "ops/matmul/problem/operand_layouts.hpp"
-#include "ops/matmul/sections.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
 
@@ -56,7 +55,9 @@ TileShapes shapes_of(const MixedProblem& p) {
   return is_promoted(p) ? TileShapes(promoted_shapes) : TileShapes(tile_shapes);
 }
 
-void run_section(const MixedProblem& p, const Tuning& tuning, Run& here) {
+void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
+  const MixedProblem p = with_rows(MixedProblem::of(arguments));
+  if (p.m == 0 || p.n == 0) return;
   WgmmaJob job =
       job_of(p, {tuning.find("tile").value_or(0), tuning["splits"], tuning["group"], tuning["strips"]});
   job.cuts = static_cast<Cuts>(tuning.find("cuts").value_or(0));
@@ -64,42 +65,21 @@ void run_section(const MixedProblem& p, const Tuning& tuning, Run& here) {
             [&](WgmmaPart& part) { launch_part(p, part, here); });
 }
 
-void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
-  const MixedProblem whole = with_rows(MixedProblem::of(arguments));
-  if (whole.m == 0 || whole.n == 0) return;
-  void* const sums = section_bytes(whole) == 0
-                         ? nullptr
-                         : static_cast<char*>(here.workspace) + wgmma_workspace(arguments, tuning);
-  for (const SectionStep& step : sections_of(whole, sums))
-    if (step.sums == nullptr) run_section(step.p, tuning, here);
-    else conclude_on_gpu(step, here.stream);
-}
-
-std::size_t workspace(const Arguments& arguments, const Tuning& tuning) {
-  return wgmma_workspace(arguments, tuning) + section_bytes(MixedProblem::of(arguments));
-}
-
 // The rows of C next to each other, as the launch has them.
 Reason refuses_options(const MixedProblem& p, int tile) {
   if (tile == 0 || p.m == 0 || p.n == 0) return std::nullopt;
-  const auto is_turned = [&](const Factor& factor) {
+  const auto is_mn_major = [&](const Factor& factor) {
     const auto there = readable(factor, turns(p.a.element));
     return there && there->mn_major;
   };
   return refuses_tile(tile, shapes_of(p),
-                      is_turned(left_of(p)) || is_turned(right_of(p)) ? mn_major_tiles : all_tiles);
+                      is_mn_major(left_of(p)) || is_mn_major(right_of(p)) ? mn_major_tiles : all_tiles);
 }
 
 Reason refuses(const Arguments& arguments, const Tuning& tuning, const Device& device) {
   const MixedProblem p = MixedProblem::of(arguments);
   if (const Reason reason = refuses_options(with_rows(p), tuning.find("tile").value_or(0))) return reason;
-  if (std::max({p.m, p.n, p.k}) <= most_counted) return wgmma_refuses(arguments, tuning, device);
-  // Other rungs do not cut: of the reasons that they have, size is none here.
-  if (p.a.element == Element::f32 && !p.tf32)
-    return "its f32 factors lose 13 bits: --compute tf32 allows that";
-  if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
-    return "C's rows, or its columns, are not contiguous";
-  return cannot_cut(p);
+  return wgmma_refuses(arguments, tuning, device);
 }
 
 Choice with(const Tuning& fixed) {
@@ -113,14 +93,14 @@ Choice with(const Tuning& fixed) {
        {Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8, Element::f32})
     out.run[element] = run;
   out.refuses = refuses;
-  out.workspace_bytes = workspace;
+  out.workspace_bytes = wgmma_workspace;
   return out;
 }
 
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the copy engine, blocks that stay, clusters that share; tile and splits by a "
+      "tensor cores fed by the TMA, blocks that stay, clusters that share; tile and splits by a "
       "model";
   out.where = Where::cuda;
   out.needs = needs_hopper;
@@ -134,7 +114,7 @@ Variant variant() {
 
 const Rung rung(variant());
 [[maybe_unused]] const bool registered = (register_layouts([](Element element, const OperandLayout& order) {
-                                            return by_copy_engine(order, turns(element));
+                                            return by_tma(order, turns(element));
                                           }),
                                           true);
 

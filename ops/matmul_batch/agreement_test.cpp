@@ -190,9 +190,9 @@ TEST(Agreement, GroupsRefuseStepsAndTuningsThatMeanNothing) {
   std::vector<Product<float>> products{{{x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 20, 2, 2}},
                                        {{x.data(), 2, 2}, {x.data(), 2, 2}, {x.data() + 30, 2, 2}}};
   const auto says = [&](const Options& o) {
-    const std::string told = complaint([&] { multiply_group<float>(products, o); });
-    EXPECT_EQ(told, complaint([&] { enqueue_group<float>(nullptr, products, o); }));
-    return told;
+    const std::string message = complaint([&] { multiply_group<float>(products, o); });
+    EXPECT_EQ(message, complaint([&] { enqueue_group<float>(nullptr, products, o); }));
+    return message;
   };
   const Request cpu{.device = "cpu"}, nonsense{.device = "cpu", .tuning = Tuning{{"nonsense", 3}}};
   EXPECT_EQ(says({.request = cpu, .bias = bias_of_columns(x.data(), -1)}),
@@ -212,18 +212,18 @@ TEST(Agreement, GroupsRefuseStepsAndTuningsThatMeanNothing) {
 
 TEST(Agreement, NumbersThatNoEnumerationHasAreRefused) {
   std::vector<float> x(40, 1);
-  const auto all_say = [&](const Options& o, Order order, const std::string& told) {
+  const auto all_say = [&](const Options& o, Order order, const std::string& message) {
     const ConstMatrixView<float> a{x.data(), 2, 2, 0, order}, b{x.data(), 2, 2};
     const MatrixView<float> c{x.data() + 20, 2, 2};
     const std::vector<Product<float>> products{{a, b, c}};
-    EXPECT_EQ(complaint([&] { matmul::multiply<float>(a, b, c, o); }), told);
-    EXPECT_EQ(complaint([&] { matmul::enqueue<float>(nullptr, a, b, c, o); }), told);
+    EXPECT_EQ(complaint([&] { matmul::multiply<float>(a, b, c, o); }), message);
+    EXPECT_EQ(complaint([&] { matmul::enqueue<float>(nullptr, a, b, c, o); }), message);
     EXPECT_EQ(complaint([&] {
                 multiply_batch<float>({x.data(), 2, 2, 2, 0, 0, order}, {x.data(), 2, 2, 2},
                                       {x.data() + 20, 2, 2, 2}, o);
               }),
-              told);
-    EXPECT_EQ(complaint([&] { multiply_group<float>(products, o); }), "product 0: " + told);
+              message);
+    EXPECT_EQ(complaint([&] { multiply_group<float>(products, o); }), "product 0: " + message);
   };
   const std::string ends = " of its enumeration, which ends at ";
   all_say({.activation = static_cast<Activation>(99)}, Order::rows, "activation is number 99" + ends + "4");
@@ -258,11 +258,11 @@ TEST(Agreement, EmptyEntriesCostNothing) {
       EXPECT_TRUE(
           multiply_batch<float>({x, 1, 2, 2}, {x, 1, 2, 0}, {x, count, 2, 0}, options).verdict->passed);
     }
-  const Options low{
+  const Options large{
       .request = {.device = "cpu", .variant = "naive"}, .check = true, .activation = Activation::gelu};
   bf16 few[8] = {};
   EXPECT_TRUE(
-      multiply_batch<bf16>({few, 1, 0, 2}, {few, 1, 2, 2}, {few, 1000000000, 0, 2}, low).verdict->passed);
+      multiply_batch<bf16>({few, 1, 0, 2}, {few, 1, 2, 2}, {few, 1000000000, 0, 2}, large).verdict->passed);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ void with_kind(const MixedProblem& p, const F& run) {
 void run_fp8(const BatchJob& job, Run& run) {
   with_kind(job.batch.first, [&]<class Kind>() { run_batch<Kind, true>(job, type, run); });
 }
-// Entries whose C lies by columns were turned, and with them A's element and B's: those of either kind in a
-// launch of their own, in the same workspace one after the other.
+// Entries whose C lies by columns were transposed, and with them A's element and B's: those of either kind in
+// a launch of their own, in the same workspace one after the other.
 void run_group_fp8(Entries entries, Run& run) {
   const auto is_first_kind = [&](const MixedProblem& p) {
     return p.a.element == entries.front().a.element && p.b.element == entries.front().b.element;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single product's tensor core kernel with units of work that belong to entries of a batch: the same ring
+// The single product's wgmma kernel with units of work that belong to entries of a batch: the same ring
 // of stages, the same sums in the same order, the same ways to C. What an entry brings of its own is where
 // its operands lie.
 #pragma once

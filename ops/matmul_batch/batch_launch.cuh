@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From many products to one launch of the tensor core kernel: who reads what how, in which tiles.
+// From many products to one launch of the wgmma kernel: of one size (run_batch), or of any sizes (run_group).
 #pragma once
 #include <utility>
 #include <vector>
@@ -13,7 +13,7 @@ using matmul::Factor;
 using matmul::MixedProblem;
 using matmul::TileConfig;
 
-// An operand of many entries: along k, or where `turned` along columns of B.
+// An operand of many entries: along k, or where `transposed` along columns of B.
 struct Layered {
   cuda::Layers layers;
   bool mn_major = false;
@@ -23,7 +23,7 @@ inline Layered layered(const matmul::Readable& one, std::int64_t count, std::int
   return {{one.lines, count, step}, one.mn_major};
 }
 
-// As it lies, if the engine can read that.
+// As it lies, if the TMA can read that.
 inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std::int64_t step, bool turns) {
   const Layered along = layered(matmul::along_k(f), count, step),
                 across = layered(matmul::along_lines(f), count, step);
@@ -33,7 +33,7 @@ inline std::optional<Layered> readable(const Factor& f, std::int64_t count, std:
   return std::nullopt;
 }
 
-// Where operands that the engine cannot read are packed to.
+// Where operands that the TMA cannot read are packed to.
 class Packing {
  public:
   Packing(void* to, const Run& run)
@@ -114,10 +114,12 @@ TileShapes shapes_of() {
 // Calls make<C>() for the kernel of a tile.
 template <class Kind, bool promotes, class Make>
 void with_kernel(int tile, bool mn_major_b, const Make& make) {
-  const auto of = [&]<bool turned>() {
-    if (tile == 0) return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 0, turned>>>();
-    if (tile == 2) return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, turned>>>();
-    make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, turned>>>();
+  const auto of = [&]<bool transposed>() {
+    if (tile == 0)
+      return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 0, transposed>>>();
+    if (tile == 2)
+      return make.template operator()<matmul::Tile<Kind, batch_config<promotes, 2, transposed>>>();
+    make.template operator()<matmul::Tile<Kind, batch_config<promotes, 3, transposed>>>();
   };
   if constexpr (Kind::turns)
     if (mn_major_b) return of.template operator()<true>();
@@ -171,9 +173,8 @@ void run_batch(const BatchJob& job, CUtensorMapDataType type, Run& run) {
   });
 }
 
-// By what A and B hold. `batch_<names>.sm90.cu` have them, of a batch and of a group.
-using Entries =
-    std::span<const MixedProblem>;  // C's columns next to each other; none of them without elements
+// By what A and B hold: batch_<names>.sm90.cu have them, of a batch and of a group.
+using Entries = std::span<const MixedProblem>;  // C is row-major; none of them without elements
 void run_bf16(const BatchJob& job, Run& run);
 void run_f16(const BatchJob& job, Run& run);
 void run_tf32(const BatchJob& job, Run& run);
@@ -184,6 +185,25 @@ void run_group_f16(Entries entries, Run& run);
 void run_group_tf32(Entries entries, Run& run);
 void run_group_i8(Entries entries, Run& run);
 void run_group_fp8(Entries entries, Run& run);
+
+struct Launches {
+  void (*batch)(const BatchJob&, Run&);
+  void (*group)(Entries, Run&);
+};
+inline Launches launches_of(Element element) {
+  switch (element) {
+    case Element::bf16:
+      return {run_bf16, run_group_bf16};
+    case Element::f16:
+      return {run_f16, run_group_f16};
+    case Element::f32:
+      return {run_tf32, run_group_tf32};
+    case Element::i8:
+      return {run_i8, run_group_i8};
+    default:
+      return {run_fp8, run_group_fp8};
+  }
+}
 
 // Entries of unequal sizes in one launch of the tensor core kernel. What each brings, its maps and sizes,
 // travels as the arguments of a small kernel that writes it to device memory before: nothing in host memory
@@ -234,10 +254,10 @@ inline void enter_all(std::span<const GroupEntry> entries, GroupEntry* table, st
   }
 }
 
-// Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be turned
-// for it.
+// Whether the kernel for a B that lies along columns serves all: what lies otherwise would have to be
+// transposed for it.
 template <class Kind>
-bool all_turned(Entries entries) {
+bool all_mn_major(Entries entries) {
   return Kind::turns && std::ranges::all_of(entries, [](const MixedProblem& p) {
            const Factor f = matmul::right_of(p);
            return (f.line_step == 1 || f.lines == 1) &&
@@ -250,7 +270,7 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   std::vector<EntrySize> sizes;
   for (const MixedProblem& p : entries) sizes.push_back({p.m, p.n, stages_of<Kind>(matmul::left_of(p))});
-  const bool turned = all_turned<Kind>(entries);
+  const bool transposed = all_mn_major<Kind>(entries);
   const TileShapes shapes = shapes_of<promotes>();
   const int tile = choose_tile(shapes, sizes, 1, run.device->processors, batch_tiles);
   const matmul::TileShape shape = shape_of(shapes, tile);
@@ -267,14 +287,14 @@ void run_group(Entries entries, CUtensorMapDataType type, Run& run) {
   args.table = reinterpret_cast<const GroupEntry*>(workspace);
   args.entry_of = reinterpret_cast<const std::int32_t*>(workspace + room.units_at);
   args.units = static_cast<std::int32_t>(order.units);
-  with_kernel<Kind, promotes>(tile, turned, [&]<class C>() {
+  with_kernel<Kind, promotes>(tile, transposed, [&]<class C>() {
     std::vector<GroupEntry> table;
     for (std::size_t i = 0; i < order.entries.size(); ++i) {
       const auto e = static_cast<std::size_t>(order.entries[i]);
       const MixedProblem& p = entries[e];
       GroupEntry entry{args_of(p, order_of(shape, p.m, p.n), sizes[e].stages), order.first[i]};
-      make_layer_maps<C>(entry.args, read(matmul::left_of(p), false), read(matmul::right_of(p), turned), type,
-                         {matmul::result_lines(entry.args), 1, 0});
+      make_layer_maps<C>(entry.args, read(matmul::left_of(p), false), read(matmul::right_of(p), transposed),
+                         type, {matmul::result_lines(entry.args), 1, 0});
       table.push_back(entry);
     }
     enter_all(table, reinterpret_cast<GroupEntry*>(workspace),

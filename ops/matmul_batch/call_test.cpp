@@ -136,7 +136,7 @@ void expect_group(const Options& given, bool vectors) {
       {33, 65, 17}, {0, 5, 5}, {1, 1, 1}, {5, 6, 0}, {20, 40, 64}};
   std::vector<std::vector<T>> a;
   std::vector<std::vector<TB>> b;
-  std::vector<std::vector<Out>> together, alone, there;
+  std::vector<std::vector<Out>> grouped, alone, there;
   const std::vector<float> scale = drawn<float>(100, 6);
   const std::vector<Added> bias = drawn<Added>(100, 7);
   const auto products_in = [&](std::vector<std::vector<Out>>& c) {
@@ -153,20 +153,20 @@ void expect_group(const Options& given, bool vectors) {
   for (const auto& [rows, cols, depth] : sizes) {
     a.push_back(drawn<T>(rows * depth, a.size()));
     b.push_back(drawn<TB>(depth * cols, a.size() + 50));
-    together.push_back(drawn<Out>(rows * cols, 8));
+    grouped.push_back(drawn<Out>(rows * cols, 8));
   }
-  alone = there = together;
+  alone = there = grouped;
   Options options = on_processors(given);
   enqueue_group<T, Out, TB>(nullptr, products_in(there), options);
   options.check = true;
-  const GroupOutcome outcome = multiply_group<T, Out, TB>(products_in(together), options);
+  const GroupOutcome outcome = multiply_group<T, Out, TB>(products_in(grouped), options);
   EXPECT_TRUE(outcome.passed.value_or(false)) << outcome.wrong;
   const auto one_by_one = products_in(alone);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto bytes = together[i].size() * sizeof(Out);
-    EXPECT_EQ(std::memcmp(there[i].data(), together[i].data(), bytes), 0) << i;
+    const auto bytes = grouped[i].size() * sizeof(Out);
+    EXPECT_EQ(std::memcmp(there[i].data(), grouped[i].data(), bytes), 0) << i;
     multiply_group<T, Out, TB>(std::span(one_by_one).subspan(i, 1), options);
-    EXPECT_EQ(std::memcmp(alone[i].data(), together[i].data(), bytes), 0) << i;
+    EXPECT_EQ(std::memcmp(alone[i].data(), grouped[i].data(), bytes), 0) << i;
   }
 }
 

@@ -34,18 +34,7 @@ void run(const Arguments& arguments, const Tuning& tuning, Run& here) {
   const BatchJob job{with_rows(MixedBatch::of(arguments)), tuning["tile"]};
   const MixedProblem& first = job.batch.first;
   if (job.batch.batch == 0 || first.m == 0 || first.n == 0) return;
-  switch (first.a.element) {
-    case Element::bf16:
-      return run_bf16(job, here);
-    case Element::f16:
-      return run_f16(job, here);
-    case Element::f32:
-      return run_tf32(job, here);
-    case Element::i8:
-      return run_i8(job, here);
-    default:
-      return run_fp8(job, here);
-  }
+  launches_of(first.a.element).batch(job, here);
 }
 
 Choice with_tile(int tile) {
@@ -62,7 +51,7 @@ Choice with_tile(int tile) {
 Variant variant() {
   Variant out;
   out.idea =
-      "tensor cores fed by the copy engine, blocks that stay for tile after tile of all entries; tile by a "
+      "tensor cores fed by the TMA, blocks that stay for tile after tile of all entries; tile by a "
       "model";
   out.where = Where::cuda;
   out.needs = matmul::needs_hopper;
@@ -74,9 +63,9 @@ Variant variant() {
 
 const Rung rung(variant());
 // An A across k is packed; there are kernels for a B that lies so.
-[[maybe_unused]] const bool told =
+[[maybe_unused]] const bool registered =
     (register_layouts([](Element element, const OperandLayout& order) {
-       return matmul::by_copy_engine(order, order.input == "B" && size_of(element) == 2);
+       return matmul::by_tma(order, order.input == "B" && size_of(element) == 2);
      }),
      true);
 

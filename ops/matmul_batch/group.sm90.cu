@@ -44,19 +44,7 @@ std::size_t workspace_bytes(std::span<const Arguments> entries) {
 
 void run(std::span<const Arguments> entries, Run& here) {
   const auto all = problems_of(entries);
-  if (all.empty()) return;
-  switch (all.front().a.element) {
-    case Element::bf16:
-      return run_group_bf16(all, here);
-    case Element::f16:
-      return run_group_f16(all, here);
-    case Element::f32:
-      return run_group_tf32(all, here);
-    case Element::i8:
-      return run_group_i8(all, here);
-    default:
-      return run_group_fp8(all, here);
-  }
+  if (!all.empty()) launches_of(all.front().a.element).group(all, here);
 }
 
 [[maybe_unused]] const bool registered =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group's products as arguments of the single product, and what computes them on processors.
+// A group's products as arguments of the single product, and what computes them: on the CPU, or by a kernel
+// for a whole group on a GPU, where a build has it.
 #pragma once
 #include <deque>
 #include <functional>

@@ -68,7 +68,7 @@ TEST(Group, UnequalSizesAreRightOnEveryDevice) {
   for (const std::string& device : devices()) {
     expect_right<float>(device);
     expect_right<std::int32_t>(device);
-    // The executor has no kernel of few bits.
+    // The executor has no kernel of mixed precision.
     if (device == "simt") continue;
     expect_right<bf16, float>(device);
     expect_right<f16>(device);
@@ -80,13 +80,13 @@ template <class T, class Out = T>
 void expect_same_bits_alone(const std::string& device) {
   Options options;
   options.request.device = device;
-  Matrices<T, Out> together(unequal(), 4);
-  multiply_group<T, Out>(together.products, options);
-  for (std::size_t i = 0; i < together.products.size(); ++i) {
-    const std::vector<Out> kept = together.c[i];
-    std::memset(static_cast<void*>(together.c[i].data()), 0xff, kept.size() * sizeof(Out));
-    multiply_group<T, Out>(std::span(together.products).subspan(i, 1), options);
-    EXPECT_EQ(std::memcmp(kept.data(), together.c[i].data(), kept.size() * sizeof(Out)), 0)
+  Matrices<T, Out> grouped(unequal(), 4);
+  multiply_group<T, Out>(grouped.products, options);
+  for (std::size_t i = 0; i < grouped.products.size(); ++i) {
+    const std::vector<Out> kept = grouped.c[i];
+    std::memset(static_cast<void*>(grouped.c[i].data()), 0xff, kept.size() * sizeof(Out));
+    multiply_group<T, Out>(std::span(grouped.products).subspan(i, 1), options);
+    EXPECT_EQ(std::memcmp(kept.data(), grouped.c[i].data(), kept.size() * sizeof(Out)), 0)
         << device << " " << i;
   }
 }

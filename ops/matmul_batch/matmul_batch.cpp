@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Many products of one size as an operation: its arguments, an entry as arguments of the single product, what
+// it costs, how it is checked, what `verify` tries. Every entry is checked as a product of its own.
 #include "matmul_batch.hpp"
 #include "ops/matmul/epilogue/epilogue_problem.hpp"
 #include "ops/matmul/problem/elements.hpp"
@@ -174,9 +176,6 @@ std::vector<Case> cases() {
   return out;
 }
 
-// Many products of one size as an operation: its arguments, what it costs, how it is checked, what to try.
-// Every entry is checked as a product of its own.
-
 namespace {
 
 double flops(const Arguments& arguments) {
@@ -247,7 +246,7 @@ Operation operation() {
 
 }  // namespace
 
-// What a batch's rungs leave to do: the single product's conclusion, of all entries in one pass.
+// What a batch's rungs leave to do: the single product's epilogue, of all entries in one pass.
 
 namespace {
 [[maybe_unused]] const bool epilogue_registered =

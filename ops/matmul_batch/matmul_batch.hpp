@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products of one size: C[e] = α·op(A[e])·op(B[e]) + β·C0[e]. Each entry is the single product's
-// problem; an operand that serves all entries has a step of 0 between them. Installed: for whoever writes a
-// rung.
+// problem; an operand that serves all entries has a step of 0 between them.
 #pragma once
 #include "../matmul/matmul.hpp"
 #include "../matmul/problem/mixed_problem.hpp"
@@ -55,7 +54,8 @@ struct Problem {
 
 }  // namespace TESSERA_UNIT
 
-// The same for what the single product calls a MixedProblem: few bits, or something that follows the sums.
+// The same for what the single product calls a MixedProblem: mixed precision, or something that follows the
+// sums.
 struct MixedBatch {
   matmul::MixedProblem first;
   std::int64_t batch = 0;

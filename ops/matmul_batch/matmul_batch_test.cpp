@@ -44,7 +44,7 @@ void expect_same_bits_alone() {
   int tried = 0;
   for_each_choice(element_of<T>, [&](const Plan& plan) {
     execute(plan, many.arguments());
-    const Array together = packed_copy(many.arguments().array("C"));
+    const Array grouped = packed_copy(many.arguments().array("C"));
     for (const std::int64_t entry : {std::int64_t{0}, std::int64_t{3}, batch - 1}) {
       Inputs one(batch_product(), element_of<T>, sized(1, m, n, k), 5);
       for (const char* name : {"A", "B"}) {
@@ -53,7 +53,7 @@ void expect_same_bits_alone() {
       }
       execute(plan, one.arguments());
       const ArrayView& alone = one.arguments().array("C");
-      EXPECT_EQ(std::memcmp(alone.data, together.as<T>() + entry * m * n, alone.bytes()), 0)
+      EXPECT_EQ(std::memcmp(alone.data, grouped.as<T>() + entry * m * n, alone.bytes()), 0)
           << plan.variant->name << " " << to_string(plan.tuning) << ", entry " << entry;
     }
     ++tried;
@@ -163,7 +163,7 @@ TEST(MatmulBatch, ProgramsMultiplyFewBits) {
   EXPECT_EQ(whole, std::vector<std::int32_t>(2, -128 * 127 * 4));
 }
 
-TEST(MatmulBatch, ProgramsAreToldWhatIsWrong) {
+TEST(MatmulBatch, ErrorsNameWhatIsWrong) {
   std::vector<float> x(100);
   const auto complaint = [&](ConstBatchView<float> a, ConstBatchView<float> b, BatchView<float> c) {
     try {

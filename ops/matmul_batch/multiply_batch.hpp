@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many products in one call for programs, of matrices in host memory: each C[e] as matmul::multiply has it.
-// For matrices that lie in a GPU's memory already there is enqueue.hpp. Installed: for programs.
+// Many products in one call for programs, of matrices in host memory (multiply_batch) or in a GPU's memory,
+// in stream order (enqueue): each C[e] as matmul::multiply has it. Installed: for programs.
 #pragma once
 #include "../matmul/problem/multiply.hpp"
 #include "tessera/run/enqueue.hpp"
@@ -55,9 +55,6 @@ Outcome multiply_batch(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView<Out>
                        const Options& options = {}) {
   return detail::multiply_batch(detail::any(a), detail::any(b), detail::any(c), options);
 }
-
-// Many products for programs whose matrices lie in a GPU's memory, in the order of a stream of theirs.
-// Installed: for programs.
 
 namespace detail {
 std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options);

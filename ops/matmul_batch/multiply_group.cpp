@@ -270,7 +270,7 @@ struct GroupPlan {
   std::vector<Arguments> entries;  // those with elements
   Device device;
   const GroupKernel* kernel = nullptr;  // null: …
-  std::vector<Plan> plans;              // … each by its own, but on the processors
+  std::vector<Plan> plans;              // … each by its own, but on the CPU
 };
 
 GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& options) {

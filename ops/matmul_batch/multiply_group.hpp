@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of unequal sizes in one call for programs, and products whose matrices lie anywhere.
-// Installed: for programs.
+// Products of unequal sizes in one call for programs, and products whose matrices lie anywhere: in host
+// memory (multiply_group) or in a GPU's memory, in stream order (enqueue_group). The list itself, and the
+// addresses in it, are the host's and need not stay. Installed: for programs.
 #pragma once
 #include <span>
 #include <type_traits>
@@ -77,11 +78,11 @@ std::vector<Product<T, Out, TB>> products_at(std::span<const std::type_identity_
   if (a.size() != c.size() || b.size() != c.size())
     throw Error("there are " + std::to_string(a.size()) + " A, " + std::to_string(b.size()) + " B and " +
                 std::to_string(c.size()) + " C");
-  const bool turned_a = options.transpose_a, turned_b = options.transpose_b;
+  const bool transposed_a = options.transpose_a, transposed_b = options.transpose_b;
   std::vector<Product<T, Out, TB>> all;
   for (std::size_t i = 0; i < c.size(); ++i)
-    all.push_back({{a[i], turned_a ? shape.k : shape.m, turned_a ? shape.m : shape.k, shape.lda},
-                   {b[i], turned_b ? shape.n : shape.k, turned_b ? shape.k : shape.n, shape.ldb},
+    all.push_back({{a[i], transposed_a ? shape.k : shape.m, transposed_a ? shape.m : shape.k, shape.lda},
+                   {b[i], transposed_b ? shape.n : shape.k, transposed_b ? shape.k : shape.n, shape.ldb},
                    {c[i], shape.m, shape.n, shape.ldc}});
   return all;
 }
@@ -93,10 +94,6 @@ GroupOutcome multiply_pointers(std::span<const std::type_identity_t<T>* const> a
                                const Options& options = {}) {
   return multiply_group<T, Out, TB>(products_at<T, Out, TB>(a, b, c, shape, options), options);
 }
-
-// Products of unequal sizes, or anywhere, for programs whose matrices lie in a GPU's memory, in the order of
-// a stream of theirs. The list itself, and the addresses in it, are the host's and need not stay. Installed:
-// for programs.
 
 namespace detail {
 std::size_t group_workspace_bytes(std::span<const AnyProduct> products, const Options& options);

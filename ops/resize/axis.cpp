@@ -76,6 +76,14 @@ Axis room(int source, int result, std::int64_t most) {
   return out;
 }
 
+// A single sample, too: a clipped pair still has two weights.
+Axis pair_room(int source, int result) {
+  Axis out = room(source, result, 2);
+  out.most = 2;
+  out.weight.resize(2 * static_cast<std::size_t>(result));
+  return out;
+}
+
 // Taps from place `first` on, of which those outside the line are added to its ends.
 void put_clamped(Axis& axis, int i, std::int64_t first, const std::vector<double>& weights) {
   const std::int64_t last = axis.source - 1;
@@ -299,11 +307,7 @@ Axis weighted_axis(const Options& options, int source, int result, Area area) {
 }
 
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area) {
-  Axis out = room(source, result, 2);
-  if (out.most < 2) {  // a single sample: a clipped pair still has two weights
-    out.most = 2;
-    out.weight.resize(2 * static_cast<std::size_t>(result));
-  }
+  Axis out = pair_room(source, result);
   for (int i = 0; i < result; ++i) {
     Place at = opencv_place(source, result, i, area);
     if (clamped && at.sample < 0) at = {0, 0};
@@ -313,6 +317,23 @@ Axis opencv_linear_axis(int source, int result, bool clamped, Area area) {
     out.count[static_cast<std::size_t>(i)] = second - first + 1;
     out.weights(i)[0] = 1.F - at.fraction;
     out.weights(i)[1] = at.fraction;
+  }
+  return out;
+}
+
+Axis opencv_exact_linear_axis(int source, int result) {
+  constexpr double one = 256;
+  const double scale = 1.0 / (static_cast<double>(result) / source);
+  Axis out = pair_room(source, result);
+  for (int i = 0; i < result; ++i) {
+    // In double precision to the end: a place rounded to f32 gives another weight now and then.
+    const double at = (i + 0.5) * scale - 0.5, whole = std::floor(at);
+    const bool inside = whole >= 0 && whole < source - 1;
+    const int first = static_cast<int>(std::clamp(whole, 0.0, source - 1.0));
+    out.start[static_cast<std::size_t>(i)] = first;
+    out.count[static_cast<std::size_t>(i)] = inside ? 2 : 1;
+    out.weights(i)[1] = inside ? std::nearbyint((at - whole) * one) / one : 0;
+    out.weights(i)[0] = 1 - out.weights(i)[1];
   }
   return out;
 }

@@ -28,6 +28,8 @@ Axis weighted_axis(const Options& options, int source, int result, Area area);
 // Two taps, one of them perhaps outside and clipped: start and count say which lines, both weights are always
 // there. `clamped`: beyond the edge the whole weight is the edge's.
 Axis opencv_linear_axis(int source, int result, bool clamped, Area area);
+// The same for OpenCV's bit-exact method: weights are whole 256ths.
+Axis opencv_exact_linear_axis(int source, int result);
 // `factor` samples after another, of one weight.
 Axis even_axis(int source, int result);
 

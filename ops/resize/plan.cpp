@@ -89,16 +89,13 @@ void make_pick(Making& m, int width, int from_width, int height, int from_height
 // OpenCV's linear has 11 bits and clips rows, not weights; the exact one 8 bits, and one rounding.
 void make_opencv_linear(Making& m, int width, int from_width, int height, int from_height, Area area) {
   const bool exact = m.options.method == Method::linear_exact;
-  m.along = opencv_linear_axis(from_width, width, true, area);
-  m.across = opencv_linear_axis(from_height, height, exact, area);
+  m.along =
+      exact ? opencv_exact_linear_axis(from_width, width) : opencv_linear_axis(from_width, width, true, area);
+  m.across = exact ? opencv_exact_linear_axis(from_height, height)
+                   : opencv_linear_axis(from_height, height, false, area);
   m.out.plan.recipe = exact ? Recipe::whole : Recipe::linear;
   m.out.plan.across_shift = 16;
   const double one = exact ? exact_one : opencv_one;
-  const auto second = [one](Axis& axis) {  // the second is rounded, the first is what is missing
-    for (int i = 0; i < axis.result; ++i)
-      axis.weights(i)[0] = 1 - opencv_whole(axis.weights(i)[1], one) / one;
-  };
-  if (exact) second(m.along), second(m.across);
   put_axes(m, [one](double w) { return opencv_whole(w, one); });
 }
 
@@ -168,11 +165,10 @@ bool is_premultiplied(const Arguments& arguments, const Options& options) {
 }
 
 void check(const Arguments& arguments) {
-  constexpr std::int64_t longest = 1 << 24;
   for (const char* name : {"from_width", "from_height", "width", "height"})
-    if (arguments.dim(name) > longest) throw Error(std::string(name) + " is more than 2^24");
+    if (arguments.dim(name) > longest_side) throw Error(std::string(name) + " is more than 2^24");
   if (arguments.dim("channels") * std::max(arguments.dim("from_width"), arguments.dim("width")) >
-      longest * 64)
+      longest_side * 64)
     throw Error("rows have more than 2^30 samples");
   if (arguments.array("resized").count() != 0 &&
       (arguments.dim("from_width") == 0 || arguments.dim("from_height") == 0))

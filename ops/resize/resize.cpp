@@ -12,10 +12,20 @@ namespace {
 
 constexpr const char *width_by_scale = "from_width * scale", *height_by_scale = "from_height * scale";
 
-Parameter scaled_side(const char* name, const char* value, const char* side, const char* help) {
+// A side that is not given: the picture's times --scale; without --scale as the other side asks, so that the
+// picture keeps its shape.
+Parameter side(const char* name, const char* value, const std::string& other, const char* help) {
   Parameter out = parameter::dimension(name, value, 1, help);
-  out.size_from = [side](const auto&, const Dims& dims, const auto& words) {
-    return scaled(dims.at(side), words.at("scale"));
+  const std::string from = "from_" + std::string(name);
+  out.size_from = [name, from, other](const auto&, const Dims& dims, const auto& options) -> std::int64_t {
+    const auto given = dims.find(other);
+    const std::int64_t old_other = dims.at("from_" + other);
+    if (options.at("scale") != "1" || !options.at("band").empty() || given == dims.end() || old_other == 0)
+      return scaled(dims.at(from), options.at("scale"));
+    const double ratio = static_cast<double>(given->second) / static_cast<double>(old_other),
+                 pixels = std::round(static_cast<double>(dims.at(from)) * ratio);
+    if (pixels > longest_side) throw Error(std::string(name) + " would be more than 2^24");
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(pixels));
   };
   return out;
 }
@@ -33,8 +43,8 @@ Signature signature() {
   Signature out;
   out.parameters = {
       image,
-      scaled_side("width", width_by_scale, "from_width", "pixels of a row of the result"),
-      scaled_side("height", height_by_scale, "from_height", "rows of the result"),
+      side("width", width_by_scale, "height", "pixels of a row of the result; not given: as --height asks"),
+      side("height", height_by_scale, "width", "rows of the result; not given: as --width asks"),
       scale,
       text(
           "method", "cubic",

@@ -7,6 +7,8 @@
 
 namespace tessera::resize {
 
+inline constexpr std::int64_t longest_side = 1 << 24;
+
 enum class Convention { opencv, pillow, onnx };
 enum class Method {
   nearest,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strips of bytes: rows are summed along by looking bytes up (lookup.hpp), four rows at a time; their sums wait
-// for the rows of the result, which are summed across and stored as bytes. Compiled once for each instruction
-// set (Highway).
+// Strips of bytes: rows are summed along by looking bytes up (lookup.hpp), four rows at a time; their sums
+// wait for the rows of the result, which are summed across and stored as bytes. Compiled once for each
+// instruction set (Highway).
 #if defined(TESSERA_RESIZE_BYTES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TESSERA_RESIZE_BYTES_INL_H
 #undef TESSERA_RESIZE_BYTES_INL_H

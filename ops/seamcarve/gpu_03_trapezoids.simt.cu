@@ -10,7 +10,7 @@
 #include "tessera/kernel.hpp"
 #include "gpu_pass.hpp"
 #if defined(__CUDACC__)
-#include "tessera/cuda/ptx/minimum.cuh"
+#include "tessera/cuda/ptx/scalar.cuh"
 #endif
 
 namespace tessera::seamcarve {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include "tessera/cli/file_names.hpp"
 #include "tessera/core/expression.hpp"
 #include "tessera/core/suggest.hpp"
@@ -16,6 +15,7 @@ namespace {
 
 constexpr const char* standard_output = "-";
 constexpr std::size_t picture_dimensions = 3;  // height, width, channels
+constexpr std::size_t grey_dimensions = 2;     // of what came from a picture file, where it has one channel
 
 // Whether every value of the one is one of the other.
 bool widens(Element from, Element to) {
@@ -150,7 +150,7 @@ Array Files::read_picture(const Parameter& p, const std::string& path, std::opti
   if (first) profile_ = picture.profile;
   Array pixels = first || !picture.alpha ? without_alpha(p, picture)
                                          : channels_of(picture.pixels, 0, picture.pixels.extents()[2] - 1);
-  if (first) dimensions_ = picture_dimensions;
+  if (first) dimensions_ = grey_dimensions;
   const bool mask = p.element == Element::u8 && pixels.element() == Element::u16;
   return converted(path, mask ? upper_bytes(pixels) : pixels, as);
 }
@@ -160,10 +160,11 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
   if (asked_alpha_ == "aside") throw Error("--alpha of " + p.name + " is channel or drop: each has its own");
   const bool drop = asked_alpha_ == "drop", named = picture::names_grid(path);
   if (named && !tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
-  dimensions_ = picture_dimensions;
+  dimensions_ = grey_dimensions;
   if (!named && !picture::begins_as_picture(path) && !picture::named_as_picture(path)) {
     if (!tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
     demand_array(path);
+    dimensions_ = picture_dimensions;
     return npy::read(path, as);
   }
   if (!named && tiles_.empty())
@@ -217,7 +218,7 @@ ArrayView Files::as_in_file(const Parameter& p, const ArrayView& view) const {
   if (dimensions_.value_or(4) > picture_dimensions && p.extents[0] != "1") return out;
   out.extents.erase(out.extents.begin());
   out.strides.erase(out.strides.begin());
-  if (dimensions_ == 2 && out.extents[2] == 1) {
+  if (dimensions_ == grey_dimensions && out.extents[2] == 1) {
     out.extents.pop_back();
     out.strides.pop_back();
   }
@@ -273,17 +274,6 @@ bool is_numbered(const Parameter& p, const std::string& path, const ArrayView& v
   return p.picture != Picture::no && view.extents.size() == 4 && has_index(path);
 }
 
-// An array of any kind goes to a .npy file. Pipes and devices take whatever comes.
-void check_ending(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
-  std::error_code none;
-  if (path == standard_output || ending.empty() || ending == ".npy" ||
-      (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)))
-    return;
-  throw Error("-o " + path + ": nothing is written as " + ending +
-              " files; arrays go to .npy, pictures to .png, .jpg, .tif, .pgm, .ppm, .pfm");
-}
-
 ArrayView entry_of(const ArrayView& view, std::int64_t index) {
   ArrayView out = view;
   out.extents[0] = 1;
@@ -297,7 +287,7 @@ ArrayView entry_of(const ArrayView& view, std::int64_t index) {
 
 void Files::demand_room(const Parameter& p, const std::string& path, const ArrayView& view) const {
   if (is_numbered(p, path, view) && view.extents[0] > 1) return demand_room(p, path, entry_of(view, 0));
-  if (!picture::named_as_picture(path)) return check_ending(path);
+  if (path == standard_output || !picture::is_picture_output(path)) return;
   const ArrayView pixels = as_picture(path, as_in_file(p, view));
   Extents extents = pixels.extents;
   const bool added = p.picture != Picture::no && takes_alpha(path, pixels);
@@ -324,7 +314,7 @@ ArrayView Files::write_one(const Parameter& p, const std::string& path, const Ar
     npy::write(STDOUT_FILENO, "standard output", held);
     return held;
   }
-  if (!picture::named_as_picture(path)) {
+  if (!picture::is_picture_output(path)) {
     npy::write(path, held);
     return held;
   }

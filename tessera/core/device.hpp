@@ -53,14 +53,14 @@ struct Run {
   simt::Tracer* tracer = nullptr;  // simt: what watches a traced kernel
   double own_seconds = -1;         // what a variant that works in another process says of its time
   Values values = {};              // what a variant tells of its result
-  // What the variant may spend, counted as Operation::flops counts, where nobody knows before what it takes:
-  // a GPU waits for more than that. Then it throws OutOfPatience, and the GPU begins anew.
-  double patience = std::numeric_limits<double>::infinity();
-  double spent_seconds = 0;  // by the one that was out of patience before; 0: there was none
+  // What the variant may spend, counted as Operation::flops counts, where nobody knows before what it takes
+  // and a GPU waits for more than that. Beyond it, it throws OutOfBudget, and the GPU begins anew.
+  double work_budget = std::numeric_limits<double>::infinity();
+  double spent_seconds = 0;  // by the one that was out of budget before; 0: there was none
 };
 
-// Spent is Run::patience.
-struct OutOfPatience {};
+// Run::work_budget is spent.
+struct OutOfBudget {};
 
 // A timing, and what the device told of itself meanwhile; what it does not tell is missing.
 struct Reading {

@@ -23,14 +23,14 @@ void pause_briefly() {
 
 // Waits until `value` is no longer `old`: watching it first, sleeping when that takes long.
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  constexpr auto patience = std::chrono::microseconds(100);
+  constexpr auto watched = std::chrono::microseconds(100);
   const auto start = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < 64; ++i) {
       if (value.load(std::memory_order_acquire) != old) return;
       pause_briefly();
     }
-  } while (std::chrono::steady_clock::now() - start < patience);
+  } while (std::chrono::steady_clock::now() - start < watched);
   value.wait(old, std::memory_order_acquire);
 }
 

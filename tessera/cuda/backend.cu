@@ -5,16 +5,10 @@
 #include <mutex>
 #include <string>
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/ask.hpp"
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/ceilings.hpp"
 #include "tessera/cuda/device.hpp"
-#include "tessera/cuda/event.hpp"
-#include "tessera/cuda/graph.hpp"
-#include "tessera/cuda/part.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/probe.hpp"
 #include "tessera/cuda/staging.hpp"
-#include "tessera/cuda/stream.hpp"
 
 namespace tessera::cuda {
 

@@ -9,12 +9,10 @@
 #include <vector>
 #include "tessera/core/device.hpp"
 #include "tessera/core/part.hpp"
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/event.hpp"
-#include "tessera/cuda/part.hpp"
-#include "tessera/cuda/ptx/special.cuh"
+#include "tessera/cuda/resources.hpp"
+#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/ptx/scalar.cuh"
 #include "tessera/cuda/staging.hpp"
-#include "tessera/cuda/stream.hpp"
 
 namespace tessera {
 namespace {

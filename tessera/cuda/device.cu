@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cuda/device.hpp"
+#include <cuda.h>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
 #include "tessera/core/device.hpp"
+#include "tessera/core/part.hpp"
+#include "tessera/core/poison.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/nvml.hpp"
 
 namespace tessera::cuda {
+
 namespace {
 
 std::string version_text(int version) {  // 13000 is 13.0
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::string driver_words(int index) {
+std::string driver_versions(int index) {
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver));
   check(cudaRuntimeGetVersion(&runtime));
@@ -43,7 +52,7 @@ Device describe(int index) {
   d.cache_bytes = properties.l2CacheSize;
   d.max_threads_per_block = properties.maxThreadsPerBlock;
   d.max_shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
-  d.driver = driver_words(index);
+  d.driver = driver_versions(index);
   return d;
 }
 
@@ -66,5 +75,136 @@ Found find_devices() {
   for (int i = 0; i < count; ++i) found.devices.push_back(describe(i));
   return found;
 }
+
+namespace {
+
+// The driver's functions, found at run time: the library must start where there is no driver, or an older
+// one.
+struct Driver {
+  decltype(&cuDeviceGetDevResource) get_resource = nullptr;
+  decltype(&cuDevSmResourceSplitByCount) split = nullptr;
+  decltype(&cuDevResourceGenerateDesc) describe = nullptr;
+  decltype(&cuGreenCtxCreate) create = nullptr;
+  decltype(&cuGreenCtxStreamCreate) make_stream = nullptr;
+  std::string absent;
+
+  Driver() {
+    find("cuDeviceGetDevResource", get_resource);
+    find("cuDevSmResourceSplitByCount", split);
+    find("cuDevResourceGenerateDesc", describe);
+    find("cuGreenCtxCreate", create);
+    find("cuGreenCtxStreamCreate", make_stream);
+  }
+
+ private:
+  template <class F>
+  void find(const char* name, F& function) {
+    constexpr unsigned since = 12050;
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    const cudaError_t status =
+        cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableDefault, &result);
+    (void)cudaGetLastError();
+    if (status == cudaSuccess && result == cudaDriverEntryPointSuccess) function = reinterpret_cast<F>(found);
+    else absent = std::string("the driver is too old to divide a GPU: it has no ") + name;
+  }
+};
+
+const Driver& driver() {
+  static const Driver known;
+  return known;
+}
+
+void check_driver(CUresult status, const char* doing) {
+  if (status != CUDA_SUCCESS)
+    throw Error(Error::Kind::no_device, "the driver's error " + std::to_string(status) + " " + doing);
+}
+
+// The GPU's multiprocessors in the smallest groups that the driver gives: any of its parts is some of these,
+// so that parts of one GPU share no multiprocessor where their numbers do not meet. Small groups may lie in
+// different clusters of the hardware, where large clusters of blocks find no place.
+std::vector<CUdevResource> groups_of(const Device& device) {
+  constexpr unsigned least = 2;  // multiprocessors come in pairs
+  CUdevResource all{}, rest{};
+  check_driver(driver().get_resource(device.index, &all, CU_DEV_RESOURCE_TYPE_SM),
+               "telling the multiprocessors");
+  constexpr unsigned any = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
+  unsigned count = 0;
+  check_driver(driver().split(nullptr, &count, &all, nullptr, any, least), "counting parts");
+  std::vector<CUdevResource> out(count);
+  check_driver(driver().split(out.data(), &count, &all, &rest, any, least), "dividing the multiprocessors");
+  out.resize(count);
+  return out;
+}
+
+CUgreenCtx make_context(const Device& device, const Part& part) {
+  std::vector<CUdevResource> groups = groups_of(device);
+  const int size = groups.empty() ? 0 : static_cast<int>(groups[0].sm.smCount);
+  if (size == 0) throw Error(Error::Kind::no_device, "the driver divides no multiprocessors");
+  if (part.first % size != 0 || part.count % size != 0)
+    throw Error("multiprocessors are dealt out by " + std::to_string(size));
+  const auto first = static_cast<std::size_t>(part.first / size),
+             count = static_cast<std::size_t>(part.count / size);
+  if (first + count > groups.size())
+    throw Error("the driver deals out only " +
+                std::to_string(groups.size() * static_cast<std::size_t>(size)) + " multiprocessors");
+  CUdevResourceDesc description{};
+  check_driver(driver().describe(&description, groups.data() + first, static_cast<unsigned>(count)),
+               "describing a part");
+  CUgreenCtx out{};
+  check_driver(driver().create(&out, description, device.index, CU_GREEN_CTX_DEFAULT_STREAM),
+               "making a part");
+  return out;
+}
+
+// Made once for each part, and kept until the process ends: streams may still be of them.
+CUgreenCtx context_of(const Device& device, const Part& part) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<std::tuple<int, int, int>, CUgreenCtx>;
+  const std::lock_guard lock(mutex);
+  const std::tuple key(device.index, part.first, part.count);
+  if (const auto found = known->find(key); found != known->end()) return found->second;
+  if (!driver().absent.empty()) throw Error(Error::Kind::no_device, driver().absent);
+  const OnDevice on_device(device.index);
+  check(cudaFree(nullptr));  // the whole GPU's context first: else each part would make it anew
+  return known->emplace(key, make_context(device, part)).first->second;
+}
+
+std::string no_part(const Device& device) try {
+  (void)context_of(device, *part_of(device));
+  return {};
+} catch (const Error& error) {
+  return error.what();
+}
+
+[[maybe_unused]] const bool registered = (register_parts(Where::cuda, no_part), true);
+
+}  // namespace
+
+Stream stream_on(const Device& device) {
+  const auto part = part_of(device);
+  if (!part) return Stream();
+  CUstream stream = nullptr;
+  check_driver(driver().make_stream(&stream, context_of(device, *part), CU_STREAM_NON_BLOCKING, 0),
+               "making a stream of a part");
+  return Stream(stream);
+}
+
+// A kernel that stops in a trap. The context is unusable from then on, and only the process's end mends that.
+
+namespace {
+
+__global__ void stop_in_a_trap() { __trap(); }
+
+void poison(const Device& device) {
+  const OnDevice on_device(device.index);
+  stop_in_a_trap<<<1, 1>>>();
+  check(cudaGetLastError());
+  check(cudaDeviceSynchronize());
+}
+
+[[maybe_unused]] const bool poison_registered = (register_poison(Where::cuda, poison), true);
+
+}  // namespace
 
 }  // namespace tessera::cuda

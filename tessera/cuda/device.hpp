@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {
 
@@ -33,5 +33,19 @@ struct Found {
   std::string unusable;
 };
 Found find_devices();
+
+// What a device answers that a failed kernel may have left unusable for this process; `otherwise` where it
+// answers nobody any more. The error is cleared: it does not reach the next check.
+template <class T, class Ask>
+T ask_device(int index, T otherwise, const Ask& ask) try {
+  const OnDevice on_device(index);
+  return ask();
+} catch (const Error&) {
+  return otherwise;
+}
+
+// A stream of a GPU, or of a part of its multiprocessors (a green context): its kernels run on no others,
+// while memory, kernels' code and copy engines are shared. The GPU is the current device. Throws Error.
+Stream stream_on(const Device& device);
 
 }  // namespace tessera::cuda

@@ -5,11 +5,10 @@
 #include <cstring>
 #include <limits>
 #include <random>
-#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
-#include "tessera/cuda/stream.hpp"
 #include "tessera/formula/emit.hpp"
 #include "tessera/formula/evaluate.hpp"
 #include "tessera/formula/interpret.hpp"

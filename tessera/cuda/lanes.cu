@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <mutex>
 #include <vector>
-#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
-#include "tessera/cuda/event.hpp"
-#include "tessera/cuda/part.hpp"
 
 namespace tessera::cuda {
 namespace {

@@ -3,10 +3,9 @@
 // the clock at which the multiprocessors really ran, read by a kernel before and one behind.
 #pragma once
 #include <functional>
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/event.hpp"
-#include "tessera/cuda/nvml.hpp"
 #include "tessera/core/device.hpp"
+#include "tessera/cuda/resources.hpp"
+#include "tessera/cuda/nvml.hpp"
 
 namespace tessera::cuda {
 
@@ -26,5 +25,9 @@ class Probe {  // of the device that is current when it is made, and in its call
   Event begin_, end_;
   Nvml nvml_;
 };
+
+// What a GPU does at most: a copy between two places of its memory, and multiply-adds from registers
+// to registers, for each element that it computes with.
+Ceilings measure_ceilings(const Device& device);
 
 }  // namespace tessera::cuda

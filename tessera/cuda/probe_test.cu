@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera {
 namespace {

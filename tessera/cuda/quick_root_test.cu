@@ -5,11 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
-#include "tessera/cuda/stream.hpp"
 #include "tessera/formula/emit.hpp"
 
 namespace tessera::cuda {

@@ -6,8 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/event.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {
 

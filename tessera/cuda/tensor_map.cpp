@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 #include "tessera/core/error.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {
 namespace {

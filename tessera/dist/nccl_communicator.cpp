@@ -4,7 +4,7 @@
 // the same order.
 #include <dlfcn.h>
 #include <cstring>
-#include "tessera/cuda/buffer.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/dist/communicator_devices.hpp"
 

@@ -48,10 +48,6 @@ Format format_named(const std::string& path) {
     if (ending == name) return Format::jpeg;
   if (ending == "tif" || ending == "tiff") return Format::tiff;
   if (ending == "pgm" || ending == "ppm" || ending == "pnm" || ending == "pfm") return Format::pnm;
-  // An array under such a name would be taken for a damaged picture.
-  for (const char* name : {"bmp", "gif", "webp", "pbm", "jp2", "avif", "heic"})
-    if (ending == name)
-      throw Error(path + ": pictures are .png, .jpg, .tif, .pgm, .ppm or .pfm here, arrays .npy");
   return Format::none;
 }
 
@@ -186,6 +182,16 @@ bool begins_as_picture(const std::string& path) {
 bool named_as_jpeg(const std::string& path) { return format_named(path) == Format::jpeg; }
 
 bool named_as_picture(const std::string& path) { return format_named(path) != Format::none; }
+
+bool is_picture_output(const std::string& path) {
+  if (named_as_picture(path)) return true;
+  const std::string ending = ending_of(path);
+  struct stat about = {};
+  const bool device = ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  if (ending.empty() || ending == "npy" || device) return false;
+  throw Error(path + ": nothing is written as ." + ending +
+              " files; arrays go to .npy, pictures to .png, .jpg, .tif, .pgm, .ppm, .pfm");
+}
 
 Picture parse(std::span<const std::byte> file, const std::string& name, const Limits& limits) {
   Raw raw = parse_any(file, name, limits);

@@ -242,6 +242,7 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
   std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>() + before, height, row_bytes);
   if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message, all);
   if (by_palette) look_up(palette, name, raw.picture.pixels);
+  raw.picture.first_of_several = has_chunk(file, "acTL");  // an animation
   take_notes(r, raw);
   return raw;
 }

@@ -124,5 +124,11 @@ TEST_F(Png, AProfileThatIsLostIsTold) {
   }
 }
 
+TEST_F(Png, AnAnimationIsToldAsSeveralPictures) {
+  const std::string two_frames = png_chunk("acTL", "\0\0\0\2\0\0\0\0"s);
+  EXPECT_FALSE(parsed(png_file(grey, "", grey_rows)).first_of_several);
+  EXPECT_TRUE(parsed(png_file(grey, two_frames, grey_rows)).first_of_several);
+}
+
 }  // namespace
 }  // namespace tessera::picture

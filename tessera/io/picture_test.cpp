@@ -153,7 +153,12 @@ TEST(Picture, WhatAFormatLacksIsSaidBeforehand) {
             std::string::npos);
   EXPECT_FALSE(named_as_picture("a.npy"));
   EXPECT_TRUE(named_as_picture("a.JFIF"));
-  EXPECT_THROW((void)named_as_picture("a.bmp"), Error);
+  EXPECT_FALSE(named_as_picture("a.bmp"));
+  EXPECT_TRUE(is_picture_output("a.png"));
+  for (const char* array : {"a.npy", "a.NPY", "a", "/dev/stdout"})
+    EXPECT_FALSE(is_picture_output(array)) << array;
+  for (const char* unknown : {"a.bmp", "a.txt", "b/c.webp"})
+    EXPECT_THROW((void)is_picture_output(unknown), Error) << unknown;
 }
 
 void expect_refused(const std::string& text, const std::string& says, const Limits& limits = {}) {

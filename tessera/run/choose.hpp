@@ -44,7 +44,7 @@ Plan choose_on(const Device& device, const Operation& operation, const Arguments
 // Who goes on where nobody knows before how long it takes (Operation::flops gives 0), and from when on.
 struct Relief {
   Plan plan;        // on a GPU, which begins anew
-  double patience;  // Run::patience of the processors before it
+  double work_budget;  // Run::work_budget of the processors before it
 };
 
 // The GPU's part of an automatic choice that fell on the processors. Nothing: the device was named, or so was

@@ -25,9 +25,9 @@ double seconds_since(Clock::time_point start) {
 
 constexpr double no_end = std::numeric_limits<double>::infinity();
 
-void run_plan(const Arguments& host, bool check, double patience, double spent_seconds, Outcome& outcome) {
+void run_plan(const Arguments& host, bool check, double work_budget, double spent_seconds, Outcome& outcome) {
   Placed placed(outcome.plan, host);
-  placed.run().patience = patience;
+  placed.run().work_budget = work_budget;
   placed.run().spent_seconds = spent_seconds;
   if (check) placed.poison();
   const auto start = Clock::now();
@@ -49,8 +49,8 @@ Outcome run(const Operation& operation, Arguments& host, const Request& request,
   const std::optional<Relief> relief = choose_relief(outcome.plan, operation, host, request);
   const Plan begun = outcome.plan;
   try {
-    run_plan(host, check, relief ? relief->patience : no_end, 0, outcome);
-  } catch (const OutOfPatience&) {
+    run_plan(host, check, relief ? relief->work_budget : no_end, 0, outcome);
+  } catch (const OutOfBudget&) {
     outcome.plan = relief->plan;
     try {
       run_plan(host, check, no_end, seconds_since(start), outcome);

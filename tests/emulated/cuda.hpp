@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <stdexcept>
+#include <vector>
 #include "tessera/core/thread.hpp"
 
 #define __device__
@@ -35,8 +36,20 @@ struct BlockNumber {
   } z;
 };
 
-// What loads by way of the read-only cache may touch; nothing said: anything.
-inline const void *first_readable = nullptr, *end_readable = nullptr;
+// What loads and copies may touch; empty: anything.
+struct Range {
+  const void *first, *end;
+};
+inline std::vector<Range> readable;
+
+inline void check_readable(const void* from, std::size_t bytes) {
+  const void* const end = static_cast<const char*>(from) + bytes;
+  const auto holds = [&](const Range& r) {
+    return !std::less<>()(from, r.first) && !std::less<>()(r.end, end);
+  };
+  if (!readable.empty() && std::none_of(readable.begin(), readable.end(), holds))
+    throw std::logic_error("a load from outside");
+}
 
 // One of each warp's, by lane: what its lanes show each other.
 template <class T>
@@ -83,9 +96,7 @@ T __ldg(const T* from) {
   using namespace tessera::emulated;
   if (reinterpret_cast<std::uintptr_t>(from) % sizeof(T) != 0)
     throw std::logic_error("a load from an address that is not aligned");
-  if (end_readable != nullptr && (std::less<>()(static_cast<const void*>(from), first_readable) ||
-                                  std::less<>()(end_readable, static_cast<const void*>(from + 1))))
-    throw std::logic_error("a load from outside");
+  check_readable(from, sizeof(T));
   T out;
   std::memcpy(&out, from, sizeof out);
   return out;

@@ -10,7 +10,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::optional<std::uint64_t> told(const char* name) {
+std::optional<std::uint64_t> message(const char* name) {
   const char* const text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
   return std::strtoull(text, nullptr, 10);
@@ -66,13 +66,13 @@ int most_of(const Asked& asked) {
 }
 
 Rounds::Rounds(double seconds, std::optional<std::uint64_t> most)
-    : seed_(told("TESSERA_TEST_SEED")
+    : seed_(message("TESSERA_TEST_SEED")
                 .value_or(static_cast<std::uint64_t>(
                               std::chrono::system_clock::now().time_since_epoch().count() / 1000 % 1000000) *
                           100000)),
       seconds_(
-          static_cast<double>(told("TESSERA_TEST_SECONDS").value_or(static_cast<std::uint64_t>(seconds)))),
-      most_(told("TESSERA_TEST_ROUNDS").has_value() ? told("TESSERA_TEST_ROUNDS") : most),
+          static_cast<double>(message("TESSERA_TEST_SECONDS").value_or(static_cast<std::uint64_t>(seconds)))),
+      most_(message("TESSERA_TEST_ROUNDS").has_value() ? message("TESSERA_TEST_ROUNDS") : most),
       begun_(now()) {}
 
 bool Rounds::more(bool enough) const {

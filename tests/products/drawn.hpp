@@ -47,7 +47,7 @@ void draw_sizes(Asked& asked, Random& random);
 void draw_large_sizes(Asked& asked, const Tiled& tiled, Random& random);
 // … and for processors that have other work, too.
 void draw_small_sizes(Asked& asked, Random& random);
-// Nothing but a factor follows the sums, and C lies as the copy engine stores it, in 16 bits where that can
+// Nothing but a factor follows the sums, and C lies as the TMA stores it, in 16 bits where that can
 // be.
 void make_plain(Asked& asked, Random& random);
 void draw_lies(Asked& asked, Random& random);  // may make sizes multiples of 16

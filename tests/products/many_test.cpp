@@ -47,7 +47,7 @@ class Many : public OnDevice {
     std::cout << rounds.round() << " groups\n";
   }
 
-  // Factors that are ordinary numbers together, but not one by one or on the way. By every tile.
+  // Factors that are ordinary numbers grouped, but not one by one or on the way. By every tile.
   std::string wrong_of_extreme_batches(const Variant& variant) {
     std::string out;
     Random random(12);
@@ -71,7 +71,7 @@ class Many : public OnDevice {
       std::deque<Product> products;
       std::vector<Arguments> entries;
       for (const std::int64_t more : {0, 5, 60}) {
-        Asked one = asked;
+        Asked one = tried;
         one.m += more, one.k += 2 * more;
         entries.push_back(products.emplace_back(run_, operation_called("matmul"), one, random).arguments());
         products.back().poison();

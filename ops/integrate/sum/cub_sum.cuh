@@ -5,7 +5,7 @@
 #include <thrust/iterator/transform_output_iterator.h>
 #include <cub/device/device_reduce.cuh>
 #include "ops/integrate/integrate.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/rung.hpp"
 

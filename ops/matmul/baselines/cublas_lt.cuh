@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt, loaded when first asked for: the program starts without it and says why it is missing.
+// cuBLASLt, loaded when first asked for (the program starts without it and says why it is missing), and any
+// product as it is described to it.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -219,6 +220,7 @@ struct Product {
   bool fast = false;
 
   // So many of them, each so many elements from the one before.
+  bool batched = false;
   std::int64_t batch = 1, a_step = 0, b_step = 0, c0_step = 0, c_step = 0, bias_step = 0;
 
   std::int64_t m() const { return c.rows(); }
@@ -342,6 +344,9 @@ inline Reason refuses(const Product& given) {
   constexpr std::int64_t most = 2147483647;
   if (std::max({given.m(), given.n(), given.k()}) > most)
     return "cuBLASLt counts rows and columns in 32 bits";
+  if (given.batch > most) return "cuBLASLt counts entries in 32 bits";
+  if (given.batched && (given.scale_a != nullptr || given.scale_b != nullptr))
+    return "cuBLASLt has no scales for each entry of a batch";
   const Product p = given.with_columns();
   const auto a = stored(p.a), b = stored(p.b), c = stored(p.c);
   if (!a || !b || !c) return "cuBLASLt wants the elements of each row, or column, next to each other";

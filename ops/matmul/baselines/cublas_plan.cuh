@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a product's matrices that together exceed the L2, for whoever compares algorithms on inputs that
-// it does not hold.
+// A product, or a batch of one size, planned with cuBLASLt: the fastest of the algorithms that it proposes,
+// tried on the product itself or on copies that exceed the L2; and the baseline variants made of that.
 #pragma once
 #include <map>
 #include "ops/matmul/baselines/cublas_lt.cuh"
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/check.hpp"
-#include "tessera/cuda/event.hpp"
-#include "tessera/cuda/graph.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::matmul::lt {
 
@@ -172,7 +169,7 @@ struct Algorithm {
 
 // How the library's algorithms are compared: not at all, which leaves its first; on the product itself, which
 // the L2 may hold; on copies that take turns, which it does not hold.
-enum class Tries { none, in_place, in_turn };
+enum class Tries { none, in_place, rotated };
 
 // A product described to the library, with the fastest of its algorithms. It holds no address that it uses
 // for another product.
@@ -227,7 +224,7 @@ class Plan {
     // Where C is its own input, trying would add again and again.
     if (p.reads_c0 && p.c0.data == p.c.data) return candidates_.front().algo;
     std::unique_ptr<RotatingCopies> copies;
-    if (tries == Tries::in_turn) copies = std::make_unique<RotatingCopies>(p, run);
+    if (tries == Tries::rotated) copies = std::make_unique<RotatingCopies>(p, run);
     const auto seconds_of = [&](const cublasLtMatmulAlgo_t& algorithm) {
       return copies ? timed(*copies, run, algorithm) : timed(p, run, algorithm);
     };
@@ -303,5 +300,70 @@ inline Reason needs_library(const Device&) {
   if (library().absent.empty()) return std::nullopt;
   return library().absent;
 }
+
+// Which products the library computes, only the library can tell.
+inline Reason not_proposed(const Product& p, const Device& device) {
+  static Known<Reason> known;
+  const Run run{&device, nullptr, nullptr, workspace_bytes};
+  return known.of(shape_of(p, run), [&]() -> Reason {
+    const cuda::OnDevice on_device(device.index);
+    try {
+      (void)Plan(p, run, Tries::none);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  });
+}
+
+// The baseline of an operation. product_of(arguments): what the library is given.
+template <auto product_of>
+struct Baseline {
+  static bool is_empty(const Product& p) { return p.batch == 0 || p.m() == 0 || p.n() == 0; }
+
+  static Reason refuses(const Arguments& arguments, const Tuning&, const Device& device) {
+    const Product given = product_of(arguments);
+    if (is_empty(given)) return std::nullopt;
+    if (Reason reason = lt::refuses(given)) return reason;
+    const bool classical = (given.a.element == Element::f64 || given.a.element == Element::f32) &&
+                           !given.has_addresses() && given.activation == Activation::none;
+    return classical && given.batch == 1 ? std::nullopt : not_proposed(given.with_columns(), device);
+  }
+
+  template <Tries tries>
+  static void run(const Arguments& arguments, const Tuning&, Run& run) {
+    static Known<std::shared_ptr<const Plan>> known;
+    const Product given = product_of(arguments);
+    if (is_empty(given)) return;
+    const cuda::OnDevice on_device(run.device->index);
+    const Product p = given.with_columns();
+    known.of(shape_of(p, run), [&] { return std::make_shared<const Plan>(p, run, tries); })->enqueue(p, run);
+  }
+
+  template <Tries tries>
+  static Choice choice(Tuning tuning) {
+    Choice out;
+    out.tuning = std::move(tuning);
+    for (const Element element :
+         {Element::f32, Element::f64, Element::bf16, Element::f16, Element::e4m3, Element::e5m2, Element::i8})
+      out.run[element] = run<tries>;
+    out.cannot_hold = [](const Arguments& arguments) -> Reason {
+      return arguments.element() == Element::f64 ? Problem<double>::cannot_hold(arguments) : std::nullopt;
+    };
+    out.workspace_bytes = [](const Arguments&, const Tuning&) { return lt::workspace_bytes; };
+    out.refuses = refuses;
+    return out;
+  }
+
+  static Variant variant(const char* idea, std::vector<Choice> choices) {
+    Variant out;
+    out.idea = idea;
+    out.where = Where::cuda;
+    out.baseline = true;
+    out.needs = needs_library;
+    out.choices = std::move(choices);
+    return out;
+  }
+};
 
 }  // namespace tessera::matmul::lt

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A BLAS-like library as a baseline, run in a child process: it is loaded there with an environment
 // of its own, and its threads, which keep spinning after a call, have gone to sleep before the child
-// answers, so that they do not slow the candidate measured next.
+// answers, so that they do not slow the candidate measured next. OpenBLAS's child is here, for both
+// operations.
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstdint>
 #include <dlfcn.h>
 #include <functional>
@@ -27,6 +29,7 @@ struct GemmRequest {
   double alpha, beta;
   bool f64;
   int threads;
+  std::int64_t batch = 1;  // products: all of A lie before all of B, then all of C
 };
 
 template <class T>
@@ -67,24 +70,24 @@ inline Reason library_missing(const std::string& library) {
   return at->second;
 }
 
-// The second of two calls counts: threads are then awake and operands where the first left them. The
-// first is made with a C that nobody reads; it is left out where it would cost too long.
+// The second of two rounds counts: threads are then awake and operands where the first left them. The first
+// is made with a C that nobody reads; it is left out where it would cost too long.
 template <class T, class Call>
-double serve_gemm(const GemmRequest& request, void* bytes, const Call& call) {
+double serve_gemm(const GemmRequest& r, void* bytes, const Call& call) {
   constexpr double long_work = 5e10;  // flops
-  T* a = static_cast<T*>(bytes);
-  T* b = a + request.m * request.k;
-  T* c = b + request.k * request.n;
+  T* const a = static_cast<T*>(bytes);
+  T *const b = a + r.batch * r.m * r.k, *const c = b + r.batch * r.k * r.n;
   const auto timed = [&](T* out) {
     const auto start = std::chrono::steady_clock::now();
-    call(Gemm<T>{request, a, b, out});
+    for (std::int64_t e = 0; e < r.batch; ++e)
+      call(Gemm<T>{r, a + e * r.m * r.k, b + e * r.k * r.n, out + e * r.m * r.n});
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  const double flops =
-      2.0 * static_cast<double>(request.m) * static_cast<double>(request.n) * static_cast<double>(request.k);
-  if (flops < long_work) timed(c + request.m * request.n);
+  const double flops = 2.0 * static_cast<double>(r.m) * static_cast<double>(r.n) * static_cast<double>(r.k) *
+                       static_cast<double>(r.batch);
+  if (flops < long_work) timed(c + r.batch * r.m * r.n);
   const double seconds = timed(c);
-  if (request.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  if (r.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
   return seconds;
 }
 
@@ -99,29 +102,41 @@ bool copy_operand(const Matrix<const T>& from, T* to) {
   return transposed;
 }
 
-// Hands the problem to the child and copies C back; only the child's own work is timed.
-template <class T>
-void run_gemm(Child& child, const Problem<T>& p, Run& run) {
-  const std::int64_t m = p.m(), n = p.n(), k = p.k();
-  T* a = static_cast<T*>(child.memory(sizeof(T) * static_cast<std::size_t>(m * k + k * n + 2 * m * n + 1)));
-  T* b = a + m * k;
-  T* c = b + k * n;
+// Hands `batch` problems of one size to the child and copies C back; only the child's own work is timed.
+// problem_at(e): the e-th.
+template <class T, class ProblemAt>
+void run_gemm(Child& child, std::int64_t batch, const ProblemAt& problem_at, Run& run) {
+  if (batch == 0) return;
+  const Problem<T> first = problem_at(0);
+  const std::int64_t m = first.m(), n = first.n(), k = first.k();
+  if (m == 0 || n == 0) return;
+  T* const a = static_cast<T*>(
+      child.memory(sizeof(T) * static_cast<std::size_t>(batch * (m * k + k * n + 2 * m * n) + 1)));
+  T *const b = a + batch * m * k, *const c = b + batch * k * n;
   GemmRequest request{m,
                       n,
                       k,
-                      copy_operand(p.a, a),
-                      copy_operand(p.b, b),
-                      static_cast<double>(p.alpha),
-                      static_cast<double>(p.beta),
+                      false,
+                      false,
+                      static_cast<double>(first.alpha),
+                      static_cast<double>(first.beta),
                       std::is_same_v<T, double>,
-                      run.device->threads};
-  if (p.beta != T{0}) {
+                      run.device->threads,
+                      batch};
+  for (std::int64_t e = 0; e < batch; ++e) {
+    const Problem<T> p = problem_at(e);
+    request.transposed_a = copy_operand(p.a, a + e * m * k);
+    request.transposed_b = copy_operand(p.b, b + e * k * n);
+    if (p.beta == T{0}) continue;
     for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) c[i * n + j] = p.c0(i, j);
+      for (std::int64_t j = 0; j < n; ++j) c[(e * m + i) * n + j] = p.c0(i, j);
   }
   run.own_seconds = child.call(request);
-  for (std::int64_t i = 0; i < m; ++i)
-    for (std::int64_t j = 0; j < n; ++j) p.c(i, j) = c[i * n + j];
+  for (std::int64_t e = 0; e < batch; ++e) {
+    const Problem<T> p = problem_at(e);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) p.c(i, j) = c[(e * m + i) * n + j];
+  }
 }
 
 // Libraries count in 32 bits and leave an empty product to themselves.
@@ -153,6 +168,45 @@ void call_cblas(const Gemm<T>& g) {
        static_cast<int>(r.m), static_cast<int>(r.n), static_cast<int>(r.k), static_cast<T>(r.alpha), g.a,
        static_cast<int>(g.lda()), g.b, static_cast<int>(g.ldb()), static_cast<T>(r.beta), g.c,
        static_cast<int>(g.ldc()));
+}
+
+// OpenBLAS picks its kernels by recognising the CPU, once, when it is loaded, and takes a CPU newer than
+// itself for a much older one. So it is run both as installed (core=0) and with its kernels for AVX-512
+// (core=1), each in a child process of its own.
+inline Child& openblas(bool avx512) {
+  static std::unique_ptr<Child> children[2];
+  auto& child = children[avx512 ? 1 : 0];
+  if (child == nullptr)
+    child = std::make_unique<Child>(
+        sizeof(GemmRequest),
+        [avx512] { avx512 ? setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) : unsetenv("OPENBLAS_CORETYPE"); },
+        [](const void* request, void* bytes) {
+          const auto& r = *static_cast<const GemmRequest*>(request);
+          return r.f64 ? serve_gemm<double>(r, bytes, call_cblas<double>)
+                       : serve_gemm<float>(r, bytes, call_cblas<float>);
+        });
+  return *child;
+}
+
+// run(child, problem, run): of either operation's Problem.
+template <template <class> class AnyProblem, class RunIn>
+Variant openblas_variant(const char* idea, const RunIn& run) {
+  Variant v;
+  v.idea = idea;
+  v.where = Where::cpu;
+  for (const bool avx512 : {false, true}) {
+    Choice choice = choice_of<AnyProblem, Types<float, double>>(
+        [avx512, run](const auto& p, const Tuning&, Run& at) { run(openblas(avx512), p, at); },
+        {{"core", avx512 ? 1 : 0}});
+    choice.refuses = [avx512](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
+      if (avx512 && !__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512";
+      return gemm_refuses(arguments);
+    };
+    v.choices.push_back(std::move(choice));
+  }
+  v.baseline = true;
+  v.needs = [](const Device&) { return library_missing(openblas_library); };
+  return v;
 }
 
 }  // namespace tessera::matmul

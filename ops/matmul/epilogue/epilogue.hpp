@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the sum of products: scales, β·C0, bias, activation, rounding. In f32, for the processors and
+// What follows the sum of products: scales, β·C0, bias, activation, rounding. In f32, for the CPU and
 // as the definition that kernels follow.
 #pragma once
 #include <algorithm>

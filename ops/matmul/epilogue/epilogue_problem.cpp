@@ -48,7 +48,7 @@ void epilogue_as(const Arguments& arguments, void* sums, Run& run,
   if (run.device->where == Where::cpu) return run_epilogue_on_cpu(p, run.device->threads);
   const auto found = kernels().find({run.device->where, run.tracer != nullptr});
   if (found == kernels().end()) throw Error(Error::Kind::internal, "no kernel concludes products there");
-  (found->second.*kernel)(p.of_c.col == 1 ? p : p.turned(), run);
+  (found->second.*kernel)(p.of_c.col == 1 ? p : p.transposed(), run);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ EpilogueProblem<T> EpilogueProblem<T>::of(const Arguments& arguments, void* sums
 }
 
 template <class T>
-EpilogueProblem<T> EpilogueProblem<T>::turned() const {
+EpilogueProblem<T> EpilogueProblem<T>::transposed() const {
   EpilogueProblem out = *this;
   std::swap(out.m, out.n);
   for (Steps* steps : {&out.of_c, &out.of_sums, &out.of_c0, &out.of_bias, &out.of_scale_a, &out.of_scale_b})

@@ -43,10 +43,10 @@ struct EpilogueProblem {
   // Of the single product's arguments or of a batch's. `sums`: where these are, row after row, entry after
   // entry; null: in C. Throws Error where T cannot hold α or β.
   static EpilogueProblem of(const Arguments& arguments, void* sums);
-  EpilogueProblem turned() const;  // Cᵀ
+  EpilogueProblem transposed() const;  // Cᵀ
 };
 
-// Whether conclusions serve what is asked besides α and β: of f32, f64 and i32. Throws Error where nobody
+// Whether the epilogue pass serves what is asked besides α and β: of f32, f64 and i32. Throws Error where nobody
 // does: scales of f64 or i32, a GELU beside an i32.
 bool has_epilogue(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
@@ -57,9 +57,9 @@ Arguments without_epilogue(const Arguments& arguments, void* sums);
 // For sums of their own: with scales, β·C0 comes after them, and C0 may lie where C does.
 std::size_t epilogue_pass_bytes(const Arguments& arguments);
 
-// In vectors, with the bits of a fused conclusion (simd.hpp). On up to `threads` threads.
+// In vectors, with the bits of a fused epilogue (simd.hpp). On up to `threads` threads.
 template <class T>
-void run_epilogue_on_cpu(const EpilogueProblem<T>& conclusion, int threads);
+void run_epilogue_on_cpu(const EpilogueProblem<T>& problem, int threads);
 
 // In memory of the run's device, in its stream.
 void run_epilogue(const Arguments& arguments, void* sums, Run& run);

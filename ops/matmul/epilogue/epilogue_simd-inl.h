@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows a product, in vectors, for a row of C that the caches still hold. An element comes to the same
 // bits wherever in a row it lies. Included once for each instruction set.
-#if defined(TESSERA_SIMD_CONCLUDE_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef TESSERA_SIMD_CONCLUDE_INL_H
-#undef TESSERA_SIMD_CONCLUDE_INL_H
+#if defined(TESSERA_EPILOGUE_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TESSERA_EPILOGUE_SIMD_INL_H
+#undef TESSERA_EPILOGUE_SIMD_INL_H
 #else
-#define TESSERA_SIMD_CONCLUDE_INL_H
+#define TESSERA_EPILOGUE_SIMD_INL_H
 #endif
 
 #include <hwy/highway.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conclusion of a product on the processors, where no rung of its own applies it while it stores.
+// The epilogue pass on the CPU, where no rung applies the epilogue while it stores.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/matmul/epilogue/epilogue_simd.cpp"
 #include "tessera/core/vector_targets.hpp"
@@ -52,7 +52,7 @@ void epilogue_rows(const EpilogueProblem<T>& p, std::int64_t first, std::int64_t
 template <class T>
 void run_epilogue_on_cpu(const EpilogueProblem<T>& given, int threads) {
   constexpr std::int64_t worth_a_thread = 1 << 14;  // elements
-  const EpilogueProblem<T> p = given.of_c.col != 1 && given.of_c.row == 1 ? given.turned() : given;
+  const EpilogueProblem<T> p = given.of_c.col != 1 && given.of_c.row == 1 ? given.transposed() : given;
   const std::int64_t rows = p.batch * p.m;
   if (rows == 0 || p.n == 0) return;
   const auto parts =

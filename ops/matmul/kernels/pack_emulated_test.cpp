@@ -69,33 +69,32 @@ struct Operand {
 };
 
 template <int bytes>
-void expect_packed(bool turned, std::mt19937& random) {
+void expect_packed(bool transposed, std::mt19937& random) {
   const auto size = [&](std::int64_t most) {
     const std::int64_t near[] = {1, 2, 15, 16, 17, 31, 32, 33, 127, 128, 129, 255, 257};
     return std::min(most, random() % 2 == 0 ? near[random() % std::size(near)]
                                             : static_cast<std::int64_t>(random() % 300 + 1));
   };
-  const std::int64_t lines = size(turned ? 300 : 40),
-                     k = size(turned ? 300 : 5000) * (turned ? 1 : 8 / bytes) + 1,
+  const std::int64_t lines = size(transposed ? 300 : 40),
+                     k = size(transposed ? 300 : 5000) * (transposed ? 1 : 8 / bytes) + 1,
                      gap = random() % 2 == 0 ? 0 : static_cast<std::int64_t>(random() % 6),
-                     layers = random() % 4 == 0 ? 2 : 1, apart = turned && random() % 5 == 0 ? 2 : 1,
+                     layers = random() % 4 == 0 ? 2 : 1, apart = transposed && random() % 5 == 0 ? 2 : 1,
                      padding = random() % 2 == 0 ? 16 : 128;
   const int ahead = random() % 3 == 0 ? 0 : static_cast<int>(random() % 16);
-  Operand<bytes> operand(lines, k, turned ? apart : k + gap, turned ? lines * apart + gap : 1, layers, ahead,
-                         padding, random);
-  SCOPED_TRACE(testing::Message() << bytes << " bytes, " << (turned ? "turned" : "shifted") << ", lines "
-                                  << lines << " k " << k << " gap " << gap << " layers " << layers
-                                  << " ahead " << ahead);
+  Operand<bytes> operand(lines, k, transposed ? apart : k + gap, transposed ? lines * apart + gap : 1, layers,
+                         ahead, padding, random);
+  SCOPED_TRACE(testing::Message() << bytes << " bytes, " << (transposed ? "transposed" : "shifted")
+                                  << ", lines " << lines << " k " << k << " gap " << gap << " layers "
+                                  << layers << " ahead " << ahead);
   PackPair pair;
   pair.of[0] = operand.args;
   pair.count = 1;
-  emulated::first_readable =
-      operand.first - (operand.first - static_cast<const unsigned char*>(nullptr)) % 16;
-  emulated::end_readable = operand.first + operand.length;
+  emulated::readable = {{operand.first - (operand.first - static_cast<const unsigned char*>(nullptr)) % 16,
+                         operand.first + operand.length}};
   const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
   Device device;  // one thread: what a block shares is static
   Run run{.device = &device};
-  if (turned) {
+  if (transposed) {
     using Shape = TransposeShape<bytes>;
     launch_kernel<Turn<bytes>>(
         {.grid = {parts(operand.args.to_step, Shape::line_words), parts(lines, Shape::lines), layers},
@@ -107,17 +106,17 @@ void expect_packed(bool turned, std::mt19937& random) {
                                  .block = {ShiftShape::threads}},
                                 pair, run);
   }
-  emulated::first_readable = emulated::end_readable = nullptr;
+  emulated::readable.clear();
   EXPECT_EQ(operand.wrong(layers), 0);
 }
 
 TEST(Packing, TurnsAndShiftsWhateverLiesAnyhow) {
   std::mt19937 random(7);
   for (int i = 0; i < 60; ++i) {
-    for (const bool turned : {false, true}) {
-      expect_packed<1>(turned, random);
-      expect_packed<2>(turned, random);
-      expect_packed<4>(turned, random);
+    for (const bool transposed : {false, true}) {
+      expect_packed<1>(transposed, random);
+      expect_packed<2>(transposed, random);
+      expect_packed<4>(transposed, random);
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two kernels that pack operands have in common.
+// The kernels that pack operands: shift_lines, where k is contiguous and lines only begin at wrong addresses,
+// and turn_lines, where k is not contiguous.
 #pragma once
 #include <cstdint>
 #include "tessera/cuda/ptx/cluster.cuh"
@@ -69,9 +70,9 @@ struct ShiftShape {
 };
 
 // Bytes `words`·4 + `bits`/8 … of two pieces beside each other.
-__device__ __forceinline__ uint4 cut(const uint4& low, const uint4& high, std::uint32_t words,
+__device__ __forceinline__ uint4 cut(const uint4& lo, const uint4& hi, std::uint32_t words,
                                      std::uint32_t bits) {
-  std::uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  std::uint32_t w[8] = {lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w};
   if ((words & 2) != 0)
 #pragma unroll
     for (int i = 0; i < 6; ++i) w[i] = w[i + 2];
@@ -135,17 +136,17 @@ __device__ __forceinline__ void shift_line(const PackPair& pair) {
   const ShiftedLine<bytes> line(args, pair.layer(), at);
   auto* const to = reinterpret_cast<uint4*>(args.to + pair.layer() * args.to_layer + at * args.to_step);
   // No load waits for another, nor for a condition.
-  uint4 low[count] = {}, high[count] = {};
+  uint4 lo[count] = {}, hi[count] = {};
   if (line.first <= line.last) {
 #pragma unroll
     for (int i = 0; i < count; ++i)
-      low[i] = line.piece(begin + lane + 32 * i), high[i] = line.piece(begin + lane + 32 * i + 1);
+      lo[i] = line.piece(begin + lane + 32 * i), hi[i] = line.piece(begin + lane + 32 * i + 1);
   }
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     const int piece = begin + lane + 32 * i;
     if (piece >= pieces) return;
-    uint4 out = cut(low[i], high[i], line.off / 4, line.off % 4 * 8);
+    uint4 out = cut(lo[i], hi[i], line.off / 4, line.off % 4 * 8);
     const std::int64_t there = line.length - std::int64_t{piece} * 16;
     if (there < 16) out = first_bytes(out, there);
     if (there > 0 && !line.has(piece)) out = line.element_by_element(piece);
@@ -158,9 +159,9 @@ __global__ void __launch_bounds__(ShiftShape::threads) shift_lines(const __grid_
   beside_kernel_before([&] { shift_line<bytes>(pair); });
 }
 
-// Packing where lines are contiguous, or nothing is: 128 bytes of lines by 128 elements of k a block, turned
-// word by word in registers and as a whole by way of shared memory, whose words are moved so that nobody
-// meets on a bank.
+// Packing where lines are contiguous, or nothing is: 128 bytes of lines by 128 elements of k a block,
+// transposed word by word in registers and as a whole by way of shared memory, whose words are moved so that
+// nobody meets on a bank.
 
 template <int bytes>
 struct TransposeShape {
@@ -240,19 +241,19 @@ struct TransposedPart {
       if constexpr (is_whole) return first + 4 * lane + step(warp, i) * k_step;
       else return first + min(4 * lane, lines * bytes - 1) + min(step(warp, i), k - 1) * k_step;
     };
-    std::uint32_t high[Shape::words];
+    std::uint32_t hi[Shape::words];
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i) {
       const std::uintptr_t here = address(i),
                            row = here - (is_whole ? 4 * lane : min(4 * lane, lines * bytes - 1));
-      const std::uintptr_t low_word = here & ~std::uintptr_t{3}, next_word = (here + 3) & ~std::uintptr_t{3};
-      word[i] = __ldg(reinterpret_cast<const std::uint32_t*>(low_word));
-      high[i] = __ldg(reinterpret_cast<const std::uint32_t*>(
+      const std::uintptr_t lo_word = here & ~std::uintptr_t{3}, next_word = (here + 3) & ~std::uintptr_t{3};
+      word[i] = __ldg(reinterpret_cast<const std::uint32_t*>(lo_word));
+      hi[i] = __ldg(reinterpret_cast<const std::uint32_t*>(
           is_whole ? next_word : min(next_word, (row + lines * bytes - 1) & ~std::uintptr_t{3})));
     }
 #pragma unroll
     for (int i = 0; i < Shape::words; ++i)
-      word[i] = __funnelshift_r(word[i], high[i], static_cast<std::uint32_t>(address(i)) * 8 % 32);
+      word[i] = __funnelshift_r(word[i], hi[i], static_cast<std::uint32_t>(address(i)) * 8 % 32);
   }
 
   // Of anything: lines beyond the last are the last one's, too.

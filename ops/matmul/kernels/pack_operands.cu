@@ -2,7 +2,7 @@
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include <algorithm>
 #include "ops/matmul/kernels/pack_kernels.cuh"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -85,10 +85,10 @@ std::size_t packed_bytes(const Factor& f) {
 
 template <int bytes>
 void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t layers) {
-  PackPair shifted, turned;
+  PackPair shifted, transposed;
   for (const auto& [f, to, from_layer] : all) {
     if (f.lines == 0 || f.k == 0) continue;
-    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : turned;
+    PackPair& pair = f.k_step == 1 && f.line_step != 1 ? shifted : transposed;
     pair.of[pair.count++] = {static_cast<const unsigned char*>(f.data),
                              f.lines,
                              f.k,
@@ -103,7 +103,7 @@ void pack(std::initializer_list<Packing> all, cudaStream_t stream, std::int64_t 
   launches.launch_all(shift_lines<bytes>, shifted, bytes, 4 * ShiftShape::pieces_of_warp, ShiftShape::lines,
                       ShiftShape::threads);
   using Turn = TransposeShape<bytes>;
-  launches.launch_all(turn_lines<bytes>, turned, bytes, Turn::line_words, Turn::lines, Turn::threads);
+  launches.launch_all(turn_lines<bytes>, transposed, bytes, Turn::line_words, Turn::lines, Turn::threads);
 }
 
 template void pack<1>(std::initializer_list<Packing>, cudaStream_t, std::int64_t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that the copy engine cannot read as they lie, copied to lines along k that it can.
+// Operands that the TMA cannot read as they lie, copied to lines along k that it can.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Factor {
 };
 
 // To where: from a line to the next, in elements, and all lines' bytes. Lines begin at multiples of 16 bytes,
-// which the copy engine asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
+// which the TMA asks for; long ones at multiples of 128, so that the 128 bytes that it copies of each
 // are one line of the caches.
 std::int64_t packed_step(const Factor& f);
 std::size_t packed_bytes(const Factor& f);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/matmul/problem/elements.hpp"
 #include <algorithm>
+#include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 
 namespace tessera::matmul {
@@ -83,6 +84,12 @@ std::string element_text(const Arguments& arguments) {
   return out;
 }
 
+std::optional<std::string> counts_beyond(const Arguments& arguments) {
+  for (const char* name : {"m", "n", "k"})
+    if (arguments.dim(name) > std::int64_t{1} << 30) return "it counts rows, columns and k up to 2^30";
+  return std::nullopt;
+}
+
 bool is_plain(const Arguments& arguments) {
   const Element a = arguments.element();
   if (a != Element::f32 && a != Element::f64 && a != Element::i32) return false;
@@ -93,6 +100,11 @@ bool is_plain(const Arguments& arguments) {
 bool is_mixed(const Arguments& arguments) {
   return has_mixed_problem(arguments.element()) &&
          (!is_plain(arguments) || arguments.text("compute") == "tf32");
+}
+
+bool sampled_only(const Arguments& arguments) {
+  if (!is_mixed(arguments)) return !is_plain(arguments);
+  return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
 }
 
 }  // namespace tessera::matmul

@@ -2,6 +2,7 @@
 // Which elements may meet in one product, and what follows from the words that ask for them.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include "tessera/core/arguments.hpp"
 
@@ -19,6 +20,9 @@ std::string element_text(const Arguments& arguments);
 
 // C = α·op(A)·op(B) + β·C0 with one element for all, summed in its own arithmetic or a better one.
 bool is_plain(const Arguments& arguments);
+
+// Why kernels that keep their counts in 32 bits cannot compute a product of this size.
+std::optional<std::string> counts_beyond(const Arguments& arguments);
 
 // A MixedProblem, and no plain one, says what is to be computed and how exactly.
 bool is_mixed(const Arguments& arguments);

@@ -107,11 +107,11 @@ template <class T, class Out = T, class TB = T>
 void expect_host_bits(cudaStream_t stream, const Options& given, bool scales = false, bool added = false) {
   for (const Sizes& s : sizes)
     for (const Order order : {Order::rows, Order::columns})
-      for (const bool turned : {false, true}) {
+      for (const bool transposed : {false, true}) {
         Trial<T, Out, TB> trial(s, order);
         Options host = trial.host_options(given, scales, added);
-        host.transpose_b = turned;
-        host.transpose_a = turned && order == Order::columns;
+        host.transpose_b = transposed;
+        host.transpose_a = transposed && order == Order::columns;
         const Plan plan = trial.put(stream, trial.there_options(host));
         cuda::check(cudaStreamSynchronize(stream));
         const std::string what = plan.variant->name + " " + std::string(name_of(element_of<T>)) + " " +

@@ -12,9 +12,7 @@
 #include <thread>
 #include <vector>
 #include "tessera/core/random.hpp"
-#include "tessera/cuda/buffer.hpp"
-#include "tessera/cuda/graph.hpp"
-#include "tessera/cuda/stream.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/run/enqueue.hpp"
 
 namespace tessera::on_gpu {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The matrix product as an operation: its arguments, what it costs, how it is checked, what `verify` tries.
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/elements.hpp"
@@ -101,8 +102,6 @@ std::vector<Case> cases() {
   for (Case& more : mixed_cases()) out.push_back(std::move(more));
   return out;
 }
-
-// The matrix product as an operation: its arguments, what it costs, how it is checked, what to try.
 
 namespace {
 

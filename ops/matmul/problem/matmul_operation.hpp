@@ -17,14 +17,8 @@ void fill(const Arguments& arguments, const std::string& input, Distribution dis
 // These rows of C in higher precision than any rung, and what else an honest rung may come to.
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data, Expected& expected);
 
-// The same where factors have few bits or something follows the sum.
-void mixed_reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
-                     Expected& expected);
-std::vector<std::int64_t> mixed_suspect_rows(const Arguments& arguments, Data data, std::uint64_t seed);
 // No randomised check sees through what bends or clips the sum: rows at equal distances are looked at.
 bool sampled_only(const Arguments& arguments);
-void mixed_fill(const Arguments& arguments, const std::string& input, Distribution distribution,
-                std::uint64_t seed, const ArrayView& to);
 
 // Whether S0's relative L2 norm can be asked for.
 bool norm_demanded(const Arguments& arguments);

@@ -272,14 +272,15 @@ TEST(Matmul, OpsAndLeadingDimensionsGiveTheSameProduct) {
   for (std::int64_t l = 0; l < k; ++l)
     for (std::int64_t j = 0; j < n; ++j) bt[j * (k + gap) + l] = b[l * n + j] = random.normal();
   const ConstMatrixView<double> plain_a{a.data(), m, k}, plain_b{b.data(), k, n};
-  const ConstMatrixView<double> turned_a{at.data(), k, m, m + gap}, turned_b{bt.data(), n, k, k + gap};
+  const ConstMatrixView<double> transposed_a{at.data(), k, m, m + gap},
+      transposed_b{bt.data(), n, k, k + gap};
   const Request naive{.device = "cpu", .variant = "naive"};
   multiply<double>(plain_a, plain_b, {first.data(), m, n}, {.request = naive});
   for (const bool turn_a : {false, true})
     for (const bool turn_b : {false, true})
       for (const char* variant : {"naive", "simd"}) {
-        const Outcome outcome = multiply<double>(turn_a ? turned_a : plain_a, turn_b ? turned_b : plain_b,
-                                                 {c.data(), m, n, n + gap},
+        const Outcome outcome = multiply<double>(turn_a ? transposed_a : plain_a,
+                                                 turn_b ? transposed_b : plain_b, {c.data(), m, n, n + gap},
                                                  {.transpose_a = turn_a,
                                                   .transpose_b = turn_b,
                                                   .request = {.device = "cpu", .variant = variant},
@@ -305,41 +306,41 @@ TEST(Multiply, AddsToWhatCHolds) {
 
 // Where the plan decides by the sizes, as `is_worth_a_copy` and `takes_lines` do, `list` does not promise one
 // way.
-TEST(Matmul, WhatRung11DoesByTheSizesIsToldSo) {
-  const auto told = [](Element element, const char* input, bool transposed, bool odd) {
+TEST(Matmul, Rung11SaysWhatItDoesBySize) {
+  const auto message = [](Element element, const char* input, bool transposed, bool odd) {
     return text_of(across_k(element, {input, transposed, odd}));
   };
   for (const bool odd : {false, true}) {
-    EXPECT_EQ(told(Element::f32, "A", false, odd), "transposed on load");
-    EXPECT_EQ(told(Element::f32, "B", true, odd),
+    EXPECT_EQ(message(Element::f32, "A", false, odd), "transposed on load");
+    EXPECT_EQ(message(Element::f32, "B", true, odd),
               "transposed on load; large: packed first; few rows: direct");
-    EXPECT_EQ(told(Element::f64, "B", true, odd), "transposed on load");
+    EXPECT_EQ(message(Element::f64, "B", true, odd), "transposed on load");
     for (const bool transposed : {false, true})
-      EXPECT_NE(told(Element::f64, "B", transposed, odd), "packed first if large");
+      EXPECT_NE(message(Element::f64, "B", transposed, odd), "packed first if large");
     for (const char* input : {"A", "B"})  // across k
-      EXPECT_EQ(told(Element::f32, input, *input == 'A', odd), odd ? "packed first if large" : "direct");
+      EXPECT_EQ(message(Element::f32, input, *input == 'A', odd), odd ? "packed first if large" : "direct");
   }
 }
 
 // `list` says so of rungs that state nothing: whoever copied an input first would need memory for it.
 TEST(Matmul, RungsThatDeclareNoLayoutsPackNothing) {
-  int asked = 0;
+  int tried = 0;
   for (const char* name : {"matmul", "matmul_batch"})
     for (const Variant* variant : ladder_of(name)) {
       if (variant->baseline || layouts_of(variant->file) != nullptr) continue;
       for (const char* op : {"op-a", "op-b"})
         for (const Choice& choice : variant->choices) {
-          Case turned = sized(70, 90, 110);
-          if (name != std::string("matmul")) turned.dims["batch"] = 3;
-          turned.words = {{op, "transpose"}};
-          const Inputs inputs(*find_operation(name), choice.run.begin()->first, turned, 1);
+          Case transposed = sized(70, 90, 110);
+          if (name != std::string("matmul")) transposed.dims["batch"] = 3;
+          transposed.words = {{op, "transpose"}};
+          const Inputs inputs(*find_operation(name), choice.run.begin()->first, transposed, 1);
           const std::size_t bytes =
               choice.workspace_bytes ? choice.workspace_bytes(inputs.arguments(), choice.defaults()) : 0;
           EXPECT_EQ(bytes, 0u) << variant->name;
-          ++asked;
+          ++tried;
         }
     }
-  EXPECT_GT(asked, 20);
+  EXPECT_GT(tried, 20);
 }
 
 template <class F>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product with everything that comes with few bits: elements of their own for factors and result,
+// The product with everything that comes with mixed precision: elements of their own for factors and result,
 // scales, a bias, an activation:
 //
 //   C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C0 + bias))

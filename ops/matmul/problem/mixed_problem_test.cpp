@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of few bits: an honest rung passes, on processors or as tensor cores sum, and one that is shorter
+// Products of mixed precision: an honest rung passes, on processors or as tensor cores sum, and one that is shorter
 // anywhere does not.
 #include <gtest/gtest.h>
 #include <cmath>
@@ -153,7 +153,7 @@ Arguments::Words words_for(Element element) {
   return {{"output-element", "f32"}};
 }
 
-TEST(Low, SumsInF32AndOfTensorCoresPass) {
+TEST(MixedProblem, SumsInF32AndOfTensorCoresPass) {
   for (const Element element : floats)
     for (const std::int64_t k : {1, 15, 16, 33, 130, 1000, 4096})
       for (const bool whole : {false, true}) {
@@ -164,7 +164,7 @@ TEST(Low, SumsInF32AndOfTensorCoresPass) {
       }
 }
 
-TEST(Low, DefaultOutputsPassToo) {
+TEST(MixedProblem, DefaultOutputsPassToo) {
   for (const Element element : floats)
     if (element != Element::f32) {
       expect_passes(element, sized(20, 21, 300), core_for(element));
@@ -172,14 +172,14 @@ TEST(Low, DefaultOutputsPassToo) {
     }
 }
 
-TEST(Low, ADroppedTailFails) {
+TEST(MixedProblem, ADroppedTailFails) {
   for (const Element element : floats)
     for (const std::int64_t k : {33, 130, 1000, 4096})
       expect_fails(element, sized(9, 11, k, words_for(element)),
                    without_the_last(1 + static_cast<std::size_t>(k) / 64));
 }
 
-TEST(Low, OnePrecisionLowerFails) {
+TEST(MixedProblem, OnePrecisionLowerFails) {
   for (const std::int64_t k : {17, 200, 1000}) {
     expect_fails(Element::f16, sized(9, 11, k), with_factors_as<bf16>());
     expect_fails(Element::bf16, sized(9, 11, k), with_factors_as<e4m3>());
@@ -198,7 +198,7 @@ TEST(Low, OnePrecisionLowerFails) {
   expect_fails(Element::f32, sized(9, 11, 200, {}, {"bias"}), tf32);
 }
 
-TEST(Low, FastSumsOf8BitFloatsPassOnlyWhereTheyMay) {
+TEST(MixedProblem, FastSumsOf8BitFloatsPassOnlyWhereTheyMay) {
   for (const Element element : {Element::e4m3, Element::e5m2})
     for (const std::int64_t k : {1000, 4096, 8192}) {
       const Arguments::Words promoted{{"output-element", "f32"}},
@@ -210,7 +210,7 @@ TEST(Low, FastSumsOf8BitFloatsPassOnlyWhereTheyMay) {
   expect_fails(Element::e4m3, sized(9, 11, 8192, {{"output-element", "f32"}}), fast_bytes);
 }
 
-TEST(Low, WholeNumbersComeOutExactly) {
+TEST(MixedProblem, WholeNumbersComeOutExactly) {
   for (const Element element : floats) {
     Case tried = exact(sized(6, 7, 150, words_for(element), {"C0", "bias", "scale-a", "scale-b"}));
     tried.words["alpha"] = "-2";
@@ -226,7 +226,7 @@ TEST(Low, WholeNumbersComeOutExactly) {
 }
 
 // Equal terms are all cut the same way: what random data cannot show.
-TEST(Low, OnesAreExactAtOddDepths) {
+TEST(MixedProblem, OnesAreExactAtOddDepths) {
   for (const Element element : {Element::bf16, Element::f16})
     for (const std::int64_t k : {1, 17, 255, 1001, 4097}) {
       Inputs inputs(product(), element, sized(3, 4, k, {{"output-element", "f32"}}), 1);
@@ -242,7 +242,7 @@ TEST(Low, OnesAreExactAtOddDepths) {
     }
 }
 
-TEST(Low, WholeProductsOfI8) {
+TEST(MixedProblem, WholeProductsOfI8) {
   const auto saturated = [](const Row& a, const Row& b) { return std::min(in_f32(a, b), 32767.0f); };
   for (const std::int64_t k : {1, 17, 500}) {
     expect_passes(Element::i8, sized(9, 11, k), in_f32);
@@ -257,7 +257,7 @@ TEST(Low, WholeProductsOfI8) {
   expect_fails(Element::i8, tried, [](const Row& a, const Row& b) { return in_f32(a, b) * (1 + 0x1p-18f); });
 }
 
-TEST(Low, NanAndInfinityPass_AndReluKeepsNan) {
+TEST(MixedProblem, NanAndInfinityPass_AndReluKeepsNan) {
   for (const char* activation : {"none", "relu"}) {
     Inputs inputs(product(), Element::bf16, sized(5, 6, 20, {{"activation", activation}}), 3);
     const auto a = inputs.arguments().view<bf16, 2>("A");
@@ -272,7 +272,7 @@ TEST(Low, NanAndInfinityPass_AndReluKeepsNan) {
   }
 }
 
-TEST(Low, BetaZeroReadsNoC0AndAnEmptySumLeavesWhatIsAdded) {
+TEST(MixedProblem, BetaZeroReadsNoC0AndAnEmptySumLeavesWhatIsAdded) {
   Inputs unread(product(), Element::f16, sized(5, 6, 7, {}, {"C0"}), 3);
   const ArrayView& c0 = unread.arguments().array("C0");
   std::memset(c0.data, 0xff, c0.bytes());
@@ -295,7 +295,7 @@ TEST(Low, BetaZeroReadsNoC0AndAnEmptySumLeavesWhatIsAdded) {
   }
 }
 
-TEST(Low, TheRandomisedCheckFindsOneWrongElement) {
+TEST(MixedProblem, TheRandomisedCheckFindsOneWrongElement) {
   const VerifyOptions randomised{.data = Data::random, .reference_flops = 0};
   for (const auto& [element, words] :
        std::vector<std::pair<Element, Arguments::Words>>{{Element::bf16, {}},
@@ -322,7 +322,7 @@ TEST(Low, TheRandomisedCheckFindsOneWrongElement) {
       verify(product(), bent.arguments(), nullptr, randomised).method.starts_with("a sample of the rows"));
 }
 
-TEST(Low, RoundsAsTheElementsDo) {
+TEST(MixedProblem, RoundsAsTheElementsDo) {
   Random random(8);
   for (int i = 0; i < 20000; ++i) {
     const auto x = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(60)) - 40));
@@ -345,7 +345,7 @@ std::string error_of(Element element, const Case& tried) {
   return "no error";
 }
 
-TEST(Low, SaysWhichElementsDoNotMeet) {
+TEST(MixedProblem, SaysWhichElementsDoNotMeet) {
   EXPECT_EQ(error_of(Element::bf16, sized(2, 2, 2, {{"output-element", "i8"}})),
             "--output-element i8: the product of bf16 can be bf16, f16 or f32");
   EXPECT_EQ(error_of(Element::f16, sized(2, 2, 2, {{"element-b", "e5m2"}})),
@@ -360,7 +360,7 @@ TEST(Low, SaysWhichElementsDoNotMeet) {
   EXPECT_EQ(error_of(Element::e4m3, sized(2, 2, 2, {{"element-b", "e5m2"}})), "no error");
 }
 
-TEST(Low, WordsForOtherElementsAreRefused) {
+TEST(MixedProblem, WordsForOtherElementsAreRefused) {
   using enum Element;
   for (const Element element : product().elements) {
     const std::string held = ": A holds " + std::string(name_of(element));
@@ -372,7 +372,7 @@ TEST(Low, WordsForOtherElementsAreRefused) {
   }
 }
 
-TEST(Low, TellsKindsOfProductsApart) {
+TEST(MixedProblem, TellsKindsOfProductsApart) {
   const auto text = [](Element element, Arguments::Words words) {
     const Inputs inputs(product(), element, sized(2, 2, 2, std::move(words)), 1);
     return product().element_name(inputs.arguments());

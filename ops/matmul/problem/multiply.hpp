@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product for programs, of matrices in host memory:
-// C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)). For matrices that lie in a GPU's memory
-// already there is enqueue.hpp.
+// The product for programs, of matrices in host memory (multiply) or in a GPU's memory, in stream order
+// (enqueue): C = convert(activation(α·s_a[i]·s_b[j]·op(A)·op(B) + β·C + bias)).
 // Installed: for programs.
 #pragma once
 #include <cstdint>
@@ -113,9 +112,6 @@ Outcome multiply(ConstMatrixView<T> a, ConstMatrixView<TB> b, MatrixView<Out> c,
                  const Options& options = {}) {
   return detail::multiply(detail::any(a), detail::any(b), detail::any(c), options);
 }
-
-// The product for programs whose matrices lie in a GPU's memory, in the order of a stream of theirs.
-// Installed: for programs.
 
 namespace detail {
 std::size_t workspace_bytes(const AnyMatrix& a, const AnyMatrix& b, const AnyMatrix& c,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as doubles, quickly: the checks convert each of a large product many times.
+// The operands of a MixedProblem as typed views, and their elements as doubles, for what runs on the CPU.
 #pragma once
 #include <array>
 #include <bit>
@@ -30,7 +30,7 @@ double widened(T value) {
   }
 }
 
-// A MixedProblem's factors as typed views, for what runs on the processors.
+// A MixedProblem's factors as typed views, for what runs on the CPU.
 
 template <class T>
 Matrix<const T> view_of(const Operand& x, std::int64_t rows, std::int64_t cols) {

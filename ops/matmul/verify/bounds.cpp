@@ -37,15 +37,15 @@ Reach Reach::with(double x) const {
   return {false, up && infinite, !up && infinite, nan || against};
 }
 
-Reach Reach::times(double factor, double low, double high) const {
+Reach Reach::times(double factor, double lower, double upper) const {
   if (std::isnan(factor)) return nothing_but_nan();
   if (factor == 0) return {number, false, false, nan || plus || minus};
   Reach out = *this;
   if (std::isinf(factor)) {
     out.number = false;
-    out.plus = plus || (number && high > 0);
-    out.minus = minus || (number && low < 0);
-    out.nan = nan || (number && low <= 0 && high >= 0);
+    out.plus = plus || (number && upper > 0);
+    out.minus = minus || (number && lower < 0);
+    out.nan = nan || (number && lower <= 0 && upper >= 0);
   }
   if (factor < 0) std::swap(out.plus, out.minus);
   return out;
@@ -66,21 +66,21 @@ std::uint8_t Reach::beyond() const {
                                    (nan ? Expected::not_a_number : 0));
 }
 
-void Reach::append(double low, double high, double most, Expected& expected) const {
-  if (!number) low = infinity, high = -infinity;
-  if (nought) low = std::min(low, 0.0), high = std::max(high, 0.0);
+void Reach::append(double lower, double upper, double most, Expected& expected) const {
+  if (!number) lower = infinity, upper = -infinity;
+  if (nought) lower = std::min(lower, 0.0), upper = std::max(upper, 0.0);
   Reach rest = *this;
-  rest.plus |= number && high > most;
-  rest.minus |= number && low < -most;
-  low = std::max(low, -most), high = std::min(high, most);
-  double value = low, bound = 0;
-  if (low < high) {
-    value = low / 2 + high / 2;
-    bound = (high / 2 - low / 2) * (1 + 0x1p-50);
-  } else if (low > high && rest.plus != rest.minus) {  // no number
+  rest.plus |= number && upper > most;
+  rest.minus |= number && lower < -most;
+  lower = std::max(lower, -most), upper = std::min(upper, most);
+  double value = lower, bound = 0;
+  if (lower < upper) {
+    value = lower / 2 + upper / 2;
+    bound = (upper / 2 - lower / 2) * (1 + 0x1p-50);
+  } else if (lower > upper && rest.plus != rest.minus) {  // no number
     value = rest.plus ? infinity : -infinity;
     rest.plus = rest.minus = false;
-  } else if (low > high) {
+  } else if (lower > upper) {
     value = std::numeric_limits<double>::quiet_NaN();
     rest.nan = false;
   }
@@ -168,8 +168,8 @@ typename Bound<T>::Terms Bound<T>::terms_of(std::int64_t i, std::int64_t j) cons
 template <class T>
 void Bound<T>::append_overflowing(const Terms& terms, Expected& expected) const {
   constexpr auto most = static_cast<long double>(limits::max());
-  const bool turned = p_.alpha < T{0};
-  const long double up = turned ? terms.down : terms.up, down = turned ? terms.up : terms.down;
+  const bool transposed = p_.alpha < T{0};
+  const long double up = transposed ? terms.down : terms.up, down = transposed ? terms.up : terms.down;
   const auto reach = [&](long double sum, long double more) {
     const long double whole = std::max({sum, alpha_ * sum, alpha_ * sum + (more > 0 ? more : 0)});
     return std::isfinite(more) && whole * (1 + static_cast<long double>(always_)) > most;
@@ -428,14 +428,14 @@ void MixedBound::append_reached(const Reach& reach, double before, double strays
   if (bent) strays = steepest * strays + error_of(p_.activation) * std::fabs(before);
   const double exact = relu ? before : activated_exactly(p_.activation, before);
   const auto converted = [&](double x) { return rounded_to(p_.c_element, relu ? std::max(x, 0.0) : x); };
-  double low = converted(exact - strays), high = converted(exact + strays);
+  double lower = converted(exact - strays), upper = converted(exact + strays);
   if (p_.c_element == Element::i8) {
-    if (!found.number) low = infinity, high = -infinity;
+    if (!found.number) lower = infinity, upper = -infinity;
     for (const auto& [reached, x] : {std::pair{found.plus, 127.0}, {found.minus, -128.0}, {found.nan, 0.0}})
-      if (reached) low = std::min(low, x), high = std::max(high, x);
+      if (reached) lower = std::min(lower, x), upper = std::max(upper, x);
     found = {true, false, false, false, found.nought};
   }
-  found.append(low, high, p_.c_element == Element::i8 ? 128 : format_of(p_.c_element).most, expected);
+  found.append(lower, upper, p_.c_element == Element::i8 ? 128 : format_of(p_.c_element).most, expected);
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an honest computation may reach where a sum overflows or an input is no finite number: which kinds of
-// values, carried from the sum through all that follows it.
+// What an element of C may be. A Bound gives the exact value and how far any honest computation may stray
+// from it: for plain products (Bound), mixed-precision ones (MixedBound), and for what a bias and an
+// activation do to f64 and i32 (EpilogueBound). Where a sum may overflow, Reach says which infinities and NaN
+// are allowed.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -32,13 +34,13 @@ struct Reach {
   Reach overflowing(bool rises, bool falls) const;
   // The sum with x, infinite or no number: a finite one changes nothing.
   Reach with(double x) const;
-  // The product with a factor; of a number between low and high.
-  Reach times(double factor, double low, double high) const;
+  // The product with a factor; of a number between lower and upper.
+  Reach times(double factor, double lower, double upper) const;
   Reach activated(Activation activation) const;
 
   std::uint8_t beyond() const;  // Expected::Beyond's, added up
-  // Appends an element: its numbers between low and high, which may be infinite, but none beyond ±most.
-  void append(double low, double high, double most, Expected& expected) const;
+  // Appends an element: its numbers between lower and upper, which may be infinite, but none beyond ±most.
+  void append(double lower, double upper, double most, Expected& expected) const;
 };
 
 // How far rounding may take an element of C, and what becomes of it where a sum overflows.
@@ -98,15 +100,15 @@ class Bound {
 extern template class Bound<float>;
 extern template class Bound<double>;
 
-// What an element of a product of few bits may be: the exact value, how far sums in f32 or in the tensor
-// cores' registers may stray from it, and what C's element makes of that interval.
+// What an element of a product of mixed precision may be: the exact value, how far sums in f32 or in the
+// tensor cores' registers may stray from it, and what C's element makes of that interval.
 
 // The element's number nearest to x, ties to even: floats escape to infinity, i8 saturates.
 double rounded_to(Element element, double x);
 
 double activated_exactly(Activation activation, double x);
 
-// ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/low-precision.md derives
+// ε such that the sum of products strays at most ε·Σ|a·b| from the exact one. docs/lower-precision.md derives
 // it.
 double sum_growth(const MixedProblem& p, const Arguments& arguments, Data data);
 
@@ -142,9 +144,9 @@ class MixedBound {
 // What a bias and an activation make of an element of f64 or i32, and of how far it may be off.
 
 // T: double or std::int32_t. With z = v + bias of the exact v, where rungs have some v' with |v' - v| ≤ E:
-// the sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13 (docs/low-precision.md)
-// makes that 1.13·|z' - z| of the activation's value, and its functions are good to 2⁻⁴⁹·|z|. Whole numbers
-// of which nothing is rounded, and i32, have one right answer.
+// the sum z' is rounded once, so |z' - z| ≤ E + u·(|z| + E); a slope of at most 1.13
+// (docs/lower-precision.md) makes that 1.13·|z' - z| of the activation's value, and its functions are good to
+// 2⁻⁴⁹·|z|. Whole numbers of which nothing is rounded, and i32, have one right answer.
 template <class T>
 class EpilogueBound {
  public:

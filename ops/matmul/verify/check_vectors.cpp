@@ -18,14 +18,14 @@ constexpr Wide wide;
 
 // A sum as the double nearest to it, and what that leaves out.
 struct Exact {
-  V high, low;
+  V high, error;
 
   // D. E. Knuth's TwoSum: the rounding error of an addition is itself a double.
   HWY_INLINE void add(V value) {
     const V sum = hn::Add(high, value), back = hn::Sub(sum, high);
-    const V error = hn::Add(hn::Sub(high, hn::Sub(sum, back)), hn::Sub(value, back));
+    const V rounding = hn::Add(hn::Sub(high, hn::Sub(sum, back)), hn::Sub(value, back));
     high = sum;
-    low = hn::Add(low, error);
+    error = hn::Add(error, rounding);
   }
 };
 
@@ -52,8 +52,8 @@ HWY_INLINE void add_products(const double* HWY_RESTRICT a, const double* HWY_RES
   V first_magnitude = hn::LoadU(wide, sums.magnitude + at),
     second_magnitude = hn::LoadU(wide, sums.magnitude + at + next);
   if constexpr (exact) {
-    first.low = hn::LoadU(wide, sums.low + at);
-    second.low = hn::LoadU(wide, sums.low + at + next);
+    first.error = hn::LoadU(wide, sums.error + at);
+    second.error = hn::LoadU(wide, sums.error + at + next);
   }
   const auto step = [](V factor, V value, Exact& sum, V& magnitude) HWY_ATTR {
     const V product = hn::Mul(factor, value);
@@ -62,7 +62,7 @@ HWY_INLINE void add_products(const double* HWY_RESTRICT a, const double* HWY_RES
       sum.high = hn::Add(sum.high, product);
     } else {
       sum.add(product);
-      sum.low = hn::Add(sum.low, product_error(factor, value, product));
+      sum.error = hn::Add(sum.error, product_error(factor, value, product));
     }
   };
   for (std::int64_t l = 0; l < depth; ++l) {
@@ -75,8 +75,8 @@ HWY_INLINE void add_products(const double* HWY_RESTRICT a, const double* HWY_RES
   hn::StoreU(first_magnitude, wide, sums.magnitude + at);
   hn::StoreU(second_magnitude, wide, sums.magnitude + at + next);
   if constexpr (exact) {
-    hn::StoreU(first.low, wide, sums.low + at);
-    hn::StoreU(second.low, wide, sums.low + at + next);
+    hn::StoreU(first.error, wide, sums.error + at);
+    hn::StoreU(second.error, wide, sums.error + at + next);
   }
 }
 
@@ -85,7 +85,7 @@ void add_tile_of(const double* a, std::int64_t rows, const double* b, std::int64
   const auto step = static_cast<std::int64_t>(2 * hn::Lanes(wide));
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t j = 0; j < tile_side; j += step) {
-      if (sums.low == nullptr)
+      if (sums.error == nullptr)
         add_products<false>(a + r * tile_side, b + j, depth, sums, r * sums.stride + j);
       else add_products<true>(a + r * tile_side, b + j, depth, sums, r * sums.stride + j);
     }
@@ -117,7 +117,7 @@ HWY_INLINE Fold fold_any(const T* HWY_RESTRICT values, const double* HWY_RESTRIC
   sums[0].add(sums[1].high);
   HWY_ALIGN double lanes[HWY_MAX_BYTES / 8];
   hn::Store(sums[0].high, wide, lanes);
-  long double sum = hn::GetLane(hn::SumOfLanes(wide, hn::Add(sums[0].low, sums[1].low)));
+  long double sum = hn::GetLane(hn::SumOfLanes(wide, hn::Add(sums[0].error, sums[1].error)));
   for (std::int64_t i = 0; i < step; ++i) sum += static_cast<long double>(lanes[i]);
   double rest = 0;
   for (; at < length; ++at) {

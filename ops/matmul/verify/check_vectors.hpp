@@ -6,11 +6,11 @@
 
 namespace tessera::matmul {
 
-// Rows of sums that grow by a block of B, whose `width` columns lie next to each other. `low` holds
+// Rows of sums that grow by a block of B, whose `width` columns lie next to each other. `error` holds
 // what rounding took from `high`, or is null: then nothing is kept.
 struct RowSums {
-  double *high, *low, *magnitude;  // of |A|·|B|
-  std::int64_t stride;             // from a row to the next
+  double *high, *error, *magnitude;  // of |A|·|B|
+  std::int64_t stride;               // from a row to the next
 };
 constexpr std::int64_t tile_side = 64;  // the width of a block, and the most that it may be deep
 

@@ -57,7 +57,7 @@ TEST(Checking, EqualElementsAreRoundedAlikeAndPassAllTheSame) {
   }
 }
 
-TEST(Checking, TheNormIsAskedOfRandomDataWhateverCHolds) {
+TEST(Checking, TheNormIsRequiredOfRandomDataWhateverCHolds) {
   Inputs inputs(product(), Element::f32, sized(9, 8, 7), 1);
   set_all(inputs.arguments().view<float, 2>("C"), 0.0F);
   const Verdict zeros = verify(product(), inputs.arguments(), nullptr, {.data = Data::random});
@@ -98,7 +98,7 @@ const std::vector<Sum> sums = {
     {"products beyond both ways", {1e30, 1e30}, {1e30, -1e30}, {inf, -inf, nan}, {0, 7, 1e38, most}},
     {"hardly beyond", {most, 1e31}, {1, 1}, {inf, most}, {0, 3.3e38, -most, -inf, nan}},
     {"beyond before a factor", {3e38, 3e38}, {1, 1}, {3e38, inf}, {0, 1e38, -inf, nan}, 0.5},
-    {"turned by a factor", {3e38, 3e38, -3e38}, {1, 1, 1}, {-3e38, -inf}, {0, 3e38, inf, nan}, -1},
+    {"transposed by a factor", {3e38, 3e38, -3e38}, {1, 1, 1}, {-3e38, -inf}, {0, 3e38, inf, nan}, -1},
     {"beyond by a factor", {3e38}, {1}, {inf}, {0, 3e38, most, -inf, nan}, 4},
     {"beyond with what is added", {3e38}, {1}, {inf}, {0, 3e38, most, -inf, nan}, 1, 1, 3e38},
     {"back by what is added", {3e38, 3e38}, {1, 1}, {3e38, inf}, {0, -inf, nan}, 1, -1, 3e38},

@@ -1,62 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of few bits: their reference, and the rows of a large one to look at.
+// The product in higher precision: floats in double, doubles in pairs of doubles.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 #include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/problem/matmul_operation.hpp"
 #include "ops/matmul/problem/typed_operands.hpp"
 #include "ops/matmul/verify/bounds.hpp"
 #include "ops/matmul/verify/row_sums.hpp"
-#include "tessera/core/parallel.hpp"
-#include "tessera/core/random.hpp"
 
 namespace tessera::matmul {
+namespace {
 
-void mixed_reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
-                     Expected& expected) {
+// Calls append(i, j, sum, magnitude, whole) for the elements of some rows of C.
+template <class A, class B, class Append>
+void for_sums(const Matrix<const A>& a, const Matrix<const B>& b, std::span<const std::int64_t> rows,
+              const Append& append) {
   constexpr std::size_t at_a_time = 16;
+  for (std::size_t done = 0; done < rows.size(); done += at_a_time) {
+    const auto some = rows.subspan(done, std::min(at_a_time, rows.size() - done));
+    const Sums<A, B> sums(a, b, some);
+    for (std::size_t r = 0; r < some.size(); ++r)
+      for (std::int64_t j = 0; j < b.cols(); ++j)
+        append(some[r], j, sums.sum(r, j), sums.magnitude(r, j), sums.whole(r, j));
+  }
+}
+
+void reference_of_mixed(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
+                        Expected& expected) {
   const auto p = MixedProblem::of(arguments);
   const MixedBound bound(p, arguments, data);
   with_factors(p, [&](const auto& a, const auto& b) {
-    using A = std::remove_cvref_t<decltype(*a.data)>;
-    using B = std::remove_cvref_t<decltype(*b.data)>;
-    for (std::size_t done = 0; done < rows.size(); done += at_a_time) {
-      const auto some = rows.subspan(done, std::min(at_a_time, rows.size() - done));
-      const Sums<A, B> sums(a, b, some);
-      for (std::size_t r = 0; r < some.size(); ++r)
-        for (std::int64_t j = 0; j < p.n; ++j)
-          bound.append(some[r], j, sums.sum(r, j), sums.magnitude(r, j), sums.whole(r, j), expected);
-    }
+    for_sums(a, b, rows, [&](std::int64_t i, std::int64_t j, double sum, double magnitude, bool whole) {
+      bound.append(i, j, sum, magnitude, whole, expected);
+    });
   });
 }
 
-bool sampled_only(const Arguments& arguments) {
-  if (!is_mixed(arguments)) return !is_plain(arguments);
-  return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
-}
-
-// The product in higher precision: floats in double, doubles in pairs of doubles.
-
-namespace {
-
+// f32 with a bias or an activation is a mixed problem.
 template <class T>
 void reference_of_reals(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
                         Expected& expected) {
-  constexpr std::size_t at_a_time = 16;
   const auto p = Problem<T>::of(arguments);
   const Bound<T> bound(arguments, p, data);
-  const EpilogueBound<double> after(
-      arguments);  // f32 with a bias or an activation has its reference elsewhere
-  for (std::size_t done = 0; done < rows.size(); done += at_a_time) {
-    const auto some = rows.subspan(done, std::min(at_a_time, rows.size() - done));
-    const Sums<T> sums(p.a, p.b, some);
-    for (std::size_t r = 0; r < some.size(); ++r)
-      for (std::int64_t j = 0; j < p.n(); ++j) {
-        bound.append(some[r], j, sums.sum(r, j), sums.magnitude(r, j), sums.whole(r, j), expected);
-        after.apply(some[r], j, expected);
-      }
-  }
+  const EpilogueBound<double> after(arguments);
+  for_sums(p.a, p.b, rows, [&](std::int64_t i, std::int64_t j, Wide<T> sum, double magnitude, bool whole) {
+    bound.append(i, j, sum, magnitude, whole, expected);
+    after.apply(i, j, expected);
+  });
 }
 
 void reference_of_integers(const Arguments& arguments, std::span<const std::int64_t> rows,
@@ -84,7 +74,7 @@ void reference_of_integers(const Arguments& arguments, std::span<const std::int6
 
 void reference(const Arguments& arguments, std::span<const std::int64_t> rows, Data data,
                Expected& expected) {
-  if (is_mixed(arguments)) return mixed_reference(arguments, rows, data, expected);
+  if (is_mixed(arguments)) return reference_of_mixed(arguments, rows, data, expected);
   switch (arguments.element()) {
     case Element::f32:
       return reference_of_reals<float>(arguments, rows, data, expected);

@@ -20,7 +20,7 @@ class Sums {
         rows_(rows),
         stride_((b.cols() + tile_side - 1) / tile_side * tile_side),
         high_(rows.size() * static_cast<std::size_t>(stride_)),
-        low_(one_double ? 0 : high_.size()),
+        error_(one_double ? 0 : high_.size()),
         magnitude_(high_.size()),
         a_(rows.size() * tile_side),
         b_(tile_side * tile_side),
@@ -37,7 +37,7 @@ class Sums {
 
   Wide<A> sum(std::size_t r, std::int64_t j) const {
     if constexpr (one_double) return high_[at(r, j)];
-    else return static_cast<long double>(high_[at(r, j)]) + static_cast<long double>(low_[at(r, j)]);
+    else return static_cast<long double>(high_[at(r, j)]) + static_cast<long double>(error_[at(r, j)]);
   }
   double magnitude(std::size_t r, std::int64_t j) const { return magnitude_[at(r, j)]; }
   bool whole(std::size_t r, std::int64_t j) const {
@@ -57,9 +57,9 @@ class Sums {
         a_[r * tile_side + static_cast<std::size_t>(d)] = widened(left_(rows_[r], l + d));
     for (std::int64_t j = 0; j < right_.cols(); j += tile_side) {
       take_block(l, depth, j, std::min(tile_side, right_.cols() - j));
-      double* const low = one_double ? nullptr : low_.data() + j;
+      double* const error = one_double ? nullptr : error_.data() + j;
       add_tile(a_.data(), static_cast<std::int64_t>(rows_.size()), b_.data(), depth,
-               {high_.data() + j, low, magnitude_.data() + j, stride_});
+               {high_.data() + j, error, magnitude_.data() + j, stride_});
     }
   }
 
@@ -87,7 +87,7 @@ class Sums {
   const Matrix<const B> right_;
   std::span<const std::int64_t> rows_;
   std::int64_t stride_;
-  std::vector<double> high_, low_, magnitude_, a_, b_;
+  std::vector<double> high_, error_, magnitude_, a_, b_;
   std::vector<char> row_whole_,
       col_whole_;           // nothing but whole numbers in this row of A, in this column of B
   bool any_whole_ = false;  // else nobody asks about the columns

@@ -210,12 +210,12 @@ TEST(Mistakes, MoreOsThreadsThanTheSystemGives) {
 }
 
 // Sets the time that a spinning thread has, for as long as it lives.
-class Patience {
+class SpinLimit {
  public:
-  explicit Patience(const char* seconds) { setenv("TESSERA_SIMT_TIMEOUT", seconds, 1); }
-  ~Patience() { unsetenv("TESSERA_SIMT_TIMEOUT"); }
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
+  explicit SpinLimit(const char* seconds) { setenv("TESSERA_SIMT_TIMEOUT", seconds, 1); }
+  ~SpinLimit() { unsetenv("TESSERA_SIMT_TIMEOUT"); }
+  SpinLimit(const SpinLimit&) = delete;
+  SpinLimit& operator=(const SpinLimit&) = delete;
 };
 
 struct WaitsForTheNextBlock {
@@ -230,7 +230,7 @@ struct WaitsForTheNextBlock {
 };
 
 TEST(Mistakes, WaitingForAnotherBlockIsStopped) {
-  const Patience patience("0.2");
+  const SpinLimit limit("0.2");
   std::int64_t cell = 0;
   expect_parts(message_of<WaitsForTheNextBlock>({.grid = {2}, .block = {32}}, Cells{&cell}, 1),
                {"no progress in thread (7, 0, 0) of block (0, 0, 0) of kernel WaitsForTheNextBlock",
@@ -249,8 +249,8 @@ struct GoesOn {
 
 TEST(Mistakes, ALaunchIsStoppedByItsClock) {
   for (const std::int64_t cell_before : {0, 1})
-    for (const char* const patience_seconds : {"0", "10"}) {
-      const Patience patience(patience_seconds);
+    for (const char* const limit_seconds : {"0", "10"}) {
+      const SpinLimit limit(limit_seconds);
       std::int64_t cell = cell_before;
       const simt::TimeLimit allowed(0.2);
       const auto start = std::chrono::steady_clock::now();
@@ -282,14 +282,14 @@ struct TakesItsTime {
 };
 
 TEST(Mistakes, SlowIsNoMistake) {
-  const Patience patience("0.3");
+  const SpinLimit limit("0.3");
   std::int64_t cell = 0;
   EXPECT_NO_THROW(launch<TakesItsTime>({.grid = {2}, .block = {4}}, Cells{&cell}));
   EXPECT_EQ(cell, 8);
 }
 
-TEST(Mistakes, ThePatienceIsANumber) {
-  const Patience patience("soon");
+TEST(Mistakes, TheSpinLimitIsANumber) {
+  const SpinLimit limit("soon");
   std::int64_t cell = 0;
   EXPECT_THROW(launch<Harmless>({.grid = {1}, .block = {1}}, Cells{&cell}), Error);
 }

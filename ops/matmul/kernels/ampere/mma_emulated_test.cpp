@@ -29,7 +29,7 @@ struct Shape {
   std::int64_t m, n, k;
   bool a_along_k = true, b_along_k = true;
   int more = 0, ahead = 0, splits = 1;
-  bool c0 = false, turned = false;
+  bool c0 = false, transposed = false;
 };
 
 template <class Element>
@@ -47,7 +47,7 @@ struct Numbers {
 };
 
 void set(Problem<double>& p, std::vector<double>& c, std::vector<double>& c0, const Shape& s) {
-  const Extents strides = s.turned ? Extents{1, s.m} : Extents{s.n, 1};
+  const Extents strides = s.transposed ? Extents{1, s.m} : Extents{s.n, 1};
   p.c = {c.data(), {s.m, s.n}, {strides[0], strides[1]}};
   p.alpha = 2;
   if (!s.c0) return;
@@ -58,8 +58,8 @@ void set(Problem<double>& p, std::vector<double>& c, std::vector<double>& c0, co
 void set(MixedProblem& p, std::vector<float>& c, std::vector<float>& c0, const Shape& s) {
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.c = c.data();
-  p.c_row = s.turned ? 1 : s.n;
-  p.c_col = s.turned ? s.m : 1;
+  p.c_row = s.transposed ? 1 : s.n;
+  p.c_col = s.transposed ? s.m : 1;
   p.alpha = 2;
   p.beta = s.c0 ? 3.0f : 0.0f;
   p.c0 = {s.c0 ? c0.data() : nullptr, Element::f32, p.c_row, p.c_col};
@@ -98,7 +98,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   const MmaJob job{.a = {a.data, s.m, s.a_along_k ? a_step : 1, s.a_along_k ? 1 : a_step},
                    .b = {b.data, s.n, s.b_along_k ? b_step : 1, s.b_along_k ? 1 : b_step},
                    .k = s.k,
-                   .turned = s.turned,
+                   .transposed = s.transposed,
                    .options = {.tile = tile + 1, .splits = s.splits}};
   typename Kind::Problem p;
   set(p, c, c0, s);
@@ -106,7 +106,14 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
   std::vector<double> workspace((counters + static_cast<std::size_t>(mma_partial_bytes(element, s.m, s.n))) /
                                 sizeof(double));
   const auto launch = launch_of<Kind>(p, job, element, {132, 227 * 1024}, workspace.data());
+  // To the last element of each, and no further.
+  const auto range = [](const Numbers<Number>& x, std::int64_t lines, std::int64_t step, std::int64_t line) {
+    return emulated::Range{x.data, x.data + (lines == 0 || line == 0 ? 1 : (lines - 1) * step + line)};
+  };
+  emulated::readable = {range(a, s.a_along_k ? s.m : s.k, a_step, s.a_along_k ? s.k : s.m),
+                        range(b, s.b_along_k ? s.n : s.k, b_step, s.b_along_k ? s.k : s.n)};
   ASSERT_NO_FATAL_FAILURE((execute<Kind, tile>(launch)));
+  emulated::readable.clear();
   int wrong = 0;
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -115,7 +122,7 @@ void expect_product(const MmaElement& element, const Shape& s, std::mt19937& ran
         sum +=
             static_cast<double>(static_cast<float>(a.data[s.a_along_k ? i * a_step + l : l * a_step + i])) *
             static_cast<double>(static_cast<float>(b.data[s.b_along_k ? j * b_step + l : l * b_step + j]));
-      const auto at = static_cast<std::size_t>(s.turned ? j * s.m + i : i * s.n + j);
+      const auto at = static_cast<std::size_t>(s.transposed ? j * s.m + i : i * s.n + j);
       wrong += !(static_cast<double>(c[at]) == 2 * sum + (s.c0 ? 3 * static_cast<double>(c0[at]) : 0));
     }
   for (std::size_t i = c.size() - beyond; i < c.size(); ++i) wrong += !std::isnan(c[i]);
@@ -142,7 +149,7 @@ void expect_products(const MmaElement& element) {
        .k = 2 * depth + 8,
        .a_along_k = false,
        .splits = 2,
-       .turned = true},
+       .transposed = true},
       {.m = config.rows + 3,
        .n = config.cols - 5,
        .k = ring + 3,
@@ -151,9 +158,12 @@ void expect_products(const MmaElement& element) {
        .splits = 2,
        .c0 = true},
       {.m = config.rows - 3, .n = 5, .k = depth + 1, .a_along_k = false, .b_along_k = false, .more = 1},
-      {.m = 7, .n = config.cols + 9, .k = 5, .b_along_k = false, .ahead = 1, .c0 = true, .turned = true},
+      {.m = 7, .n = config.cols + 9, .k = 5, .b_along_k = false, .ahead = 1, .c0 = true, .transposed = true},
       {.m = 9, .n = 10, .k = 0, .c0 = true},
-      {.m = 1, .n = 1, .k = 1}};
+      {.m = 1, .n = 1, .k = 1},
+      {.m = 1, .n = config.cols, .k = depth + 1},  // the leading dimension of a single row says nothing of k
+      {.m = 5, .n = 9, .k = depth + 3, .more = 5},
+      {.m = 11, .n = 3, .k = 5, .a_along_k = false, .b_along_k = false, .more = 5}};
   for (std::size_t i = 0; i < 2 * shapes.size(); ++i) {
     const Shape& s = shapes[i / 2];
     ptx::copies_are_late = i % 2 == 0;
@@ -207,7 +217,7 @@ TEST(MmaKernel, WhatFollowsTheSumIsAsDefined) {
     const MmaJob job{.a = {a.data, m, k, 1},
                      .b = {b.data, n, k, 1},
                      .k = k,
-                     .turned = false,
+                     .transposed = false,
                      .options = {.tile = 2, .splits = 1}};
     std::vector<std::uint32_t> counters(most_mma_counters);
     execute<Kind, 1>(launch_of<Kind>(p, job, mma_half, {132, 227 * 1024}, counters.data()));

@@ -18,7 +18,7 @@ struct MmaJob {
   MmaFactor a, b;
   std::int64_t k;
   // Cᵀ = Bᵀ·Aᵀ is computed, and written where C lies: for results whose columns are contiguous.
-  bool turned;
+  bool transposed;
   MmaOptions options;
 };
 

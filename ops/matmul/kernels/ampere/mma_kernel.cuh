@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rung 12 multiplies: doubles, and floats of 16 bits. How a warp loads a block of 16 lines by 16 steps
-// of k, and how it multiplies two; what follows the sum.
+// The kernel of rung 12, in four parts: what is multiplied (MmaF64, MmaHalf), asynchronous copies into shared
+// memory (MmaCopier), the way of the sums to C with split-K (store_sums), and the mainloop (MmaTile).
 #pragma once
 #include <cstring>
 #include <cuda_bf16.h>
@@ -9,6 +9,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/ampere/mma_job.hpp"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
+#include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
@@ -188,7 +189,11 @@ class MmaCopier {
         ptx::copy_async<16>(to, from);
       } else {
         const int count = there(i, step, k_left, Panel::piece);
-        ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        if constexpr (bytes > 2)
+          copy_part<Panel::piece>(reinterpret_cast<Element*>(to), from, x_.data, count);
+        else if (count % Panel::piece == 0)
+          ptx::copy_async<16>(to, count > 0 ? from : x_.data, count * bytes);
+        else gather(to, from, count);
       }
     }
   }
@@ -221,15 +226,14 @@ class MmaCopier {
   int lines_left_;        // from there on
 };
 
-// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; and splits of a sum
-// joined.
+// From a warp's sums to C, by way of shared memory, so that lanes write neighbours; and split-K.
 
 template <class Kind>
 struct MmaArgs {
   typename Kind::Problem p;  // what follows the sum
   MmaOperand<typename Kind::Element> a, b;
   std::int64_t k;
-  bool turned;  // C(j, i) is what the operands' row i and column j give
+  bool transposed;  // C(j, i) is what the operands' row i and column j give
   TileOrder order;
   std::int32_t depth, split_depth;  // stages, in all and of each split
   typename Kind::Sum* partial;      // of splits: tile after tile, a thread's sums `threads` apart
@@ -248,14 +252,14 @@ struct MmaLaunch {
 template <class Kind>
 MmaLaunch<Kind> launch_of(const typename Kind::Problem& p, const MmaJob& job, const MmaElement& element,
                           const MmaMachine& machine, void* workspace) {
-  const MmaFactor &a = job.turned ? job.b : job.a, &b = job.turned ? job.a : job.b;
+  const MmaFactor &a = job.transposed ? job.b : job.a, &b = job.transposed ? job.a : job.b;
   const MmaPlan plan = plan_mma(element, a.lines, b.lines, job.k, machine, job.options);
   auto* const counters = static_cast<std::uint32_t*>(workspace);
   const MmaArgs<Kind> args{.p = p,
                            .a = operand_of<Kind>(a, job.k),
                            .b = operand_of<Kind>(b, job.k),
                            .k = job.k,
-                           .turned = job.turned,
+                           .transposed = job.transposed,
                            .order = plan.order,
                            .depth = plan.depth,
                            .split_depth = plan.split_depth,
@@ -334,23 +338,23 @@ __device__ __forceinline__ void put_down(unsigned char* own, Sums& sums, int lan
 
 // Rows `first` … below `height` of column `c` of what begins at (row, col) of the operands' product. sum(r,
 // c): the sum there.
-template <int together, class Kind, class SumAt>
+template <int unrolled, class Kind, class SumAt>
 __device__ __forceinline__ void put_rows(const MmaArgs<Kind>& args, std::int64_t row, std::int64_t col,
                                          int first, int height, int c, const SumAt& sum) {
   // All are read before the first is written, which the compiler could not know to be elsewhere.
-  typename Kind::Sum value[together] = {};
+  typename Kind::Sum value[unrolled] = {};
 #pragma unroll
-  for (int e = 0; e < together; ++e) {
+  for (int e = 0; e < unrolled; ++e) {
     const int r = first + e;
     if (r < height)
-      value[e] =
-          Kind::epilogue(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, sum(r, c));
+      value[e] = Kind::epilogue(args.p, args.transposed ? col + c : row + r,
+                                args.transposed ? row + r : col + c, sum(r, c));
   }
 #pragma unroll
-  for (int e = 0; e < together; ++e) {
+  for (int e = 0; e < unrolled; ++e) {
     const int r = first + e;
     if (r < height)
-      Kind::put(args.p, args.turned ? col + c : row + r, args.turned ? row + r : col + c, value[e]);
+      Kind::put(args.p, args.transposed ? col + c : row + r, args.transposed ? row + r : col + c, value[e]);
   }
 }
 
@@ -359,7 +363,7 @@ template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned char* memory, Sums& sums,
                                            std::int64_t row, std::int64_t col, int warp, int lane) {
   using Sum = typename Kind::Sum;
-  constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), together = 32 / bytes;
+  constexpr int rows = config.warp_rows, cols = config.warp_cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   unsigned char* const own = memory + warp * (rows * cols * bytes);
   put_down<config>(own, sums, lane);
   __syncwarp();
@@ -369,7 +373,7 @@ __device__ __forceinline__ void store_sums(const MmaArgs<Kind>& args, unsigned c
     return *reinterpret_cast<const Sum*>(own + mma_result_place<bytes, cols>(r, c));
   };
   for (int c = lane; c < cols && col + c < args.b.lines; c += 32)
-    for (int r = 0; r < height; r += together) put_rows<together>(args, row, col, r, height, c, sum);
+    for (int r = 0; r < height; r += unrolled) put_rows<unrolled>(args, row, col, r, height, c, sum);
 }
 
 // The block's tile, of which each warp has the sums of one slice: added in the slices' order. `memory`: of
@@ -378,7 +382,7 @@ template <MmaConfig config, class Kind, class Sums>
 __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned char* memory, int slice,
                                              Sums& sums, std::int64_t row, std::int64_t col, int lane) {
   using Sum = typename Kind::Sum;
-  constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), together = 32 / bytes;
+  constexpr int rows = config.rows, cols = config.cols, bytes = sizeof(Sum), unrolled = 32 / bytes;
   constexpr int apart = config.slice_bytes(), beside = config.threads() / cols;
   static_assert(rows == config.warp_rows && cols == config.warp_cols && config.threads() % cols == 0);
   put_down<config>(memory, sums, lane);
@@ -396,8 +400,8 @@ __device__ __forceinline__ void store_slices(const MmaArgs<Kind>& args, unsigned
     return out;
   };
 #pragma unroll 2
-  for (int r = me / cols * together; r < height; r += beside * together)
-    put_rows<together>(args, row, col, r, height, c, sum);
+  for (int r = me / cols * unrolled; r < height; r += beside * unrolled)
+    put_rows<unrolled>(args, row, col, r, height, c, sum);
 }
 
 // The kernel of rung 12. A ring of stages in shared memory, filled by asynchronous copies; warps that each

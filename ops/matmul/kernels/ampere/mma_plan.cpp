@@ -17,7 +17,7 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part
 
 // Of things that happen at the same time, and get in each other's way where they take about as long.
 template <class... T>
-double together(T... cycles) {
+double combined(T... cycles) {
   return std::sqrt(std::sqrt((... + (cycles * cycles * cycles * cycles))));
 }
 
@@ -30,9 +30,9 @@ double cycles_of(const MmaElement& element, const MmaPlan& plan, double operand_
                       (each == 1 ? cost.alone : cost.stage);
   const double ends = cost.ends * (tile.blocks == 1 ? each : 1 + seen * (each - 1));
   const double tile_bytes = double(tile.rows) * tile.cols * element.sum_bytes;
-  const double joined =
+  const double split_cost =
       plan.order.splits > 1 ? meeting + tile_bytes / part_rate * (each + plan.order.splits) : 0;
-  return together(sums, operand_bytes / (memory_rate * processors)) + ends + joined;
+  return combined(sums, operand_bytes / (memory_rate * processors)) + ends + split_cost;
 }
 
 MmaPlan planned(const MmaElement& element, int tile, std::int64_t m, std::int64_t n, std::int64_t stages,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rung 12's tiles in shared memory: who copies what where, what each lane loads from there, and which element
-// of C each of its sums is. Plain arithmetic, so that tests put the pieces together as the tensor cores do.
+// Rung 12 before its kernel: the layout of tiles in shared memory, and the cost model that chooses the tile
+// and split-K. Plain arithmetic, so that tests put the pieces together as the tensor cores do.
 //
 // A line is a row of A or a column of B. The tensor cores' operands are blocks of 16 lines by 16 steps of k,
 // the lines in two halves; lane 4·g + t has parts of line g of each half.
@@ -41,19 +41,19 @@ struct MmaPanel {
 
   // In bytes.
   TESSERA_BOTH static constexpr int place_in_row(int row, int at) {
-    return row * row_bytes + (at * bytes ^ turned(row));
+    return row * row_bytes + (at * bytes ^ swizzled(row));
   }
   TESSERA_BOTH static constexpr int place(int line, int k) {
     return along == Along::k ? place_in_row(line, k) : place_in_row(k, line);
   }
   // `more` rows below a place whose row has none of the bits of `more`.
   TESSERA_BOTH static constexpr int below(int place, int more) {
-    return (place ^ turned(more)) + more * row_bytes;
+    return (place ^ swizzled(more)) + more * row_bytes;
   }
 
  private:
   // 16 bytes of each of eight neighbouring rows, or 32 of each of four, fill the banks.
-  TESSERA_BOTH static constexpr int turned(int row) { return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5; }
+  TESSERA_BOTH static constexpr int swizzled(int row) { return bytes == 2 ? (row & 7) << 4 : (row & 3) << 5; }
 };
 
 // Which units a thread copies: `unit` elements at once, row below row.
@@ -124,8 +124,8 @@ TESSERA_BOTH constexpr RowAndCol mma_result(int lane, int half, int below) {
 // conflicts.
 template <int sum_bytes, int cols>
 TESSERA_BOTH constexpr int mma_result_place(int row, int col) {
-  const int turned = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
-  return row * (cols * sum_bytes) + (col * sum_bytes ^ turned);
+  const int swizzled = sum_bytes == 8 ? (row & 1) << 6 : (row & 3) << 5;
+  return row * (cols * sum_bytes) + (col * sum_bytes ^ swizzled);
 }
 
 // Which tile rung 12 cuts a product into, and whether its sums are split: by a model of what binds a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops of the serial CPU rungs share.
+// The product by three loops on one thread, of any element, and what the loops of the serial CPU rungs share.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -45,7 +45,7 @@ void naive(const Problem<T>& p) {
   }
 }
 
-// Factors of few bits: sums in f32, those of i8 in i32; then all that follows the sum.
+// Factors of mixed precision: sums in f32, those of i8 in i32; then all that follows the sum.
 inline void naive_mixed(const MixedProblem& p) {
   if (p.m == 0 || p.n == 0) return;
   const Epilogue epilogue(p);

@@ -17,8 +17,8 @@ constexpr double cluster_us = 1.2,
 constexpr double arriving = 10.7e6, arriving_for_all = 12.7e6;
 // Bytes of the cache's lines that all multiprocessors can ask for in a microsecond, where some are asked for
 // twice.
-constexpr double asked_for = 11.6e6;
-constexpr double asked_for_by_one = 136e3;  // and one of them
+constexpr double request_rate = 11.6e6;
+constexpr double request_rate_of_one = 136e3;  // and one of them
 constexpr std::int64_t least_stages = 8, least_cluster_stages = 4;
 constexpr std::int32_t usual_group = 8;
 constexpr std::int64_t most_splits = 16;
@@ -45,9 +45,9 @@ double stage_us(const TileShape& shape, std::int64_t blocks, int processors, Cac
   const double us = std::max(shape.stage_us,
                              each * (shape.rows + shape.cols) / (cluster > 1 ? arriving_for_all : arriving));
   if (lines.of_a == 1 && lines.of_b == 1) return us;
-  const int asked =
+  const int requested_bytes =
       shape.rows / shape.cluster_cols * lines.of_a + shape.cols / shape.cluster_rows * lines.of_b;
-  return std::max({us, each * asked / asked_for, 128.0 * asked / asked_for_by_one});
+  return std::max({us, each * requested_bytes / request_rate, 128.0 * requested_bytes / request_rate_of_one});
 }
 
 // The same plan with tail tiles for the columns beyond the last whole tile; unchanged where there are none,
@@ -231,7 +231,7 @@ Reason refuses_tile(int tile, TileShapes shapes, unsigned tiles) {
   std::string there;
   for (int one = 1; one <= count; ++one)
     if (is_there(one)) there += (there.empty() ? "" : ", ") + std::to_string(one);
-  const std::string why = tile > count ? "sums that are promoted" : "operands that are turned in loading";
+  const std::string why = tile > count ? "sums that are promoted" : "MN-major operands";
   return "has no tile=" + std::to_string(tile) + " for " + why + "; it has tile=" + there;
 }
 

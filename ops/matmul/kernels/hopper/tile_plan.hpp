@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile a product is cut into, and whether its sums are: by a model of what each tile takes. Plain
-// arithmetic.
+// Which tile a product is cut into, with split-K or not, and into how many launches: by a model of what each
+// tile takes. Plain arithmetic.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -71,7 +71,7 @@ struct TileOptions {
   int tail = 0;  // 1: none; 2: where they can be
 };
 
-// How many lines of the cache, of 128 bytes, the copy engine asks for where a stage takes 128 bytes of a line
+// How many lines of the cache, of 128 bytes, the TMA asks for where a stage takes 128 bytes of a line
 // of A, or B: two where those do not begin at multiples of 128.
 struct CacheLines {
   int of_a = 1, of_b = 1;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of the tensor core kernels: every part of every sum exactly once, whatever the shape.
-#include "ops/matmul/kernels/hopper/tile_plan.hpp"
-#include <gtest/gtest.h>
+// Orders of tiles, the plan that the cost model chooses, and products in several launches.
+#include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 #include <set>
 #include <tuple>
+#include "ops/matmul/kernels/hopper/tile_plan.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -167,7 +168,7 @@ TEST(TilePlan, KnownShapes) {
 
 // Where 128 bytes of an operand's line lie in two of the cache's, blocks of a cluster, who ask for half of
 // what they need, win.
-TEST(TilePlan, LinesThatTheCacheHasInTwoAreAskedForTwice) {
+TEST(TilePlan, LinesThatTheCacheHasInTwoAreRequestedTwice) {
   const auto plan = [](std::int64_t side, CacheLines lines, int tile = 0) {
     return plan_tiles(tile_shapes, side, side, side, 64, 132, 0b1111111, {.tile = tile}, 1, lines);
   };
@@ -211,8 +212,7 @@ TEST(TilePlan, WhatIsWishedForIsDoneWhereItCanBe) {
 }
 
 TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
-  EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101),
-            "has no tile=2 for operands that are turned in loading; it has tile=1, 3");
+  EXPECT_EQ(refuses_tile(2, tile_shapes, 0b00101), "has no tile=2 for MN-major operands; it has tile=1, 3");
   EXPECT_EQ(refuses_tile(5, promoted_shapes, 0b11111),
             "has no tile=5 for sums that are promoted; it has tile=1, 2, 3, 4");
   for (const TileShapes shapes : {TileShapes(tile_shapes), TileShapes(promoted_shapes)})
@@ -225,6 +225,194 @@ TEST(TilePlan, AWishThatWouldNotBeHeardIsRefused) {
         EXPECT_EQ(heard, !refuses_tile(tile, shapes, tiles))
             << tile << " of " << tiles << " and " << shapes.size();
       }
+}
+
+PartPlanner planner(TileShapes shapes, std::int64_t k) {
+  return [shapes, k](std::int64_t rows, std::int64_t cols, bool) {
+    return plan_tiles(shapes, rows, cols, k, 64, 132, (1u << shapes.size()) - 1);
+  };
+}
+
+// Parts meet nowhere and leave nothing out: together as large as C, each within it, no two with an element in
+// common.
+void expect_each_element_once(const PlannedParts& parts, std::int64_t m, std::int64_t n) {
+  ASSERT_TRUE(parts.count >= 1 && parts.count <= PlannedParts::most);
+  std::int64_t elements = 0;
+  for (int i = 0; i < parts.count; ++i) {
+    const PlannedPart& p = parts.part[i];
+    ASSERT_TRUE(p.row >= 0 && p.col >= 0 && p.rows >= 1 && p.cols >= 1 && p.row + p.rows <= m &&
+                p.col + p.cols <= n);
+    elements += p.rows * p.cols;
+    for (int j = 0; j < i; ++j) {
+      const PlannedPart& q = parts.part[j];
+      const bool apart = p.row >= q.row + q.rows || q.row >= p.row + p.rows || p.col >= q.col + q.cols ||
+                         q.col >= p.col + p.cols;
+      ASSERT_TRUE(apart) << m << " " << n;
+    }
+  }
+  ASSERT_EQ(elements, m * n) << m << " " << n;
+}
+
+TEST(TileParts, HoldEachElementOnceWhereverTheyAreCut) {
+  std::mt19937 random(4);
+  const auto size = [&] {
+    return static_cast<std::int64_t>(std::exp2(static_cast<double>(random() % 1400) / 100));
+  };
+  int cut = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::int64_t m = size(), n = size();
+    const TileShapes shapes = random() % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
+    const auto cuts = static_cast<Cuts>(random() % 3);
+    const PlannedParts parts = plan_parts(m, n, cuts, planner(shapes, size()));
+    expect_each_element_once(parts, m, n);
+    cut += parts.count > 1 ? 1 : 0;
+    ASSERT_TRUE(cuts != Cuts::never || parts.count == 1);
+    // The TMA's addresses are multiples of 16 bytes, whatever the element.
+    for (int j = 0; j < parts.count; ++j)
+      ASSERT_TRUE(parts.part[j].row % 16 == 0 && parts.part[j].col % 16 == 0);
+    // A part's plan is of its own size.
+    for (int j = 0; j < parts.count; ++j) {
+      const PlannedPart& p = parts.part[j];
+      const TileShape& shape = shapes[static_cast<std::size_t>(p.plan.tile)];
+      const std::int64_t height = std::int64_t{shape.rows} * shape.cluster_rows;
+      ASSERT_TRUE(p.plan.order.rows * height >= p.rows && (p.plan.order.rows - 1) * height < p.rows);
+    }
+  }
+  EXPECT_GT(cut, 500);
+}
+
+TEST(TileParts, AreCutWhereThatPays) {
+  std::mt19937 random(5);
+  int cut = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::int64_t m = 4096 + random() % 4096, n = 4096 + random() % 4096, k = 4096;
+    const TileShapes shapes = i % 2 == 0 ? TileShapes(tile_shapes) : TileShapes(promoted_shapes);
+    const PlannedParts whole = plan_parts(m, n, Cuts::never, planner(shapes, k)),
+                       parts = plan_parts(m, n, Cuts::model, planner(shapes, k));
+    ASSERT_LE(parts.microseconds, whole.microseconds);
+    if (parts.count == 1) continue;
+    ++cut;
+    double sum = 0;
+    for (int j = 0; j < parts.count; ++j) sum += parts.part[j].plan.microseconds;
+    ASSERT_LT(sum, parts.microseconds);  // further launches are not for nothing
+    ASSERT_LT(parts.microseconds, whole.microseconds) << m << " " << n;
+  }
+  EXPECT_GT(cut, 50);
+}
+
+TEST(TileParts, KnownShapes) {
+  // One row more than 16 clusters' tiles have: it would begin a fifth round of 66 clusters.
+  const PlannedParts odd = plan_parts(4097, 4099, Cuts::model, planner(promoted_shapes, 4101));
+  ASSERT_EQ(odd.count, 2);
+  EXPECT_EQ(odd.part[0].rows, 4096);
+  EXPECT_EQ(odd.part[1].row, 4096);
+  EXPECT_EQ(odd.part[1].rows, 1);
+  EXPECT_EQ(odd.part[1].cols, 4099);
+  EXPECT_LT(odd.microseconds,
+            0.95 * plan_parts(4097, 4099, Cuts::never, planner(promoted_shapes, 4101)).microseconds);
+  // Nothing is left over, or nearly a tile, or all is over so soon that a launch would show.
+  EXPECT_EQ(plan_parts(4096, 4096, Cuts::wherever, planner(tile_shapes, 4096)).count, 1);
+  EXPECT_EQ(plan_parts(4095, 4096, Cuts::model, planner(tile_shapes, 4096)).count, 1);
+  EXPECT_EQ(plan_parts(257, 4099, Cuts::model, planner(tile_shapes, 512)).count, 1);
+  // Wherever there is a remainder: rows and columns beyond 256, and beyond 64 where there are fewer.
+  const PlannedParts all = plan_parts(300, 100, Cuts::wherever, planner(tile_shapes, 100));
+  ASSERT_EQ(all.count, 3);
+  EXPECT_EQ(all.part[0].rows, 256);
+  EXPECT_EQ(all.part[0].cols, 64);
+  EXPECT_EQ(all.part[1].col, 64);
+  EXPECT_EQ(all.part[2].row, 256);
+  EXPECT_EQ(all.part[2].cols, 100);
+  EXPECT_EQ(plan_parts(40, 30, Cuts::wherever, planner(tile_shapes, 100)).count, 1);
+}
+
+// One block of so large a tile on each multiprocessor; a stage takes as long as its products.
+TileShape tile(int rows, int cols) { return {rows, cols, 1, 1, 1e-3 * rows * cols, 1, 0}; }
+
+struct Waves {
+  std::int64_t tiles, waves, last;  // last: tiles of the last wave
+};
+// By the time that the plan tells: each wave takes as long.
+Waves waves_of(const TileShape& shape, const TilePlan& plan, int processors) {
+  const double waves = plan.microseconds / (plan.depth * shape.stage_us + shape.tile_us);
+  EXPECT_NEAR(waves, std::round(waves), 1e-9);
+  return {plan.units, std::llround(waves), plan.units - (std::llround(waves) - 1) * processors};
+}
+TilePlan plan_of(TileShapes shapes, std::int64_t m, std::int64_t n, int processors) {
+  return plan_tiles(shapes, m, n, 4096, 64, processors, (1u << shapes.size()) - 1, {.splits = 1, .tail = 1});
+}
+Waves waves_of(const TileShape& shape, std::int64_t m, std::int64_t n, int processors) {
+  return waves_of(shape, plan_of({&shape, 1}, m, n, processors), processors);
+}
+
+// DeepGEMM, README, "Unaligned block sizes": m = 256, n = 7168 in blocks of 128 × 128 keep 112 of an H100's
+// 132 multiprocessors at work, in blocks of 128 × 112 they keep 128.
+TEST(TileWaves, AsDeepGemmCountsThem) {
+  const Waves aligned = waves_of(tile(128, 128), 256, 7168, 132),
+              unaligned = waves_of(tile(128, 112), 256, 7168, 132);
+  EXPECT_EQ(aligned.tiles, 112);
+  EXPECT_EQ(unaligned.tiles, 128);
+  EXPECT_EQ(aligned.waves, 1);
+  EXPECT_EQ(unaligned.waves, 1);
+  const TileShape both[] = {tile(128, 128), tile(128, 112)};
+  EXPECT_EQ(plan_of(both, 256, 7168, 132).tile, 1);
+}
+
+// DeepGEMM's get_num_waves, ⌈⌈m/bm⌉·⌈n/bn⌉ / SMs⌉, for the shapes of its README and the blocks that it tries.
+TEST(TileWaves, AreAsManyForEveryBlockThatDeepGemmTries) {
+  for (const std::int64_t m : {64, 128, 4096})
+    for (const std::int64_t n : {2112, 24576, 32768, 7168, 4096})
+      for (const int rows : {64, 128})
+        for (int cols = 16; cols <= 128; cols += 8) {
+          const Waves waves = waves_of(tile(rows, cols), m, n, 132);
+          const std::int64_t tiles = (m + rows - 1) / rows * ((n + cols - 1) / cols);
+          ASSERT_EQ(waves.tiles, tiles);
+          ASSERT_EQ(waves.waves, (tiles + 131) / 132) << m << " " << n << " by " << rows << " " << cols;
+        }
+}
+
+// cuBLAS, in NVIDIA's "Matrix Multiplication Background User's Guide", "Wave Quantization": m = 2304, k =
+// 4096 on an A100's 108 multiprocessors in tiles of 256 × 128. Up to n = 1536 there is one wave, and it is
+// full; the next column begins another, and the time doubles.
+TEST(TileWaves, AsMeasuredOfCublas) {
+  const TileShape shape = tile(256, 128);
+  const auto plan = [&](std::int64_t n) { return plan_of({&shape, 1}, 2304, n, 108); };
+  const Waves full = waves_of(shape, plan(1536), 108), more = waves_of(shape, plan(1537), 108);
+  EXPECT_EQ(full.tiles, 108);
+  EXPECT_EQ(full.waves, 1);
+  EXPECT_EQ(full.last, 108);
+  EXPECT_EQ(more.tiles, 117);
+  EXPECT_EQ(more.waves, 2);
+  EXPECT_EQ(more.last, 9);
+  EXPECT_DOUBLE_EQ(plan(1537).microseconds, 2 * plan(1536).microseconds);
+  EXPECT_DOUBLE_EQ(plan(1).microseconds, plan(1536).microseconds);
+  EXPECT_DOUBLE_EQ(plan(3072).microseconds, plan(1537).microseconds);
+}
+
+// fast.cu takes 128 of an H100's 132 multiprocessors for 8192³ in tiles of 128 × 256: 16 full waves, and no
+// more with all.
+TEST(TileWaves, OfAPowerOfTwoAreNoFewerOnAllMultiprocessors) {
+  const Waves some = waves_of(tile(128, 256), 8192, 8192, 128),
+              all = waves_of(tile(128, 256), 8192, 8192, 132);
+  EXPECT_EQ(some.waves, 16);
+  EXPECT_EQ(some.last, 128);
+  EXPECT_EQ(all.waves, 16);
+  EXPECT_EQ(all.last, 68);
+}
+
+// With the shapes that there are kernels of, a plan takes no more waves than any other tile of the same time
+// would.
+TEST(TileWaves, DecideBetweenTilesOfOneSpeed) {
+  const TileShape shapes[] = {tile(128, 256), tile(128, 128), tile(64, 128)};
+  for (std::int64_t n = 64; n <= 8192; n += 64) {
+    const TilePlan plan = plan_of(shapes, 1024, n, 132);
+    double least = 1e9;
+    for (const TileShape& shape : shapes)
+      least =
+          std::min(least, static_cast<double>(waves_of(shape, 1024, n, 132).waves) * shape.rows * shape.cols);
+    const TileShape& taken = shapes[plan.tile];
+    const auto here = static_cast<double>(waves_of(taken, plan, 132).waves) * taken.rows * taken.cols;
+    EXPECT_LE(here, least * 1.01) << n;
+  }
 }
 
 }  // namespace

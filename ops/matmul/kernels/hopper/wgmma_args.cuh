@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel of the tensor core rungs is given, and how a block's shared memory is laid out.
+// What the wgmma kernels are given, and how a block's shared memory is laid out.
 #pragma once
 #include <cstdint>
 #include <cuda.h>
@@ -45,7 +45,7 @@ struct WgmmaArgs {
   void* out;
   Element out_element;
   bool plain;      // nothing but a factor follows the sums, and C's elements have two bytes or more
-  bool tma_store;  // C is plain, and stored by the copy engine
+  bool tma_store;  // C is plain, and stored by the TMA
   bool overlaps_epilogue =
       false;  // results are boxes of 16-bit elements that may be stored beside the next tile's products
   std::int64_t out_row;  // from a row to the next, in elements

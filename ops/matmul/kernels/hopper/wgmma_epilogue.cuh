@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warpgroup's sums to C where more than a factor follows them, or where the copy engine cannot store
-// C: through shared memory, so that neighbouring lanes meet neighbouring elements of a row.
+// The epilogue of the wgmma kernels: from a warpgroup's sums to C. By the TMA where nothing but a factor
+// follows the sums (store_plain); else through shared memory, so that neighbouring lanes store neighbouring
+// elements of a row (store_rows).
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,7 +10,7 @@
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 #include "tessera/cuda/ptx/matrix_store.cuh"
-#include "tessera/cuda/ptx/tensor_copy.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
 
 namespace tessera::matmul {
 
@@ -70,7 +71,7 @@ struct StagedSums {
 
 template <class Sum>
 __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* staged, int row, int col) {
-  constexpr int pieces = 2, together = 2;  // of 32 columns; rows whose reads are under way at once
+  constexpr int pieces = 2, unrolled = 2;  // of 32 columns; rows whose reads are under way at once
   const EpilogueArgs& e = args.epilogue;
   const int lane = fresh_thread() % 32;
   const bool whole = args.out_element == Element::i32, bias_of_column = e.bias != nullptr && e.bias_row == 0;
@@ -83,10 +84,10 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
     bias[i] = there && bias_of_column && !whole ? real_at(e.bias_element, e.bias, x * e.bias_col) : 0.0f;
   }
 #pragma unroll 1
-  for (int r = 0; r < StagedSums::rows; r += together) {
-    float old[together][pieces];
+  for (int r = 0; r < StagedSums::rows; r += unrolled) {
+    float old[unrolled][pieces];
 #pragma unroll
-    for (int j = 0; j < together; ++j)
+    for (int j = 0; j < unrolled; ++j)
 #pragma unroll
       for (int i = 0; i < pieces; ++i) {
         const std::int64_t y = row + r + j, x = col + lane + 32 * i;
@@ -95,7 +96,7 @@ __device__ __forceinline__ void walk_rows(const WgmmaArgs& args, const Sum* stag
                         : 0.0f;
       }
 #pragma unroll
-    for (int j = 0; j < together; ++j) {
+    for (int j = 0; j < unrolled; ++j) {
       const std::int64_t y = row + r + j;
       if (y >= args.m) return;
       const float scale_a = e.scale_a != nullptr ? e.scale_a[y * e.scale_a_step] : 1.0f;
@@ -151,7 +152,7 @@ __device__ __forceinline__ void store_rows(const WgmmaArgs& args, const TileShar
   }
 }
 
-// From a warpgroup's sums to C: splits that are cluster_split_k, boxes that the copy engine writes.
+// From a warpgroup's sums to C: in boxes that the TMA writes where nothing but a factor follows.
 
 // Two results beside each other, as an output of 16 bits holds them.
 __device__ __forceinline__ std::uint32_t pair_of(__nv_bfloat16, float left, float right) {
@@ -184,7 +185,7 @@ struct PlainFactor {
 };
 
 // Part `part` of a consumer's 64 rows of sums, as a box has it: 16-byte pieces, moved within 8 rows of a box
-// as the copy engine has them.
+// as the TMA has them.
 template <class Out, class Sum, int sums>
 __device__ __forceinline__ void fill_box(unsigned char* box, const PlainFactor& factor,
                                          const Sum (&sum)[sums], int part) {
@@ -235,7 +236,7 @@ __device__ __forceinline__ void copy_elements(const WgmmaArgs& args, const unsig
 }
 
 // Each warp by way of its own rows of two boxes in turn: one is filled while the other is still being read by
-// the copy engine, and nobody waits for another warp. `layer`: of a map of layers, of C that the engine
+// the TMA, and nobody waits for another warp. `layer`: of a map of layers, of C that the TMA
 // stores.
 template <class C, class Out, int sums, class... Layer>
 __device__ __forceinline__ void store_by_tma(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that wait: a tile's sums, rounded to 16 bits, take half of their registers, so the next tile's
-// products begin before they are stored.
+// The wgmma kernels: multiply_tiles, persistent and warp-specialized (rungs 14 to 16), and multiply_alone,
+// with one warpgroup that does everything (rung 13).
+//
+// In multiply_tiles one warpgroup copies (produce) and the others multiply (consume), with a ring of stages
+// in shared memory between them. Blocks take tile after tile, so the next tile's stages arrive while the last
+// one's results are written. The blocks of a cluster copy each other what they share of A or B.
+//
+// First the overlapped epilogue: a tile's sums, rounded to 16 bits, take half of their registers, so the next
+// tile's products begin before they are stored.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_epilogue.cuh"
 #include "ops/matmul/kernels/hopper/wgmma_mainloop.cuh"
@@ -54,7 +61,7 @@ struct OverlappedEpilogue {
     ptx::commit_stores();
   }
 
-  // Two boxes in turn: one is filled while the copy engine may still read the other.
+  // Two boxes in turn: one is filled while the TMA may still read the other.
   __device__ __forceinline__ void store(const WgmmaArgs& args, const TileShared<C>& shared, int consumer,
                                         int part) const {
     unsigned char* const box = shared.out(consumer) + part % 2 * C::box_bytes;
@@ -143,12 +150,6 @@ __device__ void consume_overlapped(const WgmmaArgs& args, const TileShared<C>& s
   waiting.store_last(args, shared, consumer);
   if (threadIdx.x % 32 == 0) ptx::wait_until_read<0>();
 }
-
-// The kernel of the tensor core rungs: tiles of C by warpgroups, fed by the copy engine.
-//
-// One warpgroup copies, the others multiply; between them a ring of stages in shared memory. Blocks stay and
-// take tile after tile, so the next tile's stages arrive while the last one's results are written. The blocks
-// of a cluster copy each other what they share of A or B.
 
 // What this block copies for a unit of work that is a tile: from which row of A and column of B on, which
 // stages.
@@ -338,8 +339,6 @@ __global__ void __launch_bounds__(C::threads, 1) multiply_tiles(const __grid_con
       },
       args.cluster_splits > 1, args.beside, ahead);
 }
-
-// The kernel of rung 13: one warpgroup that asks for copies, waits for them and multiplies.
 
 // As many threads as multiply: nobody else is here.
 inline constexpr int alone_threads = 128;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem to launches of the tensor core kernel: who reads what how, in which tiles.
+// From arguments to launches of the wgmma kernels: how operands are read (TMA maps, packing), which parts of
+// C are launched with which plan, and what the rungs have in common.
 #pragma once
 #include <algorithm>
 #include <iterator>
@@ -7,10 +8,11 @@
 #include <optional>
 #include <utility>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
+#include "ops/matmul/problem/elements.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/check.hpp"
+#include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/device.hpp"
 #include "tessera/cuda/tensor_map.hpp"
 #include "tessera/rung.hpp"
@@ -22,7 +24,7 @@ inline constexpr std::size_t counter_bytes = most_split_tiles * sizeof(std::uint
 inline constexpr std::size_t partial_bytes = most_split_bytes;
 inline constexpr int most_devices = 64;
 
-// An operand as lines along k or, where `turned`, lines along rows (of A; columns of B).
+// An operand as lines along k or, where `transposed`, lines along rows (of A; columns of B).
 struct Readable {
   cuda::Lines lines;
   bool mn_major = false;
@@ -31,7 +33,7 @@ struct Readable {
 inline Readable along_k(const Factor& f) { return {{f.data, f.lines, f.k, f.line_step}, false}; }
 inline Readable along_lines(const Factor& f) { return {{f.data, f.k, f.lines, f.k_step}, true}; }
 
-// As it lies, if the engine can read that; `turns`: whether a kernel for turned operands will be there.
+// As it lies, if the TMA can read that; `turns`: whether a kernel for transposed operands will be there.
 inline std::optional<Readable> readable(const Factor& f, bool turns) {
   if ((f.k_step == 1 || f.k == 1) && cuda::has_tensor_map(along_k(f).lines, f.bytes)) return along_k(f);
   if (turns && (f.line_step == 1 || f.lines == 1) && cuda::has_tensor_map(along_lines(f).lines, f.bytes))
@@ -58,7 +60,7 @@ inline CUtensorMapDataType map_type(Element element) {
 
 inline bool is_plain(const WgmmaArgs& args) { return args.epilogue.plain() && size_of(args.out_element) > 1; }
 
-// Whether the engine may store C: it writes lines to their last 16 bytes, whatever the map says.
+// Whether the TMA may store C: it writes lines to their last 16 bytes, whatever the map says.
 inline bool can_tma_store(const WgmmaArgs& args) {
   const auto bytes = static_cast<int>(size_of(args.out_element));
   return is_plain(args) && cuda::has_tensor_map(result_lines(args), bytes) && args.n * bytes % 16 == 0;
@@ -70,9 +72,9 @@ enum class Blocks { stay, one_for_each_tile };
 // nvcc gives each file a kernel of its own of one Config. A part of a GPU and all of it share their index:
 // who comes second asks each time.
 template <class C, auto kernel>
-int clusters_at_work(const Device& device, int together, const cudaLaunchConfig_t& config) {
+int clusters_at_work(const Device& device, int cluster_splits, const cudaLaunchConfig_t& config) {
   struct Known {
-    std::once_flag asked;
+    std::once_flag once;
     int processors = 0, clusters = 0;
   };
   const auto ask = [&] {
@@ -82,15 +84,15 @@ int clusters_at_work(const Device& device, int together, const cudaLaunchConfig_
     return clusters;
   };
   static Known known[most_devices][most_cluster_splits];
-  Known& here = known[device.index % most_devices][together - 1];
-  std::call_once(here.asked, [&] {
+  Known& here = known[device.index % most_devices][cluster_splits - 1];
+  std::call_once(here.once, [&] {
     here.processors = device.processors;
     here.clusters = ask();
   });
   return here.processors == device.processors ? here.clusters : ask();
 }
 
-// `type`: how the engine takes A's and B's elements.
+// `type`: how the TMA takes A's and B's elements.
 template <class C>
 void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type) {
   constexpr int box = 128 / C::element_bytes;
@@ -117,11 +119,11 @@ void make_maps(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMa
 // `meets(at_work)`: whether blocks wait for each other, of which `at_work` clusters run at once; args may
 // note it.
 template <class C, auto kernel, class Args, class Meets>
-void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int together,
+void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks blocks, int cluster_splits,
                      const Run& run, const Meets& meets) {
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  const int cluster = C::cluster * together;
+  const int cluster = C::cluster * cluster_splits;
   attributes[0].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = static_cast<unsigned>(cluster);
@@ -130,7 +132,7 @@ void launch_clusters(int threads, const Args& args, std::int32_t units, Blocks b
   config.stream = static_cast<cudaStream_t>(run.stream);
   config.attrs = attributes;
   config.numAttrs = 1;
-  const int at_work = clusters_at_work<C, kernel>(*run.device, together, config);
+  const int at_work = clusters_at_work<C, kernel>(*run.device, cluster_splits, config);
   // Blocks that wait for each other must all be there, whatever else the device does; others may begin while
   // the kernel before is at its end.
   if (meets(at_work)) {
@@ -192,7 +194,7 @@ inline constexpr TileConfig tile_configs[] = {
 // The sums of a stage need registers of their own: half the columns, twice the rows.
 inline constexpr TileConfig promoted_large{
     .rows = 256, .cols = 128, .consumers = 2, .stages = 4, .cluster_cols = 2, .promoted = true};
-// Kernels for turned operands exist for these tiles, where they can. The others take what was packed.
+// Kernels for transposed operands exist for these tiles, where they can. The others take what was packed.
 inline constexpr unsigned mn_major_tiles = 0b00101, all_tiles = (1u << tile_count) - 1;
 
 template <class C>
@@ -204,13 +206,13 @@ template <class Kind, TileConfig config>
 void launch_mn_major(WgmmaArgs& args, const Readable& a, const Readable& b, CUtensorMapDataType type,
                      const Run& run) {
   const auto with = [&]<bool mn_major_a, bool mn_major_b>() {
-    constexpr TileConfig turned = [] {
+    constexpr TileConfig mn_major = [] {
       TileConfig out = config;
       out.mn_major_a = mn_major_a;
       out.mn_major_b = mn_major_b;
       return out;
     }();
-    launch<Tile<Kind, turned>>(args, a, b, type, run);
+    launch<Tile<Kind, mn_major>>(args, a, b, type, run);
   };
   if (a.mn_major && b.mn_major) return with.template operator()<true, true>();
   if (a.mn_major) return with.template operator()<true, false>();
@@ -281,7 +283,7 @@ inline std::pair<Readable, Readable> read_factors(const WgmmaJob& job, bool turn
   return {a ? *a : packed(job.a, to_a), b ? *b : packed(job.b, to_b)};
 }
 
-// Results with nothing but a factor whose rows are no whole 16 bytes: the engine cannot store them.
+// Results with nothing but a factor whose rows are no whole 16 bytes: the TMA cannot store them.
 inline bool goes_by_elements(const WgmmaArgs& args) { return is_plain(args) && !can_tma_store(args); }
 
 // How much longer results take than those of 16 bits in boxes: by their bytes, and element by element.
@@ -299,13 +301,13 @@ inline unsigned slow_tiles(const WgmmaArgs& args, int bytes) {
   return bytes == 4 ? 0b0110000 : 0b0100000;
 }
 
-// Whether the engine finds 128 bytes of a line within one of the cache's.
+// Whether the TMA finds 128 bytes of a line within one of the cache's.
 inline int cache_lines(const Readable& x, int bytes) {
   return reinterpret_cast<std::uintptr_t>(x.lines.data) % 128 == 0 && x.lines.stride * bytes % 128 == 0 ? 1
                                                                                                         : 2;
 }
 
-// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the engine could read it still
+// Some of an operand's lines along k. Cuts are multiples of 16 bytes, so what the TMA could read it still
 // can.
 inline Readable lines_of(const Readable& whole, int bytes, std::int64_t first, std::int64_t count) {
   Readable out = whole;
@@ -376,10 +378,10 @@ void run_step(WgmmaJob& job, Step step, bool f16, Run& run);
 inline MixedProblem with_rows(MixedProblem p) {
   if (p.c_col == 1 || p.n == 1) return p;
   MixedProblem t = p;
-  const auto turned = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
-  t.a = turned(p.b);
-  t.b = turned(p.a);
-  t.c0 = turned(p.c0);
+  const auto transposed = [](const Operand& x) { return Operand{x.data, x.element, x.col, x.row}; };
+  t.a = transposed(p.b);
+  t.b = transposed(p.a);
+  t.c0 = transposed(p.c0);
   std::swap(t.m, t.n);
   std::swap(t.c_row, t.c_col);
   std::swap(t.bias_row, t.bias_col);
@@ -437,9 +439,7 @@ inline Reason wgmma_refuses(const Arguments& arguments, const Tuning&, const Dev
     return "its f32 factors lose 13 bits: --compute tf32 allows that";
   if (p.c_col != 1 && p.c_row != 1 && p.n != 1 && p.m != 1)
     return "C's rows, or its columns, are not contiguous";
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (p.m > most || p.n > most || p.k > most) return "it counts rows, columns and k up to 2^30";
-  return std::nullopt;
+  return counts_beyond(arguments);
 }
 
 inline Reason needs_hopper(const Device& device) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages of tiles: how they are copied into shared memory, shared within a cluster, multiplied and summed.
+// The mainloop of the wgmma kernels: stages of tiles are copied into shared memory, shared within a cluster,
+// multiplied and summed.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
-#include "tessera/cuda/ptx/tensor_copy.cuh"
+#include "tessera/cuda/ptx/tma.cuh"
 #include "tessera/cuda/ptx/wgmma.cuh"
 
 namespace tessera::matmul {
@@ -27,16 +28,17 @@ struct Sharing {
 
 // Copies this block's share of a stage of one operand, `lines` rows of A or columns of B from `first` on, to
 // all blocks that need it. `layer`: of a map of layers.
-template <class C, bool turned, int lines, int sharers, class... Layer>
+template <class C, bool mn_major, int lines, int sharers, class... Layer>
 __device__ __forceinline__ void copy_operand(unsigned char* to, const CUtensorMap& map, int first, int k,
                                              int share, std::uint16_t blocks, ptx::Barrier& full,
                                              Layer... layer) {
-  constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers, boxes = turned ? mine / per_128 : 1;
+  constexpr int per_128 = 128 / C::element_bytes, mine = lines / sharers,
+                boxes = mn_major ? mine / per_128 : 1;
   to += share * mine * 128;
   first += share * mine;
 #pragma unroll
   for (int i = 0; i < boxes; ++i) {
-    const int x = turned ? first + i * per_128 : k, y = turned ? k : first;
+    const int x = mn_major ? first + i * per_128 : k, y = mn_major ? k : first;
     unsigned char* const box = to + i * per_128 * 128;
     if constexpr (sharers == 1) ptx::load_box(box, map, x, y, layer..., full);
     else ptx::load_box_to(blocks, box, map, x, y, layer..., full);
@@ -162,14 +164,14 @@ struct PingPong {
   int consumer;
   int taken = 0;
 
-  __device__ __forceinline__ void take() {
+  __device__ __forceinline__ void wait() {
     if constexpr (C::ping_pong) {
       // The first consumer's first turn has come before anybody gave it.
       ptx::wait(shared.turn(consumer), static_cast<std::uint32_t>(consumer == 0 ? taken + 1 : taken) & 1);
       ++taken;
     }
   }
-  __device__ __forceinline__ void give() const {
+  __device__ __forceinline__ void pass() const {
     if constexpr (C::ping_pong)
       if (threadIdx.x % 128 == 0) ptx::arrive(shared.turn((consumer + 1) % C::consumers));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that several units of work made parts of: added in the parts' order, whoever comes last.
+// Split-K of the wgmma kernels: partial sums of several units of work are added in their order, in memory by
+// whoever comes last (reduce_splits) or within a cluster (reduce_cluster_splits).
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_epilogue.cuh"
 
@@ -109,8 +110,8 @@ __device__ __forceinline__ void reduce_splits(const WgmmaArgs& args, const TileS
   reduction.store_partial(tile.split, sum);
   constexpr int slices = split_slices<C>, slice_sums = slice_cols / 2;
   int slice = 0, step = 1;
-  const bool together = slices > 1 && args.all_at_work;
-  if (together) {
+  const bool shares_work = slices > 1 && args.all_at_work;
+  if (shares_work) {
     reduction.wait_for_all();
     slice = tile.split;
     step = args.order.splits;
@@ -123,7 +124,7 @@ __device__ __forceinline__ void reduce_splits(const WgmmaArgs& args, const TileS
     reduction.add(slice, part);
     store_tile<C, slice_sums>(args, shared, consumer, part, row, col + slice * slice_cols);
   }
-  if (together) reduction.depart();
+  if (shares_work) reduction.depart();
 }
 
 // The parts of a tile's sums that the blocks of a cluster made: each leaves its own where its stages were;

@@ -9,7 +9,7 @@ namespace {
 constexpr TileConfig alone{.rows = 128, .cols = 128, .consumers = 1, .stages = 6},
     with_roles{.rows = 128, .cols = 256, .consumers = 2, .stages = 4};
 
-// Tiles of one shape, no splits. `group`: how many rows of tiles go together; all: column after column.
+// Tiles of one shape, no splits. `group`: how many rows of tiles go row_group; all: column after column.
 TilePlan plan_of(const TileConfig& config, const WgmmaJob& job, int group) {
   const auto parts = [](std::int64_t whole, std::int64_t part) {
     return static_cast<std::int32_t>((whole + part - 1) / part);
@@ -26,9 +26,9 @@ template <class Kind>
 void run_kind(WgmmaJob& job, CUtensorMapDataType type, Step step, Run& run) {
   const cuda::OnDevice on_device(run.device->index);
   const auto [a, b] = read_factors(job, false, run);
-  constexpr int together = 16;
+  constexpr int row_group = 16;
   follow(plan_of(step == Step::one_warpgroup ? alone : with_roles, job,
-                 step == Step::blocks_that_stay ? together : 0),
+                 step == Step::blocks_that_stay ? row_group : 0),
          job.args, run);
   using Alone = Tile<Kind, alone>;
   using WithRoles = Tile<Kind, with_roles>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core kernels of TF32, to which the copy engine rounds on the way.
+// The tensor core kernels of TF32, to which the TMA rounds on the way.
 #include "ops/matmul/kernels/hopper/wgmma_launch.cuh"
 
 namespace tessera::matmul {

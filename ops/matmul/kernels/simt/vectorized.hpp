@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles in shared memory that are filled and read 16 bytes at a time, from operands with any strides.
+// The kernel of rung 10, of one product and of a batch's: a tile of C, everything 16 bytes at a time.
 //
-// A tile holds, for each k of a step, a run of rows of A or of columns of B: both are alike, an
-// operand that extends "along" its tile and "deep" into k. Whichever of the two is contiguous in
-// memory is the direction of the loads, so a transposed operand is as fast; where neither is, or the
-// address is odd, the same elements come one by one.
+// A tile in shared memory holds, for each k of a step, a run of rows of A or of columns of B: both are alike,
+// an operand that extends "along" its tile and "deep" into k. Whichever of the two is contiguous in memory is
+// the direction of the loads, so a transposed operand is as fast; where neither is, or the address is odd,
+// the same elements come one by one.
 #pragma once
 #include "ops/matmul/matmul.hpp"
 #include "tessera/kernel.hpp"
@@ -42,7 +42,7 @@ struct Tile16 {
   alignas(16) T element[depth][along];
 
   // Exchanges lots within groups of eight, in another way for each of the four depths to which the
-  // lanes of a warp write when the tile is turned: they then meet every bank once.
+  // lanes of a warp write when the tile is transposed: they then meet every bank once.
   SIMT static int swizzled(int l, int i) { return i ^ (l / lot * 2 * lot); }
 
   SIMT Lot<T> lot_at(Thread thread, int l, int i, int further) const {
@@ -136,8 +136,6 @@ SIMT void store_lot(Thread thread, const Problem<T>& p, bool wide, std::int64_t 
 }
 
 }  // namespace TESSERA_UNIT
-
-// The kernel of rung 10, of one product and of a batch's: a tile of C, everything 16 bytes at a time.
 
 inline namespace TESSERA_UNIT {
 

@@ -13,7 +13,7 @@ class WarpCopies {
   enum class Mode { model, none, all };
 
   WarpCopies(const Problem<float>& problem, Mode options)
-      : p_(by_columns(problem) ? turned(problem) : problem) {
+      : p_(by_columns(problem) ? transposed(problem) : problem) {
     const bool none = options == Mode::none || p_.m() == 0 || p_.n() == 0 || p_.k() == 0;
     a_ = !none && is_copied(p_.a.stride[0], p_.a.stride[1], p_.m(), p_.n(), 0, options);
     b_ = !none && is_copied(p_.b.stride[1], p_.b.stride[0], p_.n(), p_.m(), lost_by_turning_b, options);

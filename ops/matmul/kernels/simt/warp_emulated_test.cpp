@@ -83,8 +83,15 @@ void expect_product(int tile, const Shape& s, std::mt19937& random) {
     shares.padded = shares.stages;
   }
   ASSERT_LT(shares.rooms() * warp_tiles[tile].config.m * warp_tiles[tile].config.n, std::int64_t{16} << 20);
+  // To the last element of each, and no further.
+  const auto range = [](const Matrix<const float>& x) {
+    const bool empty = x.rows() == 0 || x.cols() == 0;
+    return emulated::Range{x.data, empty ? x.data + 1 : &x(x.rows() - 1, x.cols() - 1) + 1};
+  };
+  emulated::readable = {range(p.a), range(p.b)};
   ASSERT_TRUE(execute(launch)) << "no kernel here of tile " << tile << ", access " << int(launch.a) << " "
                                << int(launch.b);
+  emulated::readable.clear();
   int wrong = 0;
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
@@ -131,11 +138,13 @@ TEST(WarpKernel, SmallTilesAreDealtOut) {
                    {.m = 132, .n = 40, .k = 33, .a_rows = false, .b_rows = false, .whole = 1, .share = 2}});
 }
 
-// Few rows, and few columns: then the product is turned.
+// Few rows, and few columns: then the product is transposed.
 TEST(WarpKernel, NarrowTilesStreamTheOtherFactor) {
   expect_products(3, {{.m = 16, .n = 512, .k = 72},
                       {.m = 16, .n = 1024, .k = 80, .share = 3},
                       {.m = 5, .n = 516, .k = 33, .c0 = true, .share = 2},
+                      {.m = 9, .n = 518, .k = 33, .more = 2},
+                      {.m = 3, .n = 40, .k = 33, .b_rows = false, .more = 3},
                       {.m = 16, .n = 512, .k = 64, .b_rows = false, .splits = 4},
                       {.m = 520, .n = 16, .k = 70, .more = 3, .c0 = true, .share = 3},
                       {.m = 20, .n = 40, .k = 9, .b_rows = false, .more = 1, .ahead = 1}});

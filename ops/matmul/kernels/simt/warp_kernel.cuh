@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panels of rung 11 in shared memory: how threads copy them there, and where each finds its part.
+// The kernel of rung 11. Panels of A and B travel to shared memory by asynchronous copies while earlier ones
+// are multiplied; each step along k is an outer product of register fragments; Stream-K shares are added
+// last.
+//
+// First the panels: how threads copy them to shared memory, and where each finds its part.
 #pragma once
 #include <cstdint>
 #include <type_traits>
+#include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/kernels/simt/warp_plan.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "tessera/core/thread.hpp"
@@ -69,9 +74,8 @@ class Panel {
 
  private:
   __device__ void copy_at_edge(T* to, const T* from, std::int64_t left, std::int64_t depth_left) const {
-    int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
-    cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
-                                            there * static_cast<int>(sizeof(T)));
+    const int there = depth_left <= 0 || left <= 0 ? 0 : left < unit ? static_cast<int>(left) : unit;
+    copy_part<unit>(to, from, data_, there);
   }
 
   int k_, mn_;         // of this thread's first unit in the panel
@@ -161,8 +165,7 @@ class LinesPanel {
     } else {
       const std::int64_t steps = left_ > col_of(more) ? depth_left - k_ : 0;
       const int there = steps <= 0 ? 0 : steps < unit ? static_cast<int>(steps) : unit;
-      cuda::ptx::copy_async<unit * sizeof(T)>(to, there > 0 ? from : data_,
-                                              there * static_cast<int>(sizeof(T)));
+      copy_part<unit>(reinterpret_cast<T*>(to), from, data_, there);
     }
   }
 
@@ -181,7 +184,7 @@ constexpr bool takes_lines(const WarpTilesConfig& config, Access b) {
 
 }  // namespace TESSERA_UNIT
 
-// From a thread's sums to C, and parts of sums that several blocks made joined.
+// From a thread's sums to C, and the partial sums of several blocks added.
 
 inline namespace TESSERA_UNIT {
 

@@ -27,7 +27,7 @@ Access access_to_b(const Problem<T>& p) {
 
 // Cᵀ = Bᵀ·Aᵀ
 template <class T>
-Problem<T> turned(const Problem<T>& p) {
+Problem<T> transposed(const Problem<T>& p) {
   const auto exchanged = [](auto matrix) {
     std::swap(matrix.extent[0], matrix.extent[1]);
     std::swap(matrix.stride[0], matrix.stride[1]);
@@ -68,7 +68,7 @@ struct WarpLaunch {
 
 inline WarpLaunch warp_launch(const Problem<float>& problem, const WarpMachine& machine,
                               const WarpOptions& options, void* workspace) {
-  const Problem<float> p = by_columns(problem) ? turned(problem) : problem;
+  const Problem<float> p = by_columns(problem) ? transposed(problem) : problem;
   const Access a = access_to_a(p), b = access_to_b(p);
   unsigned tiles = 0;
   for (int tile = 0; tile < warp_tile_count; ++tile)

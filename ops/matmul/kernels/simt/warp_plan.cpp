@@ -14,7 +14,7 @@ constexpr std::int64_t least_depth = 32, most_splits = 32;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
-double together(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
+double combined(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
 // Stages that `count` blocks beside each other take, each.
 double stage_cycles(const WarpTile& tile, std::int64_t count) {
@@ -41,7 +41,7 @@ double cycles_of(const WarpPlan& plan, double operand_bytes, int processors) {
   // The slices of a sum go on beside each other, all as long as the longest.
   const std::int64_t stages = parts(s.stages, tile.config.slices) * tile.config.slices;
   double cycles = busy(tile, s.whole, stages, processors) + busy(tile, others, s.share, processors);
-  cycles = together(cycles, operand_bytes / (memory_rate * processors));
+  cycles = combined(cycles, operand_bytes / (memory_rate * processors));
   // Blocks beside each other hide each other's beginnings and ends, but for the first and the last.
   const auto rounds = static_cast<double>(parts(s.blocks(), tile.config.blocks == 1 ? slots : s.blocks()));
   cycles += rounds * (start + bytes / store_rate);

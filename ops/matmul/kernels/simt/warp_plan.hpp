@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread of rung 11 computes which element of C: said once, for the kernel that writes it and for
-// whoever asks who wrote it.
+// Rung 11 before its kernel: which thread computes which element (WarpLayout), which block sums what
+// (StreamK), and which tile a cost model chooses (plan_warp_tiles). Plain arithmetic for host and device.
+//
+// Which thread computes which element of C is said once, for the kernel and for whoever asks who wrote it.
 #pragma once
 #include <cstdint>
 #include <span>

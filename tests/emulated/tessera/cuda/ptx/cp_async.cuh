@@ -38,6 +38,8 @@ void copy_async(void* to, const void* from, int valid) {
   };
   if (valid < 0 || valid > bytes || misplaced(to) || misplaced(from))
     throw std::logic_error("no copy that a GPU makes");
+  // A copy may touch all of its bytes, whatever it leaves out.
+  if (valid > 0) emulated::check_readable(from, bytes);
   const Copy copy{to, from, bytes, valid};
   if (copies_are_late) copies().open.push_back(copy);
   else copy.happen();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor copy engine (TMA): boxes of a matrix between device and shared memory, by a map that the host
-// made.
+// The tensor memory accelerator (TMA): boxes of a matrix between device and shared memory, by a map that the
+// host made; and contiguous bytes without a map.
 #pragma once
 #include <cuda.h>
 #include <cstdint>
@@ -79,9 +79,20 @@ __device__ __forceinline__ void wait_until_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }
 
-// Ordinary writes to shared memory are seen by the copy engine and the tensor cores.
+// Ordinary writes to shared memory are seen by the TMA and the tensor cores.
 __device__ __forceinline__ void fence_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Contiguous bytes without a map, from device to shared memory. All three are multiples of 16. The barrier's
+// phase waits for the bytes.
+__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, Barrier& barrier) {
+  asm volatile(
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%3], %2;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
 }
 
 }  // namespace tessera::cuda::ptx

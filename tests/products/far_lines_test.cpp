@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of more than 2^30 rows, columns or k, and operands whose elements lie more than 2^31 apart, on a
-// GPU: A is 0 but for some whole numbers about every border, so that one result is right, and a number read
-// from elsewhere shows.
+// Operands whose elements lie more than 2^31 apart, on a GPU: they are 0 but for some whole numbers, so that
+// one result is right, and a number read from elsewhere shows.
 #include <algorithm>
 #include <cstring>
 #include "on_device.hpp"
@@ -54,17 +53,13 @@ struct Long {
   Arguments::Words words = {};
 };
 
-class LongProducts : public OnDevice {
+class FarLines : public OnDevice {
  protected:
   void SetUp() override { take(Where::cuda); }
 
-  // The places about borders of a dimension, its ends among them.
+  // The ends of a dimension.
   static std::vector<std::int64_t> places(std::int64_t extent) {
-    std::vector<std::int64_t> out;
-    for (const std::int64_t at :
-         {std::int64_t{0}, border - 1, border, 2 * border - 1, 2 * border, extent - 1})
-      if (at < extent && (out.empty() || out.back() < at)) out.push_back(at);
-    return out;
+    return extent == 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, extent - 1};
   }
 
   void expect_right(const Long& given) {
@@ -108,31 +103,7 @@ class LongProducts : public OnDevice {
   bool has_room(std::int64_t gibibytes) { return backend_->free_memory(device_) > (gibibytes << 30); }
 };
 
-TEST_F(LongProducts, OfManyKAreRightOnAGpu) {
-  using enum Element;
-  if (!has_room(20)) GTEST_SKIP() << "too little memory";
-  const std::int64_t k = 2 * border + 80, odd = 2 * border + 73, half = border + 48;
-  expect_right({"cluster", e4m3, bf16, 1, 2, k, k, k, 2});
-  expect_right({"cluster", e4m3, f32, 2, 1, k, k, k, 1, false, {{"output-element", "f32"}}});
-  expect_right({"cluster", i8, i32, 1, 2, odd, odd, odd, 2});
-  expect_right({"cluster", bf16, f16, 1, 2, half, half, half, 2, false, {{"output-element", "f16"}}});
-  expect_right({"cluster", bf16, bf16, 2, 2, half, half, 2, 2, true});
-  expect_right({"cluster", f32, f32, 1, 1, half, half, half, 1, false, {{"compute", "tf32"}}});
-  expect_right({"tensor_cores", bf16, bf16, 1, 2, half, half, half, 2});
-  expect_right({"tensor_cores", f64, f64, 1, 1, half, half, half, 1});
-  expect_right({"warp_tiles", f32, f32, 1, 2, half, half, half, 2});
-}
-
-TEST_F(LongProducts, OfManyColumnsAreRightOnAGpu) {
-  using enum Element;
-  if (!has_room(20)) GTEST_SKIP() << "too little memory";
-  const std::int64_t n = border + 200;
-  expect_right({"warp_tiles", f32, f32, 1, n, 1, 1, n, n, true});
-  expect_right({"tensor_cores", bf16, bf16, 1, n, 1, 1, n, n, true});
-  expect_right({"tensor_cores", bf16, f32, n, 1, 1, 1, 1, 1, false, {{"output-element", "f32"}}});
-}
-
-TEST_F(LongProducts, OfLinesFarApartAreRightOnAGpu) {
+TEST_F(FarLines, AreRightOnAGpu) {
   using enum Element;
   if (!has_room(20)) GTEST_SKIP() << "too little memory";
   const std::int64_t far = 2 * border + 64;
@@ -145,7 +116,7 @@ TEST_F(LongProducts, OfLinesFarApartAreRightOnAGpu) {
 }
 
 // α = 0 reads neither factor: NaN in them does not show. By every rung of this GPU.
-TEST_F(LongProducts, WithoutAFactorReadNoneOnAGpu) {
+TEST_F(FarLines, WithoutAFactorReadNoneOnAGpu) {
   constexpr std::int64_t m = 70, n = 48, k = 96;
   int tried = 0;
   for (const Variant* variant : ladder_of("matmul")) {

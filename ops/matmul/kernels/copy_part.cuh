@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous copies of pieces that may end at an operand's edge.
+#pragma once
+#include "tessera/cuda/ptx/cp_async.cuh"
+
+namespace tessera::matmul {
+
+// Copies the first `count` of `unit` elements; the rest of the target becomes 0. One copy may touch all of
+// its bytes, whatever it leaves out, so a part is copied element by element: nothing beyond the operand is
+// read. `any`: an address that may be read.
+template <int unit, class T>
+__device__ __forceinline__ void copy_part(T* to, const T* from, const T* any, int count) {
+  constexpr int bytes = sizeof(T);
+  if (unit == 1 || count == 0 || count == unit) {
+    cuda::ptx::copy_async<unit * bytes>(to, count > 0 ? from : any, count * bytes);
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < unit; ++i)
+    cuda::ptx::copy_async<bytes>(to + i, i < count ? from + i : any, i < count ? bytes : 0);
+}
+
+}  // namespace tessera::matmul
