@@ -6,7 +6,7 @@
 #include <numbers>
 #include <fmt/format.h>
 #include <functional>
-#include "ops/integrate/rules/integrands.hpp"
+#include "ops/integrate/quadrature/known_integrals.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/operation.hpp"
 #include "tessera/run/run.hpp"
