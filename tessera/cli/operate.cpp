@@ -465,8 +465,8 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
     });
-  const MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device),
-                                               call.request, Split::How::dynamic);
+  const MultiDeviceOptions shared =
+      options_of(options.sharing, computing_devices(options.device), call.request, Split::How::dynamic);
   const auto make = [&](std::size_t i, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome) {
     Loaded loaded = load(call_for(i), places_for(i));
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
