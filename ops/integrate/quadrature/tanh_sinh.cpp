@@ -120,7 +120,9 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
       (!std::isfinite(term[last]) || (term[last] == 0 && std::isinf(variable_.end(side)) &&
                                       std::fabs(first.x[first.from[side] + last]) > far_out));
   const bool to_the_end = last == size || overflows;
-  reach_[side] = last == size ? variable_.reach(side) : first_step * double(to_the_end ? last : last + 1);
+  // Where nothing counts, smaller steps may find something anywhere.
+  reach_[side] = last == size || last == 0 ? variable_.reach(side)
+                                           : first_step * double(to_the_end ? last : last + 1);
   if (variable_.blind(side) > 0) find_blind(side, first);
   else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
 }
@@ -133,7 +135,7 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
   const auto distance = [&](std::size_t j) { return nodes.distance[j] * length; };
   const bool outwards = std::isinf(variable_.end(side));
   int changes = 0;
-  for (std::size_t j = last > 8 ? last - 8 : 1; j <= last; ++j) changes += (y[j] < 0) != (y[j - 1] < 0);
+  for (std::size_t j = last > 16 ? last - 16 : 1; j <= last; ++j) changes += (y[j] < 0) != (y[j - 1] < 0);
   if (changes > 1) {
     beyond_[side] = std::fabs(y[last]) * distance(last);
     swings_ = swings_ || outwards;
