@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <numbers>
 #include <random>
-#include "ops/integrate/quadrature/by_name.hpp"
+#include "ops/integrate/quadrature/genz_malik.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "ops/integrate/quadrature/kronrod_product.hpp"
@@ -20,13 +20,13 @@ ManyValues of(const std::string& text, int d) {
 
 Answer product_of(const std::string& text, int d, double relative, int threads = 1,
                   std::int64_t most = 2'000'000) {
-  Cube cube(of(text, d), std::vector<Axis>(static_cast<std::size_t>(d), Axis::of({0, 1})),
+  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))},
             {.evaluations = most});
   return gauss_kronrod_product(cube, {.relative = relative}, threads);
 }
 
 Answer genz_malik_of(const std::string& text, int d, double relative) {
-  Cube cube(of(text, d), std::vector<Axis>(static_cast<std::size_t>(d), Axis::of({0, 1})),
+  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))},
             {.evaluations = 20'000'000});
   return genz_malik(cube, {.relative = relative}, 1);
 }
@@ -89,7 +89,7 @@ TEST(KronrodProduct, ManyDigitsOfSmoothFunctionsTakeFewerPoints) {
                bell(20, 0.4) * bell(20, 0.6) * bell(20, 0.5)}}) {
     const double exact = one.exact;
     const Answer products = product_of(one.text, one.d, 1e-10);
-    EXPECT_TRUE(products.converged()) << one.text << " " << words(products);
+    EXPECT_TRUE(products.converged()) << one.text << " " << reason_text(products);
     EXPECT_LE(std::fabs(products.value - exact), products.error() + 4e-16 * std::fabs(exact)) << one.text;
     EXPECT_LE(std::fabs(products.value - exact), 1e-10 * std::fabs(exact)) << one.text;
     EXPECT_LT(2 * products.evaluations, genz_malik_of(one.text, one.d, 1e-10).evaluations) << one.text;
@@ -118,7 +118,7 @@ TEST(KronrodProduct, ClaimsNothingWrongOfKinksAndJumps) {
     for (const auto& [text, exact] : tried) {
       const Answer answer = product_of(text, 2, 1e-3, 1, 300'000);
       const double off = std::fabs(answer.value - exact);
-      EXPECT_LE(off, answer.error() + 1e-15) << text << " " << words(answer);
+      EXPECT_LE(off, answer.error() + 1e-15) << text << " " << reason_text(answer);
       if (!answer.converged()) continue;
       ++claims;
       EXPECT_LE(off, 1e-3 * exact) << text;
@@ -154,15 +154,15 @@ TEST(KronrodProduct, KeepsToItsCapsAndGivesTheSameBitsFromAnyNumberOfThreads) {
 // short and many digits are asked for.
 TEST(KronrodProduct, IsARuleByNameAndOneOfAutos) {
   const auto named = [](const std::string& text, const Box& box, double relative) {
-    return by_name("gauss_kronrod", of(text, box.dimensions()), box, {.relative = relative},
+    return integrate_several("gauss_kronrod", of(text, box.dimensions()), box, {.relative = relative},
                    usual_cubature_limits, {}, 1);
   };
   const Answer bell = named("exp(-(x^2+y^2)/2)", {{{-infinity, infinity}, {-infinity, infinity}}}, 1e-10);
-  EXPECT_TRUE(bell.converged()) << words(bell);
+  EXPECT_TRUE(bell.converged()) << reason_text(bell);
   EXPECT_LE(std::fabs(bell.value - 2 * std::numbers::pi), 1e-9);
   EXPECT_NEAR(named("x*y", {{{1, 0}, {0, 1}}}, 1e-6).value, -0.25, 1e-12);
   EXPECT_EQ(named("1/(x-0.5)", {{{0, 1}, {0, 1}}}, 1e-6).reason == Reason::converged, false);
-  EXPECT_THROW(by_name("gauss_kronrod", many_values_of(formula::parse("x*y*z*w"), {"x", "y", "z", "w"}),
+  EXPECT_THROW(integrate_several("gauss_kronrod", many_values_of(formula::parse("x*y*z*w"), {"x", "y", "z", "w"}),
                        {std::vector<Range>(4, {0, 1})}, {}, usual_cubature_limits, {}, 1),
                Error);
 }
