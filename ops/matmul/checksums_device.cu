@@ -8,7 +8,7 @@
 #include "ops/matmul/checksums_folds.cuh"
 #include "ops/matmul/checksums_kernels.cuh"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 
 namespace tessera::matmul {
 namespace {

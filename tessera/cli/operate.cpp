@@ -316,7 +316,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const Options& options = call.options;
-  demand_apart_from_told(options, inputs_of(call.operation, options, places), outputs);
+  demand_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
   Loaded loaded = load(call, places);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
@@ -425,7 +425,7 @@ int run_files(const std::vector<std::string>& inputs,
 
 // `make` is called by several threads at once: the call of a file, on the device of the spread. An Error of
 // kind user is the file's; any other is the device's failure, and another one gets the file.
-using MakeFile = std::function<int(std::size_t file, const Spread& on, Together& told)>;
+using MakeFile = std::function<int(std::size_t file, const Spread& on, Together& done)>;
 std::pair<int, Together> deal_files(std::FILE* to, const std::vector<std::string>& inputs,
                                     const Spread& spread, const MakeFile& make) {
   Tally tally(inputs);
@@ -464,19 +464,19 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return out;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    demand_apart_from_told(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
+    demand_apart_from_reports(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
   if (!is_shared(options))
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
     });
   const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
-  const auto make = [&](std::size_t i, const Spread& on, Together& told) {
+  const auto make = [&](std::size_t i, const Spread& on, Together& done) {
     Loaded loaded = load(call_for(i), places_for(i));
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
     demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
-    told = run_together(call.operation, loaded.arguments, on, options.check);
+    done = run_together(call.operation, loaded.arguments, on, options.check);
     std::string lines;
-    return finish(call, loaded, outputs[i], told, lines);
+    return finish(call, loaded, outputs[i], done, lines);
   };
   std::FILE* const to = table_stream(options.json);
   const auto [code, together] = deal_files(to, inputs, spread, make);

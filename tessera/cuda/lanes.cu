@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 
 namespace tessera::cuda {
 namespace {

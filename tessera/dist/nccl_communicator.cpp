@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <cstring>
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/dist/communicator_devices.hpp"
 
 namespace tessera::dist {
