@@ -9,4 +9,4 @@
 #include "tessera/io/npy.hpp"
 #include "tessera/run/enqueue.hpp"
 #include "tessera/run/run.hpp"
-#include "tessera/run/spread.hpp"
+#include "tessera/run/multi_device/multi_device.hpp"

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 #include "ops/integrate/integrate_call.hpp"
-#include "ops/integrate/rules/by_name.hpp"
-#include "ops/integrate/rules/double_exponential.hpp"
-#include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/quadrature/by_name.hpp"
+#include "ops/integrate/quadrature/tanh_sinh.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
 #include "tessera/run/choose.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
@@ -94,7 +94,7 @@ Json row_of(const Way& way, double first) {
            {"relative", relative},
            {"value", answer.value},
            {"true_error", answer.value - exact}};
-  row["reason"] = tessera::quadrature::words(answer);
+  row["reason"] = tessera::quadrature::reason_text(answer);
   row["evaluations"] = answer.evaluations == 0 ? Json() : Json(answer.evaluations);  // Boost does not tell
   row.update(
       {{"median", summary.median}, {"q1", summary.q1}, {"q3", summary.q3}, {"minimum", summary.minimum}});

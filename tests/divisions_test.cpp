@@ -10,8 +10,8 @@
 #include "tessera/core/interrupt.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/run/run.hpp"
-#include "tessera/run/spread.hpp"
-#include "tests/made_up_lanes.hpp"
+#include "tessera/run/multi_device/multi_device.hpp"
+#include "tests/made_up_streams.hpp"
 
 namespace tessera {
 namespace {
@@ -188,18 +188,19 @@ TEST_P(Shared, UnlikeDevicesGiveTheBitsOfOne) {
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
   for (const char* split : {"dynamic", "auto", "3:1:2"}) {
-    const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
-                        .request = {.cached = false},
-                        .split = parse_split(split)};
+    const MultiDeviceOptions options{
+        .devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
+        .request = {.cached = false},
+        .split = parse_split(split)};
     inputs.poison();
-    const Together together = run_together(operation(), inputs.arguments(), spread, true);
-    EXPECT_TRUE(together.same_bits);
-    EXPECT_TRUE(together.verdict->passed) << describe(*together.verdict);
+    const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
+    EXPECT_TRUE(outcome.same_bits);
+    EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
     EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << split;
     std::size_t parts = 0;
-    for (const Share& share : together.shares) parts += share.tiles;
+    for (const DeviceReport& share : outcome.devices) parts += share.tiles;
     EXPECT_GT(parts, 1u);
-    EXPECT_EQ(together.timeline.spans.size(), parts);
+    EXPECT_EQ(outcome.timeline.spans.size(), parts);
   }
 }
 
@@ -209,14 +210,14 @@ TEST_P(Shared, DevicesThatCopyAndComputeAtATimeGiveThemToo) {
   inputs.poison();
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
-  const made_up::OnLanes lanes;
-  const Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                      .request = {.cached = false},
-                      .split = parse_split("dynamic")};
+  const made_up::OnStreams streams;
+  const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+                                   .request = {.cached = false},
+                                   .split = parse_split("dynamic")};
   inputs.poison();
-  const Together together = run_together(operation(), inputs.arguments(), spread, true);
-  EXPECT_TRUE(together.verdict->passed) << describe(*together.verdict);
-  EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << lanes.opened();
+  const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
+  EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
+  EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted) << streams.opened();
 }
 
 TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {
@@ -224,16 +225,16 @@ TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {
   inputs.poison();
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
-  Spread spread{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                .request = {.cached = false},
-                .split = parse_split("1:1"),
-                .protect = true,
-                .faults = parse_faults("kill:1@1,flip:0@1")};
+  MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
+                             .request = {.cached = false},
+                             .split = parse_split("1:1"),
+                             .protect = true,
+                             .faults = parse_faults("kill:1@1,flip:0@1")};
   inputs.poison();
-  const Together together = run_together(operation(), inputs.arguments(), spread, true);
-  EXPECT_NE(together.shares[1].lost.find("Killed"), std::string::npos) << together.shares[1].lost;
-  EXPECT_EQ(together.shares[0].wrong, 1u);
-  EXPECT_TRUE(together.verdict->passed);
+  const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
+  EXPECT_NE(outcome.devices[1].failed.find("Killed"), std::string::npos) << outcome.devices[1].failed;
+  EXPECT_EQ(outcome.devices[0].wrong, 1u);
+  EXPECT_TRUE(outcome.verdict->passed);
   EXPECT_TRUE(bytes_of_outputs(inputs.arguments()) == wanted);
 }
 

@@ -5,7 +5,7 @@
 // intermediate results registers, and several strips overlap. The text goes to NVRTC, and what comes back is
 // kept on disk, for compiling takes as long as thousands of launches. The same operations in the same order:
 // the same bits. What limits it now is the root, which IEEE arithmetic rounds correctly.
-#include "compiled.cuh"
+#include "ops/integrate/kernels/compiled.cuh"
 
 namespace tessera::integration {
 namespace {

@@ -5,7 +5,7 @@
 // left out here is that repair; the few roots that need care are products with the reciprocal root, within 5
 // units of the last place (f64: 3), which the bound of a check takes into account for all. Bits differ from
 // the other rungs': it runs where --roots fast allows it. What limits it now is double arithmetic itself.
-#include "compiled.cuh"
+#include "ops/integrate/kernels/compiled.cuh"
 
 namespace tessera::integration {
 namespace {

@@ -8,8 +8,8 @@
 // and at first, while there are few regions, the waiting of threads that have no neighbours.
 #include <memory>
 #include <optional>
-#include "regions_rung.hpp"
-#include "regions_source.hpp"
+#include "ops/integrate/kernels/region_run.hpp"
+#include "ops/integrate/kernels/regions_source.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 

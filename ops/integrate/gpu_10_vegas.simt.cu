@@ -4,7 +4,7 @@
 // Regions cost too many points in many dimensions; chance does not ask how many there are. A thread has up to
 // sixteen points of one cube. What is random is counted, not drawn from a state, and every sum has its place:
 // the bits are those of the processors. What limits it is the interpreter's work for each point.
-#include "vegas_run.hpp"
+#include "ops/integrate/kernels/vegas_run.hpp"
 
 namespace tessera::integration {
 namespace {

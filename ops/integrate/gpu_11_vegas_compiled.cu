@@ -9,8 +9,8 @@
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
-#include "vegas_run.hpp"
-#include "vegas_source.hpp"
+#include "ops/integrate/kernels/vegas_run.hpp"
+#include "ops/integrate/kernels/vegas_source.hpp"
 
 namespace tessera::integration {
 namespace {

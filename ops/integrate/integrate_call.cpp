@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integrate_call.hpp"
 #include <cmath>
-#include "ops/integrate/rules/auto.hpp"
-#include "ops/integrate/rules/by_name.hpp"
-#include "ops/integrate/rules/cubature.hpp"
+#include "ops/integrate/quadrature/auto.hpp"
+#include "ops/integrate/quadrature/by_name.hpp"
+#include "ops/integrate/quadrature/several_variables.hpp"
 #include "sum/trapezoid_error.hpp"
 #include "tessera/core/device.hpp"
 
@@ -36,7 +36,7 @@ quadrature::Answer by_rule(const quadrature::Integrand& f, const quadrature::Ran
 quadrature::Answer by_rule(const quadrature::ManyValues& f, const quadrature::Box& box,
                            const Options& options) {
   check_rule(options);
-  return quadrature::by_name(options.rule, f, box,
+  return quadrature::integrate_several(options.rule, f, box,
                              tolerance_of(options, quadrature::usual_cubature_tolerance),
                              limits_of(options, quadrature::usual_cubature_limits), options.points,
                              options.threads > 0 ? options.threads : host_threads());

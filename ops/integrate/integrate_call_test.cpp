@@ -63,7 +63,7 @@ TEST(Call, InfiniteRangesRulesTolerancesAndBreaks) {
 TEST(Call, TheDistanceToAnEnd) {
   const auto f = [](double, double d) { return std::pow(d < 0 ? -d : 1 - d, -0.8); };
   const Answer out = integrate(f, 0, 1);
-  EXPECT_TRUE(out.converged()) << quadrature::words(out);
+  EXPECT_TRUE(out.converged()) << quadrature::reason_text(out);
   EXPECT_NEAR(out.value, 5, 5e-10);
   EXPECT_THROW(integrate(f, 0, 1, {.strips = 10}), Error);
 }

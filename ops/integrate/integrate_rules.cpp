@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <atomic>
 #include <memory>
-#include "ops/integrate/rules/auto.hpp"
-#include "ops/integrate/rules/by_name.hpp"
-#include "ops/integrate/rules/equidistant.hpp"
-#include "ops/integrate/rules/formula_integrand.hpp"
+#include "ops/integrate/quadrature/auto.hpp"
+#include "ops/integrate/quadrature/by_name.hpp"
+#include "ops/integrate/quadrature/equidistant.hpp"
+#include "ops/integrate/quadrature/breakpoints.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/several_variables.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/formula/evaluate.hpp"
 
@@ -34,9 +36,16 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
   const quadrature::ManyValues f = options.element == Element::f32
                                        ? quadrature::many_single_values_of(options.formula, options.variables)
                                        : quadrature::many_values_of(options.formula, options.variables);
-  Answer out =
-      quadrature::by_name(options.rule, budget ? within_budget(*budget, f) : f, options.box, tolerance,
-                          options.limits, options.points, threads, options.seed, by_regions, engine);
+  quadrature::Box box = options.box;
+  for (std::size_t axis = 0; axis < box.axes.size(); ++axis) {
+    const quadrature::Range& range = box.axes[axis];
+    box.breaks.push_back(quadrature::breakpoints(
+        options.formula, options.variables[axis],
+        {std::fmin(range.lower, range.upper), std::fmax(range.lower, range.upper), range.rounding}));
+  }
+  Answer out = quadrature::integrate_several(options.rule, budget ? within_budget(*budget, f) : f, box,
+                                             tolerance, options.limits, options.points, threads, options.seed,
+                                             by_regions, engine);
   out.names = options.variables;
   return out;
 }
@@ -96,7 +105,7 @@ Values values_of(const Answer& answer, double scale) {
   out["rounding"] = scaled(answer.rounding);
   out["condition"] = answer.condition();
   out["evaluations"] = answer.evaluations;
-  out["reason"] = quadrature::words(answer);
+  out["reason"] = quadrature::reason_text(answer);
   out["by"] = std::string(answer.rule);
   if (!answer.why.empty()) out["why"] = answer.why;
   if (!std::isnan(answer.exponent)) out["exponent"] = answer.exponent;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 #include "integrate_options.hpp"
-#include "ops/integrate/rules/domain.hpp"
-#include "ops/integrate/rules/vegas.hpp"
+#include "ops/integrate/quadrature/box.hpp"
+#include "ops/integrate/quadrature/vegas.hpp"
 
 namespace tessera::integration {
 

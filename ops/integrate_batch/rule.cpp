@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include "integrate_batch.hpp"
-#include "ops/integrate/rules/null_rules.hpp"
+#include "ops/integrate/quadrature/null_rules.hpp"
 
 namespace tessera::integrate_batch {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule as the processors, the executor and nvcc compile it; NVRTC is given the same files as text.
 #pragma once
-#include "ops/integrate/rules/answer.hpp"
+#include "ops/integrate/quadrature/answer.hpp"
 #include "tessera/core/thread.hpp"
 #include "tessera/formula/elementary.hpp"
 

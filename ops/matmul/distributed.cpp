@@ -123,11 +123,8 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
 // As in BLAS, α = 0 reads neither factor.
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
-std::int64_t depth(const Arguments& whole, Where where) {
-  constexpr std::int64_t low_depth = 512, gpu_depth = 2048, executor_depth = 64;
-  // C is read and written for each panel, which a GPU feels; the executor is for looking at.
-  if (where == Where::cuda) return gpu_depth;
-  if (where == Where::simt) return executor_depth;
+std::int64_t depth(const Arguments& whole) {
+  constexpr std::int64_t low_depth = 512;
   if (!follows_simd(whole)) return low_depth;
   return simd_depth(extent(whole), static_cast<std::int64_t>(size_of(whole.element())));
 }

@@ -41,7 +41,6 @@ constexpr Verb verbs[] = {
     {"tune", "searches for the fastest configuration, which later calls then use", tune},
     {"code", "what the compiler made of each kernel: registers, spills, widths of its accesses", code},
     {"trace", "what kernels ask of memory, line by line, and their races", trace},
-    {"plan", "what a problem would take on many GPUs, by a model", plan},
     {"compare", "two results of bench: what became faster or slower", compare},
     {"report", "results as one HTML page, or a chart of it as SVG or PNG", report},
 };

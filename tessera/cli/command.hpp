@@ -27,7 +27,6 @@ int verify(const Command& command);
 int bench(const Command& command);
 int sweep(const Command& command);
 int tune(const Command& command);
-int plan(const Command& command);
 int report(const Command& command);
 int code(const Command& command);
 int compare(const Command& command);

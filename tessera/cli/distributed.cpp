@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <cmath>
-#include "tessera/cli/checks.hpp"
 #include "tessera/cli/outcome.hpp"
 #include "tessera/cli/output.hpp"
-#include "tessera/cli/rank_timeline.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/io/picture.hpp"
 #include "tessera/report/table.hpp"
@@ -15,17 +13,6 @@ namespace tessera::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-// Elements of the rank's block become the result's.
-Checks checks_of(const RankReport& rank) {
-  Checks out = checks_in(rank.checks);
-  for (Checks::Found& f : out.found) {
-    if (f.finding.element.size() != 2) continue;
-    f.finding.element[0] += rank.rows.first;
-    f.finding.element[1] += rank.cols.first;
-  }
-  return out;
-}
 
 void print_ranks(std::FILE* to, const DistributedOutcome& outcome) {
   using Align = report::Table::Align;
@@ -59,23 +46,18 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
            const DistributedWords& words, const DistributedOutcome& outcome) {
   const double flops = operation.flops ? operation.flops(arguments) : 0;
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  const std::string by = words.spread ? "several devices each,"
-                                      : outcome.plan.variant->ladder + "/" + outcome.plan.variant->name;
+  const std::string by = words.devices ? "several devices each,"
+                                       : outcome.plan.variant->ladder + "/" + outcome.plan.variant->name;
   fmt::print(to, "{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", by, outcome.ranks.size(),
              plural(outcome.ranks.size()), outcome.grid.rows, outcome.grid.cols, outcome.panels,
              plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, outcome.connected_by);
   print_ranks(to, outcome);
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
-    for (const std::string& line : split(outcome.ranks[rank].notes, '\n'))
-      if (!line.empty()) fmt::print(to, "rank {}: {}\n", rank, line);
-  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
-    print_checks(to, checks_of(outcome.ranks[rank]), fmt::format("rank {}: ", rank));
-  fmt::print(to, "product {}{}; with reading{} {}{}\n", report::seconds(outcome.product_seconds),
+    for (const std::string& note : outcome.ranks[rank].notes) fmt::print(to, "rank {}: {}\n", rank, note);
+  fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
-             words.outputs.empty() || !outcome.passed ? "" : " and writing", report::seconds(outcome.seconds),
-             words.spread || outcome.plan.device.where == Where::cpu
-                 ? ""
-                 : "; devices joined before in " + report::seconds(outcome.join_seconds));
+             words.outputs.empty() || !outcome.passed ? "" : " and writing",
+             report::seconds(outcome.seconds));
   if (outcome.verdict) fmt::print(to, "{}\n", describe(*outcome.verdict));
   if (!outcome.passed) return;
   const Parameter& p = *operation.signature.of(Parameter::Kind::output).front();
@@ -102,9 +84,64 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
                      {"check", r.check_seconds},
                      {"write", r.write_seconds}}},
                    {"received_bytes", r.received_bytes},
-                   {"notes", r.notes},
-                   {"protect", checks_json(checks_of(r))}});
+                   {"notes", r.notes}});
   return out;
+}
+
+// What the ranks did when, as on several devices: a rank stands where a device does otherwise; one of several
+// devices has a place for each of these, and one for its messages.
+struct RankTimeline {
+  struct Place {
+    std::string label, failed;
+    std::size_t parts = 0;
+    double share = 0;
+    bool messages = false;
+  };
+  std::vector<Place> places;
+  Timeline timeline;  // whose devices are the places
+
+  explicit RankTimeline(const DistributedOutcome& outcome) {
+    double all = 0;
+    for (const RankReport& rank : outcome.ranks) all += block_of(rank);
+    for (std::size_t number = 0; number < outcome.ranks.size(); ++number)
+      add(outcome, number, all > 0 ? block_of(outcome.ranks[number]) / all : 0);
+  }
+
+ private:
+  static double block_of(const RankReport& rank) {
+    return static_cast<double>(rank.rows.size()) * static_cast<double>(rank.cols.size());
+  }
+
+  void add(const DistributedOutcome& outcome, std::size_t number, double share) {
+    const RankReport& rank = outcome.ranks[number];
+    const std::string name = fmt::format("rank {}: ", number);
+    const auto panels =
+        outcome.grid.has(static_cast<int>(number)) ? static_cast<std::size_t>(outcome.panels) : 0;
+    const bool travel =
+        std::ranges::any_of(rank.spans, [](const TimelineSpan& span) { return span.device == 0; });
+    std::vector<std::size_t> at{places.size()};  // of the rank itself, then of its devices
+    if (rank.devices.empty()) places.push_back({name + rank.device, "", panels, share});
+    else if (travel) places.push_back({name + "messages", "", panels, 0, true});
+    for (const RankDevice& device : rank.devices) {
+      at.push_back(places.size());
+      places.push_back({name + device.label, device.failed, device.parts, share * device.share});
+    }
+    for (TimelineSpan span : rank.spans) {
+      span.device = at.at(span.device);
+      timeline.spans.push_back(span);
+    }
+  }
+};
+
+void add_timeline(ordered_json& out, const RankTimeline& all) {
+  auto& parts = out["parts"] = ordered_json::array();
+  for (const RankTimeline::Place& place : all.places) {
+    ordered_json& part = parts.emplace_back(
+        ordered_json{{"device", {{"label", place.label}}}, {"parts", place.parts}, {"share", place.share}});
+    if (!place.failed.empty()) part["lost"] = place.failed;
+    if (place.messages) part["messages"] = true;
+  }
+  out["timeline"] = to_json(all.timeline.spans);
 }
 
 // That of one process, with the ranks beside it.
@@ -115,25 +152,21 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
   one.kernel_seconds = outcome.product_seconds;
   one.round_trip_seconds = outcome.seconds;
   one.verdict = outcome.verdict;
-  ordered_json out = cli::json_of(command, operation, arguments, one);
+  ordered_json out = cli::json_of(command, operation, arguments, one, {});
   out["distributed"] = {{"by", outcome.connected_by},
                         {"grid", {outcome.grid.rows, outcome.grid.cols}},
                         {"panels", outcome.panels},
                         {"depth", outcome.depth},
-                        {"join_seconds", outcome.join_seconds},
                         {"predicted_bytes", outcome.predicted_bytes},
                         {"ranks", json_of_ranks(outcome)}};
-  add_timeline_of_ranks(out, outcome);
+  add_timeline(out, RankTimeline(outcome));
   return out;
 }
 
 }  // namespace
 
-void demand_of_ranks(const DistributedWords& words, const TogetherOptions& together) {
-  const std::pair<const char*, const std::string*> alone[] = {{"--checkpoint", &together.checkpoint},
-                                                              {"--repeat", &together.repeat}};
-  for (const auto& [flag, value] : alone)
-    if (!value->empty()) throw Error(std::string(flag) + " is for one process, not for ranks");
+void demand_of_ranks(const DistributedWords& words, const DeviceFlags& flags) {
+  if (!flags.repeat.empty()) throw Error("--repeat is for one process, not for ranks");
   if (!words.study.empty()) throw Error("--study runs in one process, not on ranks");
   if (words.outputs.empty()) return;
   if (words.outputs[0] == "-") throw Error("-o -: ranks write to one file together, not to standard output");
@@ -143,14 +176,19 @@ void demand_of_ranks(const DistributedWords& words, const TogetherOptions& toget
 
 int operate_on_ranks(const Operation& operation, const Arguments& arguments, const DistributedWords& words,
                      const Command& command) {
-  dist::Communicator& ranks = *Ranks::here().communicator();
-  DistributedRequest request{words.request, words.check, words.spread,
+  Communicator& ranks = *Ranks::here().communicator();
+  DistributedRequest request{words.request, words.check, words.devices,
                              words.outputs.empty() ? "" : words.outputs[0]};
   const DistributedOutcome outcome = run_distributed(operation, arguments, ranks, request);
   if (Ranks::here().speaks()) {
     std::FILE* const to = words.json == "-" ? stderr : stdout;
     print(to, operation, arguments, words, outcome);
-    write_timeline_of_ranks(words.timeline, outcome);
+    if (!words.timeline.empty()) {
+      const RankTimeline all(outcome);
+      std::vector<std::string> names;
+      for (const RankTimeline::Place& place : all.places) names.push_back(place.label);
+      write_text(words.timeline, chrome_trace(all.timeline, names));
+    }
     write_json(words.json, json_of(command, operation, arguments, outcome));
   }
   return outcome.passed ? exit_code::passed : exit_code::wrong;

@@ -21,7 +21,7 @@ End end_of(const std::vector<std::string>& argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
     return {code};
-  } catch (const tessera::dist::SharedError& error) {
+  } catch (const tessera::SharedError& error) {
     return {0, error, true};
   } catch (const Error& error) {
     return {0, error};

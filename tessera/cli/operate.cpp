@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 #include "tessera/cli/command.hpp"
+#include "tessera/cli/device_flags.hpp"
 #include "tessera/cli/distributed.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/files.hpp"
@@ -20,12 +21,11 @@
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study.hpp"
-#include "tessera/cli/together.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture_grid.hpp"
-#include "tessera/run/deal.hpp"
+#include "tessera/run/multi_device/dispatch.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::cli {
@@ -115,19 +115,19 @@ Arguments arguments_of(const Operation& operation, const Options& options,
           std::move(views), words_of(operation, options, places)};
 }
 
-bool is_shared(const Options& options) { return names_several(options.device) || options.together.any(); }
+bool is_shared(const Options& options) { return names_several(options.device) || options.sharing.any(); }
 
 // `whole`: each device computes whole results, not parts of one.
 Request request_of(const Operation& operation, const Options& options, bool whole) {
   Request request;
   request.device = options.device;
   request.cached = !options.no_cache;
-  const bool in_parts = is_shared(options) && !whole && is_divisible(operation.name);
+  const bool in_parts = is_shared(options) && !whole && find_division(operation.name) != nullptr;
   if (names_several(options.device) && !whole && !in_parts)
     throw Error("'" + options.device + "' may be several devices; " + operation.name +
                 " runs on one (verify and bench take lists)");
   if (!options.variant.empty()) {
-    const auto named = variants_named(in_parts ? computed_in_parts(operation) : operation, options.variant);
+    const auto named = variants_named(operation, options.variant);
     request.variant = named.front()->name;
     // A ladder's name may say where: then only that is meant.
     const bool one_place =
@@ -238,11 +238,11 @@ std::vector<std::string> inputs_of(const Operation& operation, const Options& op
 DistributedWords words_for_ranks(const Options& options, const Request& request,
                                  const std::vector<std::string>& outputs) {
   DistributedWords out{request, outputs, options.json, options.study, options.check};
-  out.timeline = options.together.timeline;
-  TogetherOptions together = options.together;
-  together.timeline.clear();
-  if (names_several(options.device) || together.any())
-    out.spread = spread_of(options.together, computing_devices(options.device), request);
+  out.timeline = options.sharing.timeline;
+  DeviceFlags sharing = options.sharing;
+  sharing.timeline.clear();
+  if (names_several(options.device) || sharing.any())
+    out.devices = options_of(options.sharing, computing_devices(options.device), request);
   return out;
 }
 
@@ -294,21 +294,16 @@ int finish(const Call& call, Loaded& loaded, const std::vector<std::string>& out
 // By several devices, a part of the result each; what cannot be cut by one.
 int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string>& outputs, std::FILE* to) {
   const Options& options = call.options;
-  Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
-  spread.whole = !is_divisible(call.operation.name);
-  const Together together = run_together(call.operation, loaded.arguments, spread, options.check);
-  if (!together.complete) {
-    fmt::print(stderr, "tessera: stopped; the same call goes on with what {} holds\n", spread.checkpoint);
-    return exit_code::interrupted;
-  }
-  print(to, call.operation, loaded.arguments, together);
-  warn(faults_left(spread, together));
-  write_json(options.json, json_of(call.command, call.operation, loaded.arguments, together));
-  write_timeline(options.together.timeline, together);
+  MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device), call.request);
+  shared.whole = find_division(call.operation.name) == nullptr;
+  const MultiDeviceOutcome outcome = run_on_devices(call.operation, loaded.arguments, shared, options.check);
+  print(to, call.operation, loaded.arguments, outcome);
+  warn(missed_faults(shared.faults, outcome.devices));
+  write_json(options.json, json_of(call.command, call.operation, loaded.arguments, outcome));
+  write_timeline(options.sharing.timeline, outcome);
   std::string lines;
-  const int code = finish(call, loaded, outputs, together, lines);
+  const int code = finish(call, loaded, outputs, outcome, lines);
   fmt::print(to, "{}", lines);
-  if (!spread.checkpoint.empty() && code != exit_code::wrong) std::filesystem::remove(spread.checkpoint);
   return code;
 }
 
@@ -423,25 +418,26 @@ int run_files(const std::vector<std::string>& inputs,
   return tally.finish(stdout);
 }
 
-// `make` is called by several threads at once: the call of a file, on the device of the spread. An Error of
+// `make` is called by several threads at once: the call of a file, on the device of the options. An Error of
 // kind user is the file's; any other is the device's failure, and another one gets the file.
-using MakeFile = std::function<int(std::size_t file, const Spread& on, Together& done)>;
-std::pair<int, Together> deal_files(std::FILE* to, const std::vector<std::string>& inputs,
-                                    const Spread& spread, const MakeFile& make) {
+using MakeFile =
+    std::function<int(std::size_t file, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome)>;
+std::pair<int, MultiDeviceOutcome> dispatch_files(std::FILE* to, const std::vector<std::string>& inputs,
+                                                  const MultiDeviceOptions& options, const MakeFile& make) {
   Tally tally(inputs);
-  Deal deal{.work = work_of(inputs), .make = {}};
-  deal.make = [&](std::size_t file, const Spread& on) {
+  DispatchedCalls calls{.work = work_of(inputs), .make = {}};
+  calls.make = [&](std::size_t file, const MultiDeviceOptions& on) {
     tally.begin(file);
-    Together out;
+    MultiDeviceOutcome out;
     tally.add(
         file, [&] { return make(file, on, out); },
         [](const Error& error) { return error.kind() == Error::Kind::user; });
     return out;
   };
   try {
-    Together together = run_dealt(spread, deal);
+    MultiDeviceOutcome outcome = dispatch(options, calls);
     const int code = tally.finish(to);
-    return {code, std::move(together)};
+    return {code, std::move(outcome)};
   } catch (...) {
     (void)tally.finish(stderr);
     throw;
@@ -469,21 +465,22 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
     });
-  const Spread spread = spread_of(options.together, computing_devices(options.device), call.request);
-  const auto make = [&](std::size_t i, const Spread& on, Together& done) {
+  const MultiDeviceOptions shared =
+      options_of(options.sharing, computing_devices(options.device), call.request, Split::How::dynamic);
+  const auto make = [&](std::size_t i, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome) {
     Loaded loaded = load(call_for(i), places_for(i));
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);
     demand_room(call.operation, outputs[i], loaded.arguments, loaded.files);
-    done = run_together(call.operation, loaded.arguments, on, options.check);
+    outcome = run_on_devices(call.operation, loaded.arguments, on, options.check);
     std::string lines;
-    return finish(call, loaded, outputs[i], done, lines);
+    return finish(call, loaded, outputs[i], outcome, lines);
   };
   std::FILE* const to = table_stream(options.json);
-  const auto [code, together] = deal_files(to, inputs, spread, make);
-  print_shares(to, call.operation, together);
-  warn(faults_left(spread, together));
-  write_json(options.json, json_of(call.command, call.operation, together));
-  write_timeline(options.together.timeline, together);
+  const auto [code, outcome] = dispatch_files(to, inputs, shared, make);
+  print_devices(to, call.operation, outcome);
+  warn(missed_faults(shared.faults, outcome.devices));
+  write_json(options.json, json_of(call.command, call.operation, outcome));
+  write_timeline(options.sharing.timeline, outcome);
   return code;
 }
 
@@ -506,7 +503,7 @@ int operate(const Operation& operation, const Command& command) {
   if (options.outputs.size() > operation.signature.of(Kind::output).size())
     throw Error("-o " + options.outputs.back() + " is one output too many");
   if (ranks.communicator() != nullptr)
-    demand_of_ranks({{}, options.outputs, options.json, options.study}, options.together);
+    demand_of_ranks({{}, options.outputs, options.json, options.study}, options.sharing);
   if (takes_pictures(operation)) demand_used(operation, options, command.words);
   std::FILE* const to = stream_of(options);
   const auto places = places_of(operation, options);

@@ -77,12 +77,12 @@ void declare(OptionParser& words, const Operation& operation, OperateOptions& op
     if (p.is_flag())
       declare_flag(words, p, options.flags[p.name], p.help + (p.value.empty() ? "" : " [" + p.value + "]"),
                    type_of(p));
-  const bool divisible = is_divisible(operation.name) || takes_pictures(operation);
+  const bool divisible = find_division(operation.name) != nullptr || takes_pictures(operation);
   words.value("--device,--devices", options.device,
               std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
                   (divisible ? "; a list of these, or all" : "") + " [auto]",
               "WHERE");
-  if (divisible) declare(words, options.together, is_divisible(operation.name), protect_flag(operation));
+  if (divisible) declare(words, options.sharing, find_division(operation.name) != nullptr, protect_flag(operation));
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   const bool files = !operation.signature.of(Kind::input).empty();
@@ -134,8 +134,7 @@ std::vector<OperateOptions> options_for_each(const Operation& operation, const O
 void demand_apart_from_reports(const OperateOptions& options, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs) {
   demand_files_of_their_own({{"--json", options.json},
-                             {"--timeline", options.together.timeline},
-                             {"--checkpoint", options.together.checkpoint}},
+                             {"--timeline", options.sharing.timeline}},
                             inputs, outputs);
 }
 

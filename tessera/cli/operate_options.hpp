@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 #include "tessera/cli/files.hpp"
-#include "tessera/cli/together.hpp"
+#include "tessera/cli/device_flags.hpp"
 #include "tessera/cli/option_parser.hpp"
 
 namespace tessera::cli {
@@ -15,7 +15,7 @@ struct OperateOptions {
   std::string device = "auto", variant, tuning, element, json, study;
   bool check = false, no_cache = false, distributed = false;
   FileOptions files;
-  TogetherOptions together;
+  DeviceFlags sharing;
   std::map<std::string, std::string> flags;  // by the parameter's name; empty: not given
 };
 

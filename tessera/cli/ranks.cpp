@@ -13,16 +13,16 @@ Ranks& Ranks::here() {
   return ranks;
 }
 
-Ranks::Ranks() : launcher_(dist::find_launcher(std::getenv)) {}
+Ranks::Ranks() : launcher_(find_launcher(std::getenv)) {}
 
 void Ranks::join(bool asked) {
   const bool several = launcher_ && launcher_->started_several();
   asked_ = asked;
-  if (communicator_ == nullptr && (several || asked)) communicator_ = dist::open_mpi(launcher_);
+  if (communicator_ == nullptr && (several || asked)) communicator_ = open_mpi(launcher_);
 }
 
 // A launcher that tells no size may have started only this.
-dist::Communicator* Ranks::communicator() {
+Communicator* Ranks::communicator() {
   return communicator_ != nullptr && (asked_ || communicator_->size() > 1) ? communicator_.get() : nullptr;
 }
 
@@ -45,8 +45,8 @@ void Ranks::share(End& how) {
     communicator_->abort(exit_code_of(how.error->kind()));
   }
   try {
-    dist::agree(*communicator_, [&] { throw *how.error; });
-  } catch (const dist::SharedError& error) {
+    agree(*communicator_, [&] { throw *how.error; });
+  } catch (const SharedError& error) {
     how.error = error;
   }
 }

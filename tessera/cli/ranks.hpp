@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include "tessera/core/error.hpp"
-#include "tessera/dist/mpi_library.hpp"
+#include "tessera/run/mpi/launcher.hpp"
 
 namespace tessera::cli {
 
@@ -23,7 +23,7 @@ class Ranks {
 
   // Meets the others, where a launcher started several, or where that is asked for. Throws Error without MPI.
   void join(bool asked);
-  dist::Communicator* communicator();  // null: this process is alone
+  Communicator* communicator();  // null: this process is alone
   bool speaks() const;                 // alone, or rank 0
   // "mpirun started 4 ranks": throws where there are several, for what only one process does.
   void demand_alone(const std::string& what) const;
@@ -35,8 +35,8 @@ class Ranks {
   Ranks();
   void share(End& how);
 
-  std::optional<dist::Launcher> launcher_;
-  std::unique_ptr<dist::Communicator> communicator_;
+  std::optional<Launcher> launcher_;
+  std::unique_ptr<Communicator> communicator_;
   bool asked_ = false;
 };
 

@@ -46,8 +46,8 @@ struct SweepOptions : SearchOptions {
 constexpr const char* of_the_run = "parameters left to the run";  // what --table alone means
 
 // The names of a table's sides. Without any: the two parameters that the first variant leaves to the run.
-std::vector<std::string> table_of(const std::string& asked, const std::vector<Subject>& subjects) {
-  if (asked != of_the_run) return split(asked, ',');
+std::vector<std::string> table_of(const std::string& names, const std::vector<Subject>& subjects) {
+  if (names != of_the_run) return split(names, ',');
   for (const Subject& subject : subjects)
     for (const Variant* variant : subject.variants)
       if (const auto& ranges = variant->choices.at(0).ranges; ranges.size() >= 2)
@@ -247,12 +247,12 @@ int sweep(const Command& command) {
       "parameters (or variant, device), the last of them across; alone: the list, then a table of the two "
       "left to the run",
       "[NAME,…,NAME]");
-  if (operation == nullptr || is_divisible(operation->name))
+  if (operation == nullptr || find_division(operation->name) != nullptr)
     parser.value("--split", options.split,
                  "instead: the rows that each of several devices computes, and what each took: "
-                 "32:3040,1:1,plan,auto,dynamic",
+                 "32:3040,1:1,auto,dynamic",
                  "A:B,…");
-  if (operation == nullptr || is_divisible(operation->name))
+  if (operation == nullptr || find_division(operation->name) != nullptr)
     parser.value("--memory", options.memory,
                  "with --split: the most that a GPU may hold: 500M, 8G [what is free]", "BYTES");
   parser.flag("--times", options.times, "cells of tables are times, not rates");

@@ -6,10 +6,9 @@
 #include <optional>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
+#include "tessera/cli/device_flags.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/positionals.hpp"
-#include "tessera/cli/split_words.hpp"
-#include "tessera/cli/together.hpp"
 #include "tessera/report/table.hpp"
 #include "tessera/run/inputs.hpp"
 
@@ -21,22 +20,26 @@ using Json = nlohmann::ordered_json;
 // The median of some runs of one split, and whether its result was right.
 struct Measured {
   std::string split;
-  Together run;
+  MultiDeviceOutcome run;
   std::size_t samples = 0;
   std::optional<bool> right;
 };
 
-std::int64_t rows_of(const Share& share, const Together& run, std::int64_t rows) {
-  return run.flops > 0 ? static_cast<std::int64_t>(share.flops / run.flops * static_cast<double>(rows) + 0.5)
+using SplitTime = std::pair<std::string, double>;
+
+bool is_shares(const SplitTime& one) { return parse_split(one.first).how == Split::How::shares; }
+
+std::int64_t rows_of(const DeviceReport& device, const MultiDeviceOutcome& run, std::int64_t rows) {
+  return run.flops > 0 ? static_cast<std::int64_t>(device.flops / run.flops * static_cast<double>(rows) + 0.5)
                        : 0;
 }
 
 // Of two devices, the first's time to the second's; of more, the longest to the shortest.
-std::optional<double> ratio_of(const Together& run) {
+std::optional<double> ratio_of(const MultiDeviceOutcome& run) {
   std::vector<double> ends;
-  for (const Share& share : run.shares)
-    if (share.tiles > 0) ends.push_back(share.end_seconds);
-  if (ends.size() != run.shares.size() || ends.size() < 2) return std::nullopt;
+  for (const DeviceReport& device : run.devices)
+    if (device.tiles > 0) ends.push_back(device.end_seconds);
+  if (ends.size() != run.devices.size() || ends.size() < 2) return std::nullopt;
   if (ends.size() == 2) return ends[0] / ends[1];
   return std::ranges::max(ends) / std::ranges::min(ends);
 }
@@ -52,7 +55,7 @@ class SplitSweep {
         splits_(split(splits, ',')),
         to_(table_stream(options.json)) {
     for (const std::string& one : splits_)
-      if (devices_.size() < 2 && parse_split(one).how != Split::How::planned)
+      if (devices_.size() < 2 && parse_split(one).how != Split::How::automatic)
         throw Error("--split divides among several devices: name them with --devices");
     if (!memory.empty()) memory_ = bytes_named("--memory", memory);
     if (!options.over.empty()) throw Error("--over and --split are two sweeps");
@@ -85,12 +88,12 @@ class SplitSweep {
 
  private:
   Measured measure(Inputs& inputs, const std::string& word) const {
-    Spread spread{
+    MultiDeviceOptions shared{
         .devices = devices_, .request = request_, .split = parse_split(word), .memory_bytes = memory_};
-    spread.repeat = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
-    spread.pin = true;
+    shared.repeat = measuring_.effort.samples > 0 ? measuring_.effort.samples : 3;
+    shared.pin = true;
     Measured out{.split = word, .run = {}, .right = {}};
-    out.run = run_together(*operation_, inputs.arguments(), spread, measuring_.verify);
+    out.run = run_on_devices(*operation_, inputs.arguments(), shared, measuring_.verify);
     out.samples = out.run.times.size();
     if (out.run.verdict) out.right = out.run.verdict->passed;
     return out;
@@ -107,10 +110,10 @@ class SplitSweep {
     report::Table table(std::move(columns));
     for (const Measured& one : measured) {
       std::vector<std::string> cells{one.split};
-      for (const Share& share : one.run.shares)
-        cells.push_back(fmt::format("{}", rows_of(share, one.run, rows)));
-      for (const Share& share : one.run.shares)
-        cells.push_back(share.tiles > 0 ? report::seconds(share.end_seconds) : "");
+      for (const DeviceReport& device : one.run.devices)
+        cells.push_back(fmt::format("{}", rows_of(device, one.run, rows)));
+      for (const DeviceReport& device : one.run.devices)
+        cells.push_back(device.tiles > 0 ? report::seconds(device.end_seconds) : "");
       cells.push_back(report::number(ratio_of(one.run)));
       cells.push_back(report::seconds(one.run.seconds));
       cells.push_back(report::number(one.run.flops / one.run.seconds * 1e-9));
@@ -132,17 +135,17 @@ class SplitSweep {
   void note(const Arguments& arguments, const Measured& one) {
     Json parts = Json::array();
     std::string devices;
-    for (std::size_t d = 0; d < one.run.shares.size(); ++d) {
-      const Share& share = one.run.shares[d];
-      const std::string label = bench::label_of(share.plan.device);
+    for (std::size_t d = 0; d < one.run.devices.size(); ++d) {
+      const DeviceReport& device = one.run.devices[d];
+      const std::string label = bench::label_of(device.plan.device);
       devices += (devices.empty() ? "" : " + ") + label;
-      Json part{{"device", label}, {"share", one.run.flops > 0 ? share.flops / one.run.flops : 0}};
-      part["seconds"] = share.tiles > 0 ? Json(share.end_seconds) : Json(nullptr);
-      part["gflops"] = share.busy_seconds > 0 ? Json(share.flops / share.busy_seconds * 1e-9) : Json(nullptr);
-      part["variant"] = share.plan.variant == nullptr ? Json(nullptr) : Json(share.plan.variant->name);
-      for (const dist::Deed deed :
-           {dist::Deed::copy_in, dist::Deed::copy_peer, dist::Deed::compute, dist::Deed::copy_out})
-        part[dist::name_of(deed)] = one.run.timeline.busy(d, deed);
+      Json part{{"device", label}, {"share", one.run.flops > 0 ? device.flops / one.run.flops : 0}};
+      part["seconds"] = device.tiles > 0 ? Json(device.end_seconds) : Json(nullptr);
+      part["gflops"] =
+          device.busy_seconds > 0 ? Json(device.flops / device.busy_seconds * 1e-9) : Json(nullptr);
+      part["variant"] = device.plan.variant == nullptr ? Json(nullptr) : Json(device.plan.variant->name);
+      for (const Activity activity : {Activity::copy_in, Activity::compute, Activity::copy_out})
+        part[name_of(activity)] = one.run.timeline.busy(d, activity);
       parts.push_back(std::move(part));
     }
     json_["rows"].push_back({{"dims", arguments.dims()},
@@ -152,7 +155,6 @@ class SplitSweep {
                              {"median", one.run.seconds},
                              {"samples", one.samples},
                              {"times", one.run.times},
-                             {"overlap", one.run.overlap ? json_of(*one.run.overlap) : Json(nullptr)},
                              {"gflops", one.run.flops / one.run.seconds * 1e-9},
                              {"verified", !one.right   ? "no"
                                           : *one.right ? "ok"
@@ -172,6 +174,23 @@ class SplitSweep {
 };
 
 }  // namespace
+
+std::string fastest_split(const std::vector<SplitTime>& measured) {
+  if (measured.size() < 2) return "";
+  const SplitTime& best = *std::ranges::min_element(measured, {}, &SplitTime::second);
+  const SplitTime* shares = nullptr;
+  for (const SplitTime& one : measured)
+    if (is_shares(one) && (shares == nullptr || one.second < shares->second)) shares = &one;
+  std::string others;
+  const auto add = [&](const std::string& name, double seconds) {
+    others += fmt::format("; {} {}{:.3f} ×{}", name, others.empty() ? "took " : "", seconds / best.second,
+                          others.empty() ? " that" : "");
+  };
+  if (shares != nullptr && shares != &best) add("the best shares, " + shares->first + ",", shares->second);
+  for (const SplitTime& one : measured)
+    if (!is_shares(one) && &one != &best) add(one.first, one.second);
+  return "the fastest: " + best.first + others + "\n";
+}
 
 int sweep_splits(const Operation& operation, const SearchOptions& options, const std::string& splits,
                  const std::string& memory, const Command& command) {

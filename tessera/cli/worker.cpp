@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program tessera-worker: one device of a call that several share, see tessera/run/worker.hpp.
+// The program tessera-worker: one device of a call that several share, see tessera/run/multi_device/process_worker.hpp.
 #include <sys/prctl.h>
 #include <csignal>
 #include <cstdio>
-#include "tessera/run/worker.hpp"
+#include "tessera/run/multi_device/process_worker.hpp"
 
 int main() {
   // Its parent decides when it ends: an interrupt from the keyboard is told to both.
   (void)std::signal(SIGINT, SIG_IGN);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    tessera::serve_worker(tessera::dist::channel_file);
+    tessera::serve_worker(tessera::channel_file);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tessera-worker: %s\n", error.what());

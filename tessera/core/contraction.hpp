@@ -30,7 +30,7 @@ struct Contraction {
   // same, and those that it gives alone on such a processor.
   std::function<std::string(const Arguments& whole)> variant;
   std::function<std::int64_t(const Arguments& whole)> extent;  // of `over`; 0 where nothing is summed
-  std::function<std::int64_t(const Arguments& whole, Where where)> depth;  // of a panel
+  std::function<std::int64_t(const Arguments& whole)> depth;   // of a panel
   // `part`: rows and columns of all arrays, over the whole summed dimension; the result has memory.
   std::function<std::unique_ptr<PanelSum>(const Arguments& part, int threads)> start;
 

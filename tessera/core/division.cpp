@@ -10,10 +10,6 @@ std::map<std::string, Divide>& divisions() {
   static std::map<std::string, Divide> all;
   return all;
 }
-std::map<std::string, Reduction>& reductions() {
-  static std::map<std::string, Reduction> all;
-  return all;
-}
 
 }  // namespace
 
@@ -52,25 +48,10 @@ const Divide* find_division(const std::string& operation) {
   return found == divisions().end() ? nullptr : &found->second;
 }
 
-void register_reduction(const std::string& operation, Reduction reduction) {
-  reductions()[operation] = std::move(reduction);
-}
-
-const Reduction* find_reduction(const std::string& operation) {
-  const auto found = reductions().find(operation);
-  return found == reductions().end() ? nullptr : &found->second;
-}
-
-bool is_divisible(const std::string& operation) {
-  return find_division(operation) != nullptr || find_reduction(operation) != nullptr;
-}
-
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments) {
-  if (const Divide* const divide = find_division(operation)) return (*divide)(arguments).rows;
-  const Reduction* const reduction = find_reduction(operation);
-  if (reduction == nullptr)
-    throw Error(operation + " runs on one device: its result is not computed in parts");
-  return divided_rows(reduction->partial_of(arguments), reduction->divide(arguments));
+  const Divide* const divide = find_division(operation);
+  if (divide == nullptr) throw Error(operation + " runs on one device: its result is not computed in parts");
+  return (*divide)(arguments).rows;
 }
 
 }  // namespace tessera

@@ -65,26 +65,7 @@ using Divide = std::function<Division(const Arguments&)>;
 void register_division(const std::string& operation, Divide divide);
 const Divide* find_division(const std::string& operation);  // null: its result cannot be cut
 
-// A result that is made of partial results, in an order that does not know who computed them. They are the
-// output of another operation, which can be cut.
-struct Reduction {
-  std::string partial;  // that operation
-  // Its arguments, for those of the whole; its output has no memory yet. Throws Error where the order would
-  // tell who computed what.
-  std::function<Arguments(const Arguments& whole)> divide;
-  // Writes the whole's outputs, once the partial results are there, and may tell something of them.
-  std::function<void(const Arguments& partial, const Arguments& whole, Values& values)> combine;
-  // Optional: another operation than `partial`, for some arguments.
-  std::function<std::string(const Arguments& whole)> partial_for = {};
-
-  std::string partial_of(const Arguments& whole) const { return partial_for ? partial_for(whole) : partial; }
-};
-
-void register_reduction(const std::string& operation, Reduction reduction);
-const Reduction* find_reduction(const std::string& operation);  // null: its result is not made so
-
-// Whether several devices can share an operation, one way or the other, and the rows that they divide.
-bool is_divisible(const std::string& operation);
+// The rows that devices divide. Throws Error where the operation cannot be cut.
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments);
 
 }  // namespace tessera

@@ -7,7 +7,6 @@
 #include <vector>
 #include "tessera/core/device.hpp"
 #include "tessera/core/part.hpp"
-#include "tessera/core/poison.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/nvml.hpp"
 
@@ -189,22 +188,5 @@ Stream stream_on(const Device& device) {
                "making a stream of a part");
   return Stream(stream);
 }
-
-// A kernel that stops in a trap. The context is unusable from then on, and only the process's end mends that.
-
-namespace {
-
-__global__ void stop_in_a_trap() { __trap(); }
-
-void poison(const Device& device) {
-  const OnDevice on_device(device.index);
-  stop_in_a_trap<<<1, 1>>>();
-  check(cudaGetLastError());
-  check(cudaDeviceSynchronize());
-}
-
-[[maybe_unused]] const bool poison_registered = (register_poison(Where::cuda, poison), true);
-
-}  // namespace
 
 }  // namespace tessera::cuda

@@ -4,26 +4,25 @@
 #pragma once
 #include <map>
 #include <string>
-#include "tessera/run/computed_part.hpp"
+#include "tessera/run/choose.hpp"
 #include "tessera/run/guard.hpp"
 
 namespace tessera {
 
-class Placed final : public ComputedPart {
+class Placed {
  public:
   // Allocates the arrays, the stream and the workspace, and copies nothing yet. The host's outputs
   // must have memory. Throws Error with both sizes, before anything is allocated, where the device is too
   // small.
   // `guard_bytes`, a multiple of 256, lie before and behind what is allocated; see harm().
   Placed(const Plan& plan, const Arguments& host, std::size_t guard_bytes = 0);
-  ~Placed() override;
+  ~Placed();
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
 
-  const Plan& plan() const override { return plan_; }
-  const Arguments& arguments() const override { return here_; }
-  Run& run() override { return run_; }
-  void compute_again() override { (void)launch_and_measure(); }
+  const Plan& plan() const { return plan_; }
+  const Arguments& arguments() const { return here_; }
+  Run& run() { return run_; }
 
   // A round trip's three parts, each complete on return, apart from launch, which may only enqueue.
   void upload();

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rule's answer is held against: the tanh-sinh sum in long double, with the formula's value in long
 // double too, and half its points for the error. Two and three variables: Gauss and Legendre's points on each
-// axis, and fewer of them for the error. It shares no table and no choice with the rules, but cuts where the
-// same look shows breaks and peaks.
+// axis, and fewer of them for the error. It shares no table and no choice with the rules, but cuts at the
+// same breakpoints.
 #include "reference.hpp"
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include "ops/integrate/rules/formula_integrand.hpp"
-#include "ops/integrate/rules/probe.hpp"
-#include "ops/integrate/rules/variable.hpp"
+#include "ops/integrate/quadrature/breakpoints.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::integration {
@@ -52,10 +50,10 @@ void add_outwards(const formula::Program<double>& f, Real from, int direction, S
   }
 }
 
-void add_piece(const formula::Program<double>& f, const quadrature::Piece& piece, Sums& sums) {
-  const bool below = std::isinf(piece.lower), above = std::isinf(piece.upper);
-  if (!below && !above) return add(f, piece.lower, piece.upper, sums);
-  const Real middle = below && above ? 0 : below ? piece.upper : piece.lower;
+void add_part(const formula::Program<double>& f, const quadrature::Range& part, Sums& sums) {
+  const bool below = std::isinf(part.lower), above = std::isinf(part.upper);
+  if (!below && !above) return add(f, part.lower, part.upper, sums);
+  const Real middle = below && above ? 0 : below ? part.upper : part.lower;
   if (below) add_outwards(f, middle, -1, sums);
   if (above) add_outwards(f, middle, 1, sums);
 }
@@ -125,26 +123,20 @@ Bounded product_reference(const RuleOptions& options, Element element) {
   return bounded_by(options, element, fine, apart, sizes);
 }
 
-// Where the formula breaks, and at the tops of peaks that probes or the formula show; `seen`: what the
-// integral of |f| is at least, by these.
-std::vector<double> cuts(const RuleOptions& options, const quadrature::Range& range, double& seen) {
-  using quadrature::Features;
-  std::vector<double> out = options.points;
-  const quadrature::Integrand f = quadrature::integrand_of(options.formula, options.variables[0], range);
-  const Features told = quadrature::features_of(options.formula, options.variables[0], range);
-  quadrature::Sampler sampler(f, range, {});
-  const quadrature::Look look = quadrature::look(sampler, told.centres);
-  seen = least_magnitude(look);
-  const auto known = [&out](double x) {
-    return std::any_of(out.begin(), out.end(), [x](double at) {
-      return std::fabs(x - at) <= 1024 * quadrature::unit * std::fabs(at);
-    });
-  };
-  for (const std::vector<double>* const list : {&told.breaks, &told.needles, &told.centres, &look.peaks})
-    for (const double x : *list)
-      if (!known(x)) out.push_back(x);
-  const std::vector<double> scales = quadrature::scale_cuts(range, out);
-  out.insert(out.end(), scales.begin(), scales.end());
+// The parts between the limits, the known breaks and the formula's.
+std::vector<quadrature::Range> parts_of(const RuleOptions& options, const quadrature::Range& range) {
+  std::vector<double> cuts = options.points;
+  for (const double x : quadrature::breakpoints(options.formula, options.variables[0], range))
+    cuts.push_back(x);
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<quadrature::Range> out;
+  double from = range.lower;
+  for (const double x : cuts) {
+    if (!(from < x && x < range.upper) || x - from <= 1024 * quadrature::unit * std::fabs(x)) continue;
+    out.push_back({from, x});
+    from = x;
+  }
+  out.push_back({from, range.upper});
   return out;
 }
 
@@ -161,12 +153,10 @@ Bounded rule_reference(const RuleOptions& options, Element element) {
   if (options.variables.size() > 1) return product_reference(options, element);
   const quadrature::Range given = options.box.axes[0];
   const quadrature::Range range{std::fmin(given.lower, given.upper), std::fmax(given.lower, given.upper)};
-  double seen = 0;
-  const std::vector<double> points = cuts(options, range, seen);
   const auto program = formula::compile<double>(options.formula, options.variables);
   Sums sums;
-  for (const quadrature::Piece& piece : quadrature::cut(range, points)) add_piece(program, piece, sums);
-  if (!(sums.sizes >= 0.5L * seen) || sums.sizes == 0) throw too_hard();
+  for (const quadrature::Range& part : parts_of(options, range)) add_part(program, part, sums);
+  if (sums.sizes == 0) throw too_hard();
   const Real sign = given.lower > given.upper ? -1 : 1;
   return bounded_by(options, element, sign * sums.fine, std::fabs(sums.fine - sums.coarse), sums.sizes);
 }

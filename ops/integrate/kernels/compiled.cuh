@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the rungs that compile a formula launch it.
+#pragma once
+#include <bit>
+#include <cstring>
+#include <optional>
+#include "ops/integrate/kernels/compiled_source.hpp"
+#include "ops/integrate/integrate.hpp"
+#include "tessera/cuda/gpus.hpp"
+#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
+#include "tessera/rung.hpp"
+#include "ops/integrate/sum/warp_sums.hpp"
+
+namespace tessera::integration {
+
+// The kernel that this thread asked for last: asking again costs a comparison.
+template <class T>
+const cuda::RuntimeKernel& kernel_for(const formula::Program<T>& program, const Compiled& how,
+                                      int capability) {
+  struct Known {
+    formula::Program<T> program;
+    Compiled how;
+    int capability = 0;
+    std::optional<cuda::RuntimeKernel> kernel;
+  };
+  thread_local Known last;
+  const bool same = last.kernel && last.capability == capability && last.how == how &&
+                    std::memcmp(&last.program, &program, sizeof program) == 0;
+  if (same) return *last.kernel;
+  last.kernel.reset();
+  std::memcpy(&last.program, &program, sizeof program);
+  last.how = how;
+  last.capability = capability;
+  last.kernel.emplace(source_of(program, how), "add_strips", capability);
+  return *last.kernel;
+}
+
+// How many pieces a thread adds: a whole subtree, and few enough that every thread has some.
+template <class T>
+std::int64_t pieces_of_a_thread(const Problem<T>& p, std::int64_t piece, std::int64_t threads) {
+  const std::int64_t pieces = (p.strips + piece - 1) / piece;
+  std::int64_t each = 1;
+  while (each * threads < pieces) each *= 2;
+  return each;
+}
+
+template <class T>
+void add_compiled(const Problem<T>& p, const Tuning& tuning, Run& run, bool fast_roots) {
+  const cuda::OnDevice on_device(run.device->index);
+  const std::int64_t piece = p.sum == Sum::double_float ? p.runs(1).strips : Problem<T>::leaf;
+  const std::int64_t each = pieces_of_a_thread(p, piece, workers(tuning));
+  const Compiled how{
+      .sum = p.sum,
+      .scale_terms = p.scale_terms,
+      .counted = steps_are_exact(p.a, p.step, p.strips),
+      .fast_roots = fast_roots,
+      .threads = tuning["thread"],
+      .together = has_fixed_order(p.sum) ? static_cast<int>(std::min<std::int64_t>(4, each)) : 1};
+  char* const workspace = static_cast<char*>(run.workspace);
+  const Work<T> work{p.a,
+                     p.b,
+                     p.step,
+                     p.width,
+                     p.scale,
+                     p.strips,
+                     piece,
+                     each,
+                     p.result,
+                     reinterpret_cast<std::uint32_t*>(workspace),
+                     workspace + counter_bytes};
+  kernel_for(p.integrand, how, run.device->compute_capability).launch(launch_of(tuning), 0, run.stream, work);
+}
+
+// A rung's one choice; `allowed`: why these arguments are not for it, besides what holds for every such rung.
+inline Choice compiled_choice(bool fast_roots, Reason (*allowed)(const Arguments&)) {
+  Choice out =
+      choice_of<Problem>([fast_roots]<class T>(const Problem<T>& p, const Tuning& tuning,
+                                               Run& run) { add_compiled(p, tuning, run, fast_roots); },
+                         {}, launch_ranges(264, 512));
+  out.workspace_bytes = [](const Arguments&, const Tuning& tuning) {
+    // An f32's pairs are shorter. A block of a fixed order leaves one for each subtree of its threads'.
+    return partial_bytes<double>(Sum::plain, 2 * std::int64_t{tuning["block"]} + 1);
+  };
+  out.refuses = [allowed](const Arguments& arguments, const Tuning& tuning, const Device&) -> Reason {
+    const TrapezoidOptions options = trapezoid_options_of(arguments);
+    if (options.sum == Sum::exact)
+      return "whole numbers as wide as an exact sum's are left to the interpreting kernels";
+    if (options.accumulated) return "abscissae are taken from the index only";
+    if (!std::has_single_bit(static_cast<unsigned>(tuning["thread"])) || tuning["thread"] < 32)
+      return "a block is a subtree of whole warps: thread a power of two from 32 on";
+    if (arguments.element() == Element::f32 && options.strips > (std::int64_t{1} << 24))
+      return "an f32 counts 2^24 strips, no more";
+    return allowed(arguments);
+  };
+  return out;
+}
+
+inline Variant compiled_variant(std::string idea, Choice choice) {
+  Variant out;
+  out.idea = std::move(idea);
+  out.where = Where::cuda;
+  out.needs = [](const Device&) -> Reason {
+    if (Reason absent = cuda::no_nvrtc()) return absent;
+    return cuda::no_driver();
+  };
+  out.choices.push_back(std::move(choice));
+  return out;
+}
+
+}  // namespace tessera::integration

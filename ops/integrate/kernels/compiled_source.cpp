@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/kernels/compiled_source.hpp"
+#include "tessera/formula/emit.hpp"
+
+namespace tessera::integration {
+namespace {
+
+// One product with the reciprocal root, for the few roots that need care.
+constexpr std::string_view near_roots = R"(
+static __device__ __forceinline__ float near_root(float a) {
+  return a == 0.0f || a == formula::infinity<float>() ? a : a * rsqrtf(a);
+}
+static __device__ __forceinline__ double near_root(double a) {
+  return a == 0.0 || a == formula::infinity<double>() ? a : a * rsqrt(a);
+}
+)";
+
+constexpr std::string_view sums = R"(
+struct Pair {
+  R high, low;
+};
+
+static __device__ __forceinline__ Pair plus(Pair sum, R value) {
+  if (way == kahan) {
+    const R corrected = value + sum.low, next = sum.high + corrected;
+    return {next, corrected - (next - sum.high)};
+  }
+  if (way == double_float) {
+    const R high = sum.high + value, of_value = high - sum.high, of_sum = high - of_value;
+    const R low = ((sum.high - of_sum) + (value - of_value)) + sum.low, out = high + low;
+    return {out, low - (out - high)};
+  }
+  return {sum.high + value, R(0)};
+}
+
+static __device__ __forceinline__ Pair join(Pair a, Pair b) {
+  if (way == kahan) return plus(plus(a, b.high), b.low);
+  if (way == double_float) {
+    const R high = a.high + b.high, of_b = high - a.high, of_a = high - of_b;
+    const R low = ((a.high - of_a) + (b.high - of_b)) + (a.low + b.low), out = high + low;
+    return {out, low - (out - high)};
+  }
+  return {a.high + b.high, R(0)};
+}
+
+struct Tree {
+  Pair level[48];
+  unsigned long long count = 0;
+  int depth = 0;
+
+  __device__ void add(Pair leaf) {
+    for (unsigned long long bit = count; bit & 1; bit >>= 1) leaf = join(level[--depth], leaf);
+    level[depth++] = leaf;
+    ++count;
+  }
+  __device__ Pair sum() const {
+    if (depth == 0) return {R(0), R(0)};
+    Pair out = level[depth - 1];
+    for (int i = depth - 2; i >= 0; --i) out = join(level[i], out);
+    return out;
+  }
+};
+)";
+
+constexpr std::string_view strips = R"(
+struct Work {
+  R a, b, step, width, scale;
+  long long strips, piece, each;
+  R* result;
+  unsigned* counter;
+  Pair* partials;
+};
+
+static __device__ __forceinline__ R term(const Work& w, R x) {
+  return scale_terms ? integrand(x) * w.width : integrand(x);
+}
+
+// Abscissae of `count` strips that go on side by side.
+template <int count>
+struct Abscissae {
+  R x[count], at[count];
+
+  __device__ __forceinline__ Abscissae(const Work& w, long long first, long long apart) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      at[i] = R(first + i * apart);
+      x[i] = w.a + at[i] * w.step;
+    }
+  }
+  // Indices are whole numbers that R holds, so counting up is as good as converting each.
+  __device__ __forceinline__ void advance(const Work& w, R by, R width) {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      if (counted) {
+        x[i] += width;
+      } else {
+        at[i] += by;
+        x[i] = w.a + at[i] * w.step;
+      }
+  }
+};
+
+// No height waits for another's special cases: quick ones are noted in `odd`. Where there are any, all that were
+// added with them are computed once more, apart from the loop that hardly ever sees one.
+template <bool quick>
+static __device__ __forceinline__ R height(const Work& w, R x, unsigned& odd) {
+  const R y = quick ? quick_integrand(x, odd) : integrand(x);
+  return scale_terms ? y * w.width : y;
+}
+
+// `count` whole pieces, joined two by two.
+template <int count, bool quick>
+static __device__ __forceinline__ Pair sum_of_pieces(const Work& w, long long first, unsigned& odd) {
+  Abscissae<count> at(w, first, w.piece);
+  Pair sum[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) sum[i] = {R(0), R(0)};
+  const int strips = way == pairwise ? 32 : int(w.piece);
+#pragma unroll 2
+  for (int strip = 0; strip < strips; ++strip) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) sum[i] = plus(sum[i], height<quick>(w, at.x[i], odd));
+    at.advance(w, R(1), w.step);
+  }
+#pragma unroll
+  for (int apart = 1; apart < count; apart *= 2)
+#pragma unroll
+    for (int i = 0; i < count; i += 2 * apart) sum[i] = join(sum[i], sum[i + apart]);
+  return sum[0];
+}
+
+template <int count>
+static __device__ __noinline__ Pair sum_of_odd_pieces(const Work& w, long long first) {
+  unsigned odd = 0;
+  return sum_of_pieces<count, false>(w, first, odd);
+}
+
+template <int count>
+static __device__ __forceinline__ Pair add_pieces(const Work& w, long long first) {
+  unsigned odd = 0;
+  const Pair sum = sum_of_pieces<count, true>(w, first, odd);
+  return are_plain(odd, R(0)) ? sum : sum_of_odd_pieces<count>(w, first);
+}
+
+static __device__ Pair add_last_pieces(const Work& w, long long first, long long end) {
+  Tree tree;
+  while (first < end) {
+    const long long behind = first + w.piece < end ? first + w.piece : end;
+    Pair sum = {R(0), R(0)};
+    for (; first < behind; ++first) sum = plus(sum, term(w, w.a + R(first) * w.step));
+    tree.add(sum);
+  }
+  return tree.sum();
+}
+
+// All pieces of a thread, a whole subtree of them.
+static __device__ __forceinline__ Pair add_subtree(const Work& w, long long first) {
+  if (first >= w.strips) return {R(0), R(0)};
+  const long long end = first + w.each * w.piece;
+  if (end > w.strips) return add_last_pieces(w, first, w.strips);
+  if (w.each == together) return add_pieces<together>(w, first);
+  Tree tree;
+  for (; first < end; first += together * w.piece) tree.add(add_pieces<together>(w, first));
+  return tree.sum();
+}
+
+// Strips that lie a stride apart, in this order.
+template <bool quick>
+static __device__ __forceinline__ Pair sum_of_range(const Work& w, long long first, long long stride, unsigned& odd) {
+  constexpr int group = sizeof(R) == 4 ? 8 : 4;
+  Pair sum = {R(0), R(0)};
+  Abscissae<group> at(w, first, stride);
+  const R by = R(group * stride), width = by * w.step;
+  long long i = first;
+  for (; i + (group - 1) * stride < w.strips; i += group * stride) {
+    R y[group];
+#pragma unroll
+    for (int k = 0; k < group; ++k) y[k] = height<quick>(w, at.x[k], odd);
+#pragma unroll
+    for (int k = 0; k < group; ++k) sum = plus(sum, y[k]);
+    at.advance(w, by, width);
+  }
+  for (; i < w.strips; i += stride) sum = plus(sum, height<quick>(w, w.a + R(i) * w.step, odd));
+  return sum;
+}
+
+static __device__ __noinline__ Pair sum_of_odd_range(const Work& w, long long first, long long stride) {
+  unsigned odd = 0;
+  return sum_of_range<false>(w, first, stride, odd);
+}
+
+static __device__ __forceinline__ Pair add_range(const Work& w, long long first, long long stride) {
+  unsigned odd = 0;
+  const Pair sum = sum_of_range<true>(w, first, stride, odd);
+  return are_plain(odd, R(0)) ? sum : sum_of_odd_range(w, first, stride);
+}
+
+static __device__ __forceinline__ Pair join_lanes(Pair mine, int lane, int lanes) {
+#pragma unroll
+  for (int apart = 1; apart < lanes; apart *= 2) {
+    const Pair other = {__shfl_xor_sync(0xffffffffu, mine.high, apart), __shfl_xor_sync(0xffffffffu, mine.low, apart)};
+    mine = (lane & apart) == 0 ? join(mine, other) : join(other, mine);
+  }
+  return mine;
+}
+)";
+
+constexpr std::string_view kernel = R"(
+constexpr int warps = threads / 32;
+
+// The block's threads' sums: joined two by two, or the warps' in their order. The first thread has it.
+static __device__ __forceinline__ Pair join_block(Pair mine, Pair* value, int me) {
+  const int lane = me % 32;
+  mine = join_lanes(mine, lane, 32);
+  __syncthreads();  // what was here before has been read
+  if (lane == 0) value[me / 32] = mine;
+  __syncthreads();
+  if (way == pairwise || way == double_float) {
+    if (me < 32) mine = join_lanes(me < warps ? value[me] : Pair{R(0), R(0)}, lane, warps);
+  } else if (me == 0) {
+    for (int i = 1; i < warps; ++i) mine = join(mine, value[i]);
+  }
+  return mine;
+}
+
+static __device__ __forceinline__ Pair partial(const Work& w, long long i) {
+  return {__ldcg(&w.partials[i].high), __ldcg(&w.partials[i].low)};
+}
+
+static __device__ __forceinline__ void finish(const Work& w, Pair* value, const R (&ends)[2], long long count, int me) {
+  Pair sum = {R(0), R(0)};
+  if (count <= threads) {
+    if (me < count) sum = partial(w, me);
+  } else {
+    long long each = 2;
+    while (each * threads < count) each *= 2;
+    Tree tree;
+    for (long long i = me * each; i < (me + 1) * each && i < count; ++i) tree.add(partial(w, i));
+    sum = tree.sum();
+  }
+  sum = join_lanes(sum, me % 32, 32);
+  __syncthreads();
+  if (me % 32 == 0) value[me / 32] = sum;
+  __syncthreads();
+  if (me >= 32) return;
+  sum = join_lanes(me < warps ? value[me] : Pair{R(0), R(0)}, me, warps);
+  if (me != 0) return;
+  const Pair total = plus(plus(sum, ends[0]), ends[1]);
+  *w.result = (scale_terms ? total.high : total.high * w.width) * w.scale;
+}
+
+extern "C" __global__ void __launch_bounds__(threads, 1024 / threads) add_strips(const __grid_constant__ Work w) {
+  __shared__ Pair value[32];
+  __shared__ int last;
+  R ends[2];
+  const int me = int(threadIdx.x);
+  long long count = gridDim.x;
+  if (way == pairwise || way == double_float) {
+    const long long of_block = threads * w.each * w.piece;
+    count = (w.strips + of_block - 1) / of_block;
+    for (long long i = blockIdx.x; i < count; i += gridDim.x) {
+      const Pair sum = join_block(add_subtree(w, (i * threads + me) * w.each * w.piece), value, me);
+      if (me == 0) w.partials[i] = sum;
+    }
+  } else {
+    const long long all = (long long)(gridDim.x) * threads, mine = (long long)(blockIdx.x) * threads + me;
+    const Pair sum = join_block(add_range(w, mine, all), value, me);
+    if (me == 0) w.partials[blockIdx.x] = sum;
+  }
+  if (me == 0) {
+    const unsigned before = arrive(w.counter, gridDim.x - 1);
+    // Half the first height and half the last one, while the counter answers.
+    ends[0] = R(0.5) * term(w, w.b);
+    ends[1] = R(-0.5) * term(w, w.a);
+    last = before == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last) finish(w, value, ends, count, me);
+}
+)";
+
+}  // namespace
+
+template <class T>
+std::string source_of(const formula::Program<T>& program, const Compiled& how) {
+  std::string out(formula::elementary_source());
+  const auto constant = [&out](const char* type, const char* name, int value) {
+    out += std::string("constexpr ") + type + " " + name + " = " + std::to_string(value) + ";\n";
+  };
+  out += std::string("\nusing R = ") + (sizeof(T) == 4 ? "float" : "double") + ";\n";
+  constant("int", "plain", static_cast<int>(Sum::plain));
+  constant("int", "pairwise", static_cast<int>(Sum::pairwise));
+  constant("int", "kahan", static_cast<int>(Sum::kahan));
+  constant("int", "double_float", static_cast<int>(Sum::double_float));
+  constant("int", "way", static_cast<int>(how.sum));
+  constant("bool", "scale_terms", how.scale_terms ? 1 : 0);
+  constant("int", "threads", how.threads);
+  constant("int", "together", how.together);
+  constant("bool", "counted", how.counted ? 1 : 0);
+  out += near_roots;
+  out += formula::kernel_source();
+  out += formula::source_of(program, "integrand", how.fast_roots ? "near_root" : "formula::root");
+  out +=
+      formula::source_of(program, "quick_integrand", how.fast_roots ? "quick_near_root" : "quick_root", true);
+  out += sums;
+  out += strips;
+  out += kernel;
+  return out;
+}
+
+template std::string source_of(const formula::Program<float>&, const Compiled&);
+template std::string source_of(const formula::Program<double>&, const Compiled&);
+
+}  // namespace tessera::integration

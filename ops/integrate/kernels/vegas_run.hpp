@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's part of VEGAS on the executor and on GPUs: memory, launches, and which arguments are for it.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+#include "ops/integrate/integrate_rules.hpp"
+#include "ops/integrate/kernels/vegas_kernels.hpp"
+#include "ops/integrate/quadrature/vegas_plan.hpp"
+#if !defined(__CUDACC__)
+#include "tessera/simt/executor/executor.hpp"
+#endif
+
+namespace tessera::integration {
+inline namespace TESSERA_UNIT {
+
+// Memory of the run's device: a part of its workspace, or where that is too small its own.
+class DeviceArray {
+ public:
+  explicit DeviceArray(Run& run) : run_(run) {}
+  ~DeviceArray() { release(); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  void lend(void* data, std::size_t bytes) {
+    data_ = data;
+    bytes_ = bytes;
+  }
+  // What it held is lost where it grows.
+  void* at_least(std::size_t bytes) {
+    if (bytes <= bytes_) return data_;
+    release();
+    data_ = own_ = backend_of(*run_.device).memory(*run_.device).allocate(2 * bytes);
+    bytes_ = 2 * bytes;
+    return data_;
+  }
+
+ private:
+  void release() {
+    if (own_ != nullptr) backend_of(*run_.device).memory(*run_.device).release(own_);
+    own_ = nullptr;
+  }
+
+  Run& run_;
+  void *data_ = nullptr, *own_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Arrays one behind the other in one piece of memory: first asked how much, then where.
+class Pieces {
+ public:
+  explicit Pieces(void* base = nullptr) : base_(static_cast<char*>(base)) {}
+  template <class T>
+  void take(T*& to, std::size_t count) {
+    if (base_ != nullptr) to = reinterpret_cast<T*>(base_ + bytes_);
+    bytes_ += (count * sizeof(T) + 255) / 256 * 256;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  char* base_;
+  std::size_t bytes_ = 0;
+};
+
+// Where the parts of a frame lie.
+inline std::size_t left_bytes(int dimensions) {
+  return sizeof(VegasLeft) + static_cast<std::size_t>(dimensions) * vegas_bins * sizeof(u64);
+}
+
+inline void lay_out_fixed(VegasFrame& f, int dimensions, Pieces& pieces) {
+  char* left = nullptr;
+  double* edges = nullptr;
+  VegasAxis* axes = nullptr;
+  pieces.take(left, left_bytes(dimensions));
+  pieces.take(edges, static_cast<std::size_t>(dimensions) * (vegas_bins + 1));
+  pieces.take(axes, static_cast<std::size_t>(dimensions));
+  if (left == nullptr) return;
+  f.left = reinterpret_cast<VegasLeft*>(left);
+  f.weights = reinterpret_cast<u64*>(f.left + 1);
+  f.edges = edges;
+  f.axes = axes;
+}
+
+inline void lay_out_cubes(VegasFrame& f, Pieces& pieces) {
+  VegasTasks& t = f.tasks;
+  t.groups = (t.cubes + vegas_group - 1) / vegas_group;
+  t.supers = (t.groups + vegas_super - 1) / vegas_super;
+  pieces.take(f.points, t.cubes);
+  pieces.take(f.first, t.cubes);
+  pieces.take(f.group_first, t.groups);
+  pieces.take(f.super_first, t.supers + 1);
+  pieces.take(f.of_cubes, t.cubes);
+  pieces.take(f.of_groups, t.groups);
+  pieces.take(f.of_supers, t.supers);
+  t.points = f.points;
+  t.first = f.first;
+  t.group_first = f.group_first;
+  t.super_first = f.super_first;
+}
+
+// Each cube's last task may have few points.
+inline std::int64_t most_tasks(std::int64_t points, u32 cubes) {
+  return std::max<std::int64_t>(points, 2 * std::int64_t{cubes}) / vegas_task_points + cubes + 1;
+}
+
+inline void lay_out_tasks(VegasFrame& f, std::int64_t most, Pieces& pieces) {
+  pieces.take(f.cube_of_task, static_cast<std::size_t>(most));
+  pieces.take(f.sums, static_cast<std::size_t>(most));
+}
+
+// What iterations of so many points take at most.
+struct VegasMemory {
+  std::size_t fixed, cubes, tasks, wanted;
+
+  VegasMemory(int dimensions, std::int64_t points) {
+    VegasFrame f{};
+    f.tasks.cubes = static_cast<u32>(std::clamp<std::int64_t>(points / 4, 1, quadrature::most_vegas_cubes));
+    const auto bytes = [](const auto& lay_out) {
+      Pieces pieces;
+      lay_out(pieces);
+      return pieces.bytes();
+    };
+    fixed = bytes([&](Pieces& p) { lay_out_fixed(f, dimensions, p); });
+    cubes = bytes([&](Pieces& p) { lay_out_cubes(f, p); });
+    tasks = bytes([&](Pieces& p) { lay_out_tasks(f, most_tasks(points, f.tasks.cubes), p); });
+    wanted = bytes([&](Pieces& p) { p.take(f.wanted, f.tasks.cubes); });
+  }
+  std::size_t bytes() const { return fixed + cubes + tasks + 2 * wanted; }
+  // Of a run with these caps; larger iterations bring their own.
+  static VegasMemory of(int dimensions, const quadrature::Limits& limits) {
+    const std::int64_t usual = kernels_run_on == Where::cuda ? quadrature::most_vegas_points : 1 << 18;
+    return {dimensions, std::clamp<std::int64_t>(limits.evaluations, 16, usual)};
+  }
+};
+
+inline VegasAxis vegas_axis(const quadrature::Axis& axis) {
+  const quadrature::Range& range = axis.range;
+  const int below = std::isfinite(range.lower) ? 0 : 1, above = std::isfinite(range.upper) ? 0 : 1;
+  const int kind = below != 0 ? (above != 0 ? 3 : 2) : above;
+  return {range.lower, range.upper, kind};
+}
+
+// Sample: void(const VegasFrame&, std::int64_t tasks, Run&), enqueues the kernel that samples; there may be
+// fewer tasks.
+template <class Sample>
+class VegasOnDevice : public quadrature::VegasEngine {
+ public:
+  VegasOnDevice(const quadrature::Cube& cube, Run& run, const Sample& sample)
+      : cube_(cube),
+        run_(run),
+        backend_(backend_of(*run.device)),
+        sample_(sample),
+        dimensions_(cube.dimensions()),
+        fixed_(run),
+        of_cubes_(run),
+        of_tasks_(run),
+        wanted_{DeviceArray(run), DeviceArray(run)} {
+    borrow(VegasMemory::of(dimensions_, cube.limits()));
+    Pieces size;
+    lay_out_fixed(frame_, dimensions_, size);
+    Pieces pieces(fixed_.at_least(size.bytes()));
+    lay_out_fixed(frame_, dimensions_, pieces);
+    std::vector<VegasAxis> axes;
+    for (int axis = 0; axis < dimensions_; ++axis)
+      axes.push_back(vegas_axis(cube.axes()[static_cast<std::size_t>(axis)]));
+    backend_.copy(run_, const_cast<VegasAxis*>(frame_.axes), axes.data(), axes.size() * sizeof(VegasAxis));
+  }
+
+  quadrature::VegasSeen iterate(const quadrature::VegasIteration& asked,
+                                const std::vector<double>& edges) override;
+
+ private:
+  quadrature::VegasSeen iterated(const quadrature::VegasIteration& asked, const std::vector<double>& edges);
+  std::size_t bins() const { return static_cast<std::size_t>(dimensions_) * vegas_bins; }
+  void borrow(const VegasMemory& memory);
+  std::int64_t lay_out(const quadrature::VegasIteration& asked);
+  void join(bool sampled);
+  quadrature::VegasSeen told() const;
+
+  template <class Kernel>
+  void launch(std::int64_t count) {
+    constexpr int threads = ForEach<Kernel>::threads;
+    launch_kernel<ForEach<Kernel>>({.grid = {(count + threads - 1) / threads}, .block = {threads}}, frame_,
+                                   run_);
+  }
+
+  const quadrature::Cube& cube_;
+  Run& run_;
+  Backend& backend_;
+  const Sample& sample_;
+  int dimensions_;
+  VegasFrame frame_{};
+  DeviceArray fixed_, of_cubes_, of_tasks_, wanted_[2];
+  std::vector<double> edges_;  // that are there
+  int turn_ = 0;               // which of the two is wanted now
+};
+
+template <class Sample>
+void VegasOnDevice<Sample>::borrow(const VegasMemory& memory) {
+  if (run_.workspace_bytes < memory.bytes()) return;
+  char* at = static_cast<char*>(run_.workspace);
+  const auto lend = [&at](DeviceArray& to, std::size_t bytes) {
+    to.lend(at, bytes);
+    at += bytes;
+  };
+  lend(fixed_, memory.fixed);
+  lend(of_cubes_, memory.cubes);
+  lend(of_tasks_, memory.tasks);
+  lend(wanted_[0], memory.wanted);
+  lend(wanted_[1], memory.wanted);
+}
+
+// Where everything lies, what the cubes want, and the points dealt. How many tasks there are at most.
+template <class Sample>
+std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& asked) {
+  const bool begun = frame_.tasks.cubes != 0;
+  frame_.before = frame_.plan;
+  frame_.plan = quadrature::plan_of(dimensions_, asked);
+  frame_.asked = static_cast<double>(asked.points);
+  VegasTasks& t = frame_.tasks;
+  t.cubes = quadrature::cubes_of(frame_.plan);
+  Pieces size;
+  lay_out_cubes(frame_, size);
+  Pieces pieces(of_cubes_.at_least(size.bytes()));
+  lay_out_cubes(frame_, pieces);
+  const std::int64_t most = most_tasks(asked.points, t.cubes);
+  Pieces tasks_size;
+  lay_out_tasks(frame_, most, tasks_size);
+  Pieces tasks(of_tasks_.at_least(tasks_size.bytes()));
+  lay_out_tasks(frame_, most, tasks);
+  const bool same =
+      begun && frame_.before.strata == frame_.plan.strata && frame_.before.finer == frame_.plan.finer;
+  if (!same) {
+    frame_.wanted_before = begun ? frame_.wanted : nullptr;
+    turn_ = 1 - turn_;
+    frame_.wanted = static_cast<double*>(wanted_[turn_].at_least(t.cubes * sizeof(double)));
+    launch<Inherit>(t.cubes);
+    join(false);
+  }
+  launch<Deal>(t.groups);
+  launch<OffsetGroups>(t.supers);
+  launch<OffsetSupers>(1);
+  return most;
+}
+
+template <class Sample>
+void VegasOnDevice<Sample>::join(bool sampled) {
+  frame_.sampled = sampled ? 1 : 0;
+  launch<JoinCubes>(frame_.tasks.groups);
+  launch<JoinGroups>(frame_.tasks.supers);
+  launch<JoinAll>(1);
+}
+
+// The executor stops a launch when the time is over; a GPU's cannot be stopped.
+template <class Sample>
+quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& asked,
+                                                     const std::vector<double>& edges) {
+#if defined(__CUDACC__) || defined(TESSERA_TRACED)
+  return iterated(asked, edges);
+#else
+  constexpr double least = 1e-3;
+  const simt::TimeLimit allowed(std::fmax(least, cube_.seconds_left()));
+  try {
+    return iterated(asked, edges);
+  } catch (const simt::OutOfTime&) {
+    quadrature::VegasSeen out;
+    out.finished = false;
+    return out;
+  }
+#endif
+}
+
+template <class Sample>
+quadrature::VegasSeen VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& asked,
+                                                      const std::vector<double>& edges) {
+  // The totals stay: by what the cubes wanted in them the next points are dealt.
+  backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
+  if (edges != edges_)
+    backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
+  edges_ = edges;
+  const std::int64_t most = lay_out(asked);
+  sample_(frame_, most, run_);
+  launch<JoinRuns>(most);
+  launch<Conclude>(frame_.tasks.cubes);
+  join(true);
+  return told();
+}
+
+template <class Sample>
+quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
+  const bool learns = frame_.plan.weight != 0;
+  std::vector<u64> words((learns ? left_bytes(dimensions_) : sizeof(VegasLeft)) / sizeof(u64));
+  backend_.copy(run_, words.data(), frame_.left, words.size() * sizeof(u64));
+  VegasLeft left;
+  std::memcpy(&left, words.data(), sizeof left);
+  quadrature::VegasSeen out;
+  out.value = left.totals.value;
+  out.variance = left.totals.variance;
+  out.magnitude = left.totals.magnitude;
+  out.squares = left.totals.squares;
+  out.spike = left.totals.spike;
+  out.largest = left.totals.largest;
+  out.points = static_cast<std::int64_t>(left.points);
+  out.holes = static_cast<std::int64_t>(left.holes);
+  if (learns) out.weights.assign(words.begin() + sizeof left / sizeof(u64), words.end());
+  return out;
+}
+
+// Make: of the formula's Asked, what VegasOnDevice calls Sample.
+template <class T, class Make>
+void integrate_by_vegas(const Arguments& arguments, Run& run, const Make& make) {
+  RuleOptions options = rule_options_of(arguments);
+  take_over(options, run);
+  const auto sample = make(options, run);
+  quadrature::Answer answer = answer_to(options, host_threads(), {}, [&](const quadrature::Cube& cube) {
+    return std::make_unique<VegasOnDevice<std::decay_t<decltype(sample)>>>(cube, run, sample);
+  });
+  add_fallback_note(answer, run);
+  const T given = rounded_value<T>(answer, options.scale);
+  backend_of(*run.device).copy(run, arguments.array("integral").data, &given, sizeof given);
+  run.values = values_of(answer, options.scale);
+}
+
+template <class Make>
+Choice choice_by_vegas(const Make& make) {
+  Choice out;
+  out.run[Element::f64] = [make](const Arguments& a, const Tuning&, Run& run) {
+    integrate_by_vegas<double>(a, run, make);
+  };
+  out.workspace_bytes = [](const Arguments& a, const Tuning&) {
+    const RuleOptions options = rule_options_of(a);
+    return VegasMemory::of(options.box.dimensions(), options.limits).bytes();
+  };
+  out.footprint = [](const Arguments& a, const Tuning&) -> std::optional<Footprint> {
+    // Of the first points, which are a small part of most runs.
+    const std::int64_t points =
+        std::clamp<std::int64_t>(rule_options_of(a).limits.evaluations / 32, 16, 1 << 14);
+    constexpr int threads = SampleTasks<double>::threads;
+    const std::int64_t tasks = most_tasks(points, static_cast<u32>(points / 4));
+    return Footprint{(tasks + threads - 1) / threads, threads, 0};
+  };
+  out.refuses = [](const Arguments& a, const Tuning&, const Device&) -> tessera::Reason {
+    if (has_samples(a)) return "samples are for the processors";
+    if (a.text("rule") != "vegas")
+      return "it knows the rule vegas alone; others are the processors', and --strips asks for a sum";
+    return std::nullopt;
+  };
+  return out;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::integration

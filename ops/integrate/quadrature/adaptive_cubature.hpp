@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adaptive cubature: regions of the cube, each with a rule's value and error, are halved where the errors are
+// large. All regions are kept. In each round those are halved whose errors are so large that the errors of
+// the others together are three quarters of what is allowed: an algorithm that takes the worst region again
+// and again would halve every one of them, too, but this gives all cores work, and nothing is sorted. Which
+// ones does not depend on the number of cores.
+#pragma once
+#include <array>
+#include <memory>
+#include "ops/integrate/quadrature/box.hpp"
+#include "ops/integrate/quadrature/region_bins.hpp"
+
+namespace tessera::quadrature {
+
+struct Region {
+  double centre[12], half[12];
+  int axis;  // to be cut
+};
+
+struct RegionResult {
+  double value, error;
+  double magnitude;    // the integral of |f|
+  double weighed;      // with the sizes of the weights, of which some are negative: what rounding goes by
+  double unconfirmed;  // the error, as long as no other region's value confirms it
+};
+
+// A list that grows without being moved or cleared, so that growing is not the work of one thread alone.
+template <class T>
+class GrowingList {
+ public:
+  static constexpr std::size_t chunk = 1024;
+
+  std::size_t size() const { return size_; }
+  void resize(std::size_t size) {
+    while (chunks_.size() * chunk < size) chunks_.push_back(std::make_unique_for_overwrite<T[]>(chunk));
+    size_ = size;
+  }
+  T& operator[](std::size_t i) { return chunks_[i / chunk][i % chunk]; }
+  const T& operator[](std::size_t i) const { return chunks_[i / chunk][i % chunk]; }
+
+ private:
+  std::vector<std::unique_ptr<T[]>> chunks_;
+  std::size_t size_ = 0;
+};
+
+// Rule: GenzMalik or KronrodProduct.
+template <class Rule>
+class AdaptiveCubature {
+ public:
+  AdaptiveCubature(Cube& cube, const Tolerance& tolerance, int threads)
+      : cube_(cube), tolerance_(tolerance), rule_(cube.dimensions()), threads_(threads) {}
+
+  // Goes on for so many evaluations. Reason::evaluations: more of them would help.
+  Answer advance(std::int64_t evaluations);
+
+ private:
+  using Histogram = std::array<std::uint32_t, integration::region_bins>;
+  // Of some regions, or of all.
+  struct Totals {
+    double value = 0, error = 0, magnitude = 0, weighed = 0, largest = 0;
+    void join(const Totals& other);
+  };
+
+  std::size_t chunks() const {
+    return (regions_.size() + GrowingList<Region>::chunk - 1) / GrowingList<Region>::chunk;
+  }
+  template <class Work>
+  void each_of_chunk(std::size_t chunk, const Work& work) const;
+  std::vector<std::vector<double>> first_edges() const;
+  void start(const std::vector<std::vector<double>>& edges);
+  void measure(std::span<Region> regions, std::span<RegionResult> results) const;
+  void add_up();
+  bool choose(std::int64_t until);
+  std::int64_t in_time_left() const;
+  void list(int first, double budget, const std::vector<Histogram>& histograms);
+  void halve_chosen();
+  void halve(std::size_t from, std::size_t to, std::size_t new_ones);
+
+  Cube& cube_;
+  Tolerance tolerance_;
+  Rule rule_;
+  int threads_;
+  GrowingList<Region> regions_;
+  GrowingList<RegionResult> results_;
+  std::vector<std::size_t> chosen_;
+  Totals all_;
+  Reason reason_ = Reason::converged;
+  Reason cap_ = Reason::converged;  // what kept some regions whole: then this round is the last
+};
+
+}  // namespace tessera::quadrature

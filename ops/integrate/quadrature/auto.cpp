@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/quadrature/auto.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <string_view>
+#include "ops/integrate/quadrature/gauss_kronrod.hpp"
+#include "ops/integrate/quadrature/oscillatory.hpp"
+#include "ops/integrate/quadrature/tanh_sinh.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr int usual_level = 4, deepest = 8;  // of tanh-sinh
+
+class Automatic {
+ public:
+  Automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+            std::span<const double> points);
+
+  Answer run();
+
+ private:
+  Answer by_tanh_sinh();
+  Answer compare(Answer first);
+  Answer by_bisection(const Answer& first);
+  Answer bisect(const Adaptive& how);
+  bool add_cut(double x);
+  bool take_tails();
+  Answer finish(Answer answer);
+
+  const Integrand& f_;
+  const Range whole_;
+  Range range_;  // without the tails that were taken off
+  Tolerance tolerance_;
+  Sampler sampler_;
+  std::vector<double> cuts_;
+  std::vector<Part> parts_;
+  std::vector<TanhSinh> rules_;
+  Answer tails_;  // their integral
+  const char* how_ = "";
+  int added_ = 0;  // cuts where f has no value
+};
+
+Automatic::Automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                     std::span<const double> points)
+    : f_(f),
+      whole_(range),
+      range_(range),
+      tolerance_(tolerance),
+      sampler_(limits),
+      cuts_(points.begin(), points.end()) {
+  if (f.breaks)
+    for (const double x : f.breaks(range)) cuts_.push_back(x);
+  tails_.value = tails_.truncation = 0;
+}
+
+Answer Automatic::by_tanh_sinh() {
+  rules_.clear();
+  parts_.clear();
+  const std::vector<Range> ranges = cut(range_, cuts_);
+  parts_.reserve(ranges.size());
+  rules_.reserve(ranges.size());
+  for (const Range& range : ranges) parts_.emplace_back(f_, whole_, range);
+  for (const Part& part : parts_) rules_.emplace_back(sampler_, part);
+  const int least = ranges.size() <= 2    ? usual_level
+                    : ranges.size() <= 16 ? usual_level - 1
+                                          : usual_level - 2;
+  return refine(rules_, tolerance_, least, deepest, tails_);
+}
+
+Answer Automatic::bisect(const Adaptive& how) {
+  std::vector<Track> tracks;
+  tracks.reserve(rules_.size());
+  for (const TanhSinh& rule : rules_) {
+    Track track{&rule.part(), &rule.variable()};
+    // As many points as the other rule took: what that saw, this one sees.
+    track.cell = std::ldexp(first_cell, std::min(0, usual_level - rule.level()));
+    track.from = -first_cell * std::ceil(rule.reach(0) / first_cell);
+    track.to = first_cell * std::ceil(rule.reach(1) / first_cell);
+    for (const int side : {0, 1}) track.reach[side] = rule.reach(side);
+    tracks.push_back(track);
+  }
+  Answer out = adaptive(sampler_, tracks, tolerance_, how, tails_);
+  for (const TanhSinh& rule : rules_) out.truncation += rule.beyond(0) + rule.beyond(1);
+  return out;
+}
+
+// tanh-sinh has converged: Gauss-Kronrod must find the same.
+Answer Automatic::compare(Answer first) {
+  constexpr int rounds = 3;
+  how_ = "Gauss-Kronrod agrees";
+  for (int round = 0;; ++round) {
+    const Answer second = bisect({});
+    if (second.reason == Reason::non_finite) return second;
+    const double apart = std::fabs(first.value - second.value);
+    first.truncation = std::fmax(first.truncation, apart);
+    if (first.error() <= tolerance_.of(first.value)) return first;
+    first.reason = sampler_.exhausted() ? sampler_.cap() : Reason::doubtful;
+    how_ = "Gauss-Kronrod finds another value";
+    if (sampler_.exhausted() || round == rounds) return first;
+    // One of them has missed something: smaller steps may show what.
+    int level = 0;
+    for (const TanhSinh& rule : rules_) level = std::max(level, rule.level());
+    Answer again = refine(rules_, tolerance_, std::min(level + 2, deepest_level), deepest_level, tails_);
+    if (!again.converged()) return by_bisection(again);
+    first = std::move(again);
+  }
+}
+
+// tanh-sinh has not converged: f is not smooth inside a part, or has structure of many scales.
+Answer Automatic::by_bisection(const Answer& first) {
+  constexpr double golden = 0.3819660112501051;
+  const Answer second = bisect({Pair::k21, 0.5});
+  if (second.reason == Reason::non_finite || !second.converged()) {
+    how_ = "neither tanh-sinh nor Gauss-Kronrod converges";
+    Answer out = second.truncation < first.truncation || !std::isfinite(first.value) ? second : first;
+    out.reason = second.reason;
+    out.where = second.where;
+    return out;
+  }
+  const Answer third = bisect({Pair::k15, golden});
+  double change = 0;  // by how much the first may be off
+  for (const TanhSinh& rule : rules_) change += 4 * rule.change();
+  Answer out = second;
+  out.truncation = std::fmax(out.truncation, std::fabs(second.value - third.value));
+  out.rounding = std::fmax(second.rounding, third.rounding);
+  how_ = "two Gauss-Kronrod pairs agree; tanh-sinh converges too slowly";
+  if (sampler_.exhausted()) out.reason = sampler_.cap();
+  else if (!third.converged()) out.reason = third.reason;
+  else if (!(out.error() <= tolerance_.of(out.value))) out.reason = Reason::doubtful;
+  else if (!(std::fabs(out.value - first.value) <= change + first.rounding + tolerance_.of(out.value))) {
+    out.truncation = std::fabs(out.value - first.value);
+    out.reason = Reason::doubtful;
+  }
+  if (!out.converged()) how_ = "tanh-sinh and two Gauss-Kronrod pairs do not agree";
+  return out;
+}
+
+// A point where f has no value, such as 0 of sin(x)/x, becomes a breakpoint.
+bool Automatic::add_cut(double x) {
+  constexpr int most = 8;
+  if (!range_.contains(x) || added_ == most) return false;
+  for (const double known : cuts_)
+    if (std::fabs(known - x) <= 64 * unit * std::fabs(x)) return false;
+  cuts_.push_back(x);
+  ++added_;
+  return true;
+}
+
+// Integrates oscillating tails as series, and shortens the range by them.
+bool Automatic::take_tails() {
+  double inner[2] = {infinity, -infinity};  // the outermost cuts
+  for (const double x : cuts_)
+    if (range_.contains(x)) {
+      inner[0] = std::fmin(inner[0], x);
+      inner[1] = std::fmax(inner[1], x);
+    }
+  bool any = false;
+  for (const int side : {0, 1}) {
+    if (std::isfinite(side == 0 ? whole_.lower : whole_.upper)) continue;
+    double from = inner[side];
+    if (!std::isfinite(from)) from = side == 0 ? whole_.upper : whole_.lower;
+    if (!std::isfinite(from)) from = 0;
+    const Part part(
+        f_, whole_,
+        side == 0 ? Range{-infinity, from, whole_.rounding} : Range{from, infinity, whole_.rounding});
+    const Tail tail = find_tail(sampler_, part);
+    if (tail.zeros.empty()) continue;
+    const Answer sum = integrate_tail(sampler_, part, tail);
+    if (!sum.converged()) {
+      if (!sum.without_limit() && !sampler_.exhausted()) continue;
+      tails_ = sum;
+      return true;
+    }
+    tails_.value += sum.value;
+    tails_.truncation += sum.truncation;
+    tails_.rounding += sum.rounding;
+    tails_.magnitude += sum.magnitude;
+    (side == 0 ? range_.lower : range_.upper) = tail.start;
+    any = true;
+  }
+  return any;
+}
+
+Answer Automatic::run() {
+  bool tails_looked_for = false;
+  while (true) {
+    Answer out = by_tanh_sinh();
+    if (out.converged() && out.magnitude > 0) {
+      out = compare(std::move(out));
+    } else if (out.reason == Reason::unresolved && !sampler_.exhausted()) {
+      if (!whole_.finite() && !std::exchange(tails_looked_for, true) && take_tails()) {
+        if (tails_.without_limit() || sampler_.exhausted()) return finish(tails_);
+        continue;
+      }
+      if (!std::isinf(out.where)) out = by_bisection(out);
+    }
+    if (out.reason == Reason::non_finite && add_cut(out.where)) continue;
+    return finish(std::move(out));
+  }
+}
+
+Answer Automatic::finish(Answer out) {
+  out.evaluations = sampler_.evaluations();
+  const bool one = rules_.size() == 1;
+  if (tails_.magnitude > 0) out.rule = "epsilon";
+  else if (one && std::string_view(out.rule) == "tanh-sinh") out.rule = rules_[0].variable().name();
+  if (rules_.size() > 1) out.why = fmt::format("cut into {} parts; ", rules_.size());
+  if (tails_.magnitude > 0) out.why += "the tail oscillates and is summed as a series; ";
+  out.why += how_;
+  if (out.without_limit() || out.reason == Reason::non_finite) {
+    out.value = nothing;
+    out.truncation = infinity;
+    out.rounding = 0;
+    return out;
+  }
+  if (out.magnitude == 0 && out.reason == Reason::converged) {
+    out.reason = Reason::doubtful;
+    out.truncation = infinity;
+    out.why = "nothing but zeros was seen";
+  }
+  double lost = 0;
+  for (const TanhSinh& rule : rules_) lost += rule.error_of_values();
+  out.rounding += lost;
+  const double allowed = tolerance_.of(out.value);
+  if (out.converged() && !(out.error() <= allowed)) out.reason = Reason::roundoff;
+  // Noise of the values is what keeps the rules from agreeing.
+  const bool hindered = out.reason == Reason::doubtful || out.reason == Reason::unresolved;
+  if (hindered && lost > allowed / 2 && out.truncation <= 8 * lost) out.reason = Reason::roundoff;
+  judge_size(out);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Answer> integrate_trivially(const Integrand& f, const Range& range) {
+  const bool empty = range.lower == range.upper;
+  if (!empty && !f.constant) return std::nullopt;
+  Answer out;
+  out.rule = "none";
+  out.why = empty ? "the limits are the same" : "the integrand is a constant";
+  // Any place tells whether f has a value.
+  const double x = std::isfinite(range.lower) ? range.lower : std::isfinite(range.upper) ? range.upper : 0;
+  const double distance = 0;
+  double value = f.constant.value_or(0), error = 0;
+  if (!f.constant) f.values({&x, 1}, {&distance, 1}, {&value, 1});
+  if (f.errors) f.errors({&x, 1}, {&distance, 1}, {&error, 1});
+  out.evaluations = 1;
+  if (!std::isfinite(value)) {
+    out.reason = Reason::non_finite;
+    out.where = x;
+    return out;
+  }
+  out.value = empty || value == 0 ? 0 : value * (range.upper - range.lower);
+  out.truncation = 0;
+  out.reason = Reason::converged;
+  if (std::isinf(out.value)) {
+    out.truncation = infinity;
+    out.reason = range.finite() ? Reason::too_large : Reason::diverges;
+    if (!range.finite()) {
+      out.value = nothing;
+      out.where = std::isinf(range.upper) ? range.upper : range.lower;
+    }
+  } else if (!empty) {
+    out.magnitude = std::fabs(out.value);
+    out.rounding = 2 * range.rounding * out.magnitude;
+    if (error > 0) out.rounding += error * std::fabs(range.upper - range.lower);
+  }
+  return out;
+}
+
+void check(const Tolerance& tolerance) {
+  // Within an infinite one everything would converge.
+  if (!(tolerance.relative >= 0 && tolerance.relative < infinity) ||
+      !(tolerance.absolute >= 0 && tolerance.absolute < infinity))
+    throw Error("a tolerance must be 0 or more, and finite");
+}
+
+void check(const Range& range, const Tolerance& tolerance, const Limits& limits) {
+  if (std::isnan(range.lower) || std::isnan(range.upper))
+    throw Error("a limit of the integral is not a number");
+  check(tolerance);
+  if (tolerance.relative == 0 && tolerance.absolute == 0) throw Error("one tolerance must be more than 0");
+  if (limits.evaluations < 1 || !(limits.seconds > 0) || limits.regions < 1)
+    throw Error("a cap must be more than 0");
+  if (range.finite() && !std::isfinite(range.upper - range.lower))
+    throw Error("the range is longer than the largest number: infinite limits may be meant");
+}
+
+Answer automatic(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                 std::span<const double> points) {
+  check(range, tolerance, limits);
+  for (const double x : points)
+    if (std::isnan(x)) throw Error("a known break is not a number");
+  if (auto known = integrate_trivially(f, range)) return *known;
+  if (range.lower < range.upper) return Automatic(f, range, tolerance, limits, points).run();
+  Answer out = Automatic(f, {range.upper, range.lower, range.rounding}, tolerance, limits, points).run();
+  out.value = -out.value;
+  return out;
+}
+
+}  // namespace tessera::quadrature

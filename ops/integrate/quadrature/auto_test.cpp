@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// `auto` of one variable: never a wrong claim, and a least share of each family of integrals converges.
+#include "ops/integrate/quadrature/auto.hpp"
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <string>
+#include "ops/integrate/quadrature/breakpoints.hpp"
+#include "ops/integrate/quadrature/by_name.hpp"
+#include "ops/integrate/quadrature/equidistant.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/known_integrals.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr double pi = std::numbers::pi;
+
+struct Case {
+  std::string formula;
+  Range range;
+  double exact;  // NaN: there is no value
+};
+
+Answer by_formula(const Case& one, const std::string& rule = "auto", const Tolerance& tolerance = {}) {
+  const Integrand f = integrand_of(formula::parse(one.formula), "x", one.range);
+  return by_name(rule, f, one.range, tolerance, {}, {});
+}
+
+std::string told(const Case& one, const Answer& answer) {
+  return fmt::format("{} from {} to {}: {:.17g} ± {:.2g}, exact {:.17g}, {}", one.formula, one.range.lower,
+                     one.range.upper, answer.value, answer.error(), one.exact, reason_text(answer));
+}
+
+// Whether what is claimed is right: within the tolerance, and within the error.
+bool honest(const Case& one, const Answer& answer, double relative) {
+  if (!answer.converged()) return true;
+  const double off = std::fabs(answer.value - one.exact), spare = 8 * unit * std::fabs(one.exact);
+  return off <= answer.error() + spare && off <= relative * std::fabs(one.exact) + spare;
+}
+
+class Family {
+ public:
+  explicit Family(unsigned seed) : random_(seed) {}
+
+  // A number of four digits, as a formula has it.
+  double number(double from, double to) {
+    return std::stod(fmt::format("{:.4g}", std::uniform_real_distribution<double>(from, to)(random_)));
+  }
+  // The share that converges of so many.
+  template <class Make>
+  double share(int count, const Make& make) {
+    int converged = 0;
+    for (int i = 0; i < count; ++i) {
+      const Case one = make(*this);
+      const Answer answer = by_formula(one);
+      EXPECT_TRUE(honest(one, answer, 1e-10)) << told(one, answer);
+      EXPECT_TRUE(!std::isnan(one.exact) || !answer.converged()) << told(one, answer);
+      converged += answer.converged();
+    }
+    return static_cast<double>(converged) / count;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+constexpr int each = 12;
+
+TEST(Auto, DampedCosinesAllConverge) {
+  for (const double a : {0.1, 0.3, 1.0, 3.0, 10.0})
+    for (const double k : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 77.0, 100.0}) {
+      const Case one{fmt::format("exp(-{}*x)*cos({}*x)", a, k), {0, infinity}, a / (a * a + k * k)};
+      const Answer answer = by_formula(one);
+      EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << told(one, answer);
+    }
+}
+
+TEST(Auto, SingularEnds) {
+  Family family(1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double p = f.number(-0.95, 3);
+    return Case{fmt::format("x^({})", p), {0, 1}, 1 / (p + 1)};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double p = f.number(-0.95, 3);
+    return Case{fmt::format("(1-x)^({})", p), {0, 1}, 1 / (p + 1)};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double p = f.number(-0.9, 2), q = f.number(-0.9, 2);
+    return Case{fmt::format("x^({})*(1-x)^({})", p, q), {0, 1}, std::beta(p + 1, q + 1)};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double p = f.number(-0.9, 2);
+    return Case{fmt::format("x^({})*log(x)", p), {0, 1}, -1 / ((p + 1) * (p + 1))};
+  }), 1);
+}
+
+TEST(Auto, KinksJumpsAndSingularitiesOfFormulas) {
+  Family family(2);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double c = f.number(0.05, 0.95), p = f.number(-0.9, 2);
+    return Case{fmt::format("abs(x-{})^({})", c, p), {0, 1},
+                (std::pow(c, p + 1) + std::pow(1 - c, p + 1)) / (p + 1)};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double n = std::round(f.number(1, 200));
+    return Case{fmt::format("abs(sin({}*pi*x))", n), {0, 1}, 2 / pi};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double n = std::round(f.number(2, 300));
+    return Case{fmt::format("floor({}*x)", n), {0, 1}, (n - 1) / 2};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double c = f.number(0.05, 0.95);
+    return Case{fmt::format("max(x-{},0)+if(x<{},1,0)", c, c), {0, 1}, (1 - c) * (1 - c) / 2 + c};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double c = f.number(0.2, 0.8), w = std::pow(10, f.number(-5, -1));
+    return Case{fmt::format("x^2+(abs(x-{:.17g})<{:.17g})", c, w), {0, 1}, 1.0 / 3 + 2 * w};
+  }), 1);
+}
+
+TEST(Auto, InfiniteRanges) {
+  Family family(3);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double m = f.number(-60, 60), s = f.number(0.2, 5);
+    return Case{fmt::format("exp(-((x-({}))/{})^2)", m, s), {-infinity, infinity}, s * std::sqrt(pi)};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double b = f.number(0.2, 5);
+    return Case{fmt::format("x^{}*exp(-x)", b), {0, infinity}, std::tgamma(1 + b)};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double t = f.number(0.05, 0.95);
+    return Case{fmt::format("(1+x)^(-{})", 1 + t), {0, infinity}, 1 / t};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double b = f.number(0.2, 5);
+    return Case{fmt::format("1/({}+x^2)", b), {-infinity, infinity}, pi / std::sqrt(b)};
+  }), 1);
+}
+
+TEST(Auto, OscillatingTails) {
+  Family family(4);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    return Case{fmt::format("sin({}*x)/x", f.number(0.2, 50)), {0, infinity}, pi / 2};
+  }), 1);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double t = f.number(0.05, 0.95);
+    return Case{fmt::format("sin(x)*x^(-{})", t), {0, infinity}, std::tgamma(1 - t) * std::cos(pi * t / 2)};
+  }), 1);
+  EXPECT_GE(family.share(each, [](Family& f) {
+    const double b = f.number(0.2, 5);
+    return Case{fmt::format("cos({}*x)/(1+x^2)", b), {-infinity, infinity}, pi * std::exp(-b)};
+  }), 0.8);
+  EXPECT_EQ(family.share(each, [](Family& f) {
+    const double b = f.number(0.2, 5);
+    return Case{fmt::format("cos({}*x^2)", b), {0, infinity}, std::sqrt(pi / (8 * b))};
+  }), 1);
+}
+
+TEST(Auto, PeaksAndSwings) {
+  Family family(5);
+  EXPECT_GE(family.share(each, [](Family& f) {
+    const double c = f.number(0.05, 0.95), w = f.number(1e-4, 1e-1);
+    return Case{fmt::format("{}/((x-{})^2+{}^2)", w, c, w), {0, 1}, std::atan((1 - c) / w) + std::atan(c / w)};
+  }), 0.9);
+  EXPECT_GE(family.share(each, [](Family& f) {
+    const double c = f.number(0.05, 0.95), k = f.number(10, 2000);
+    return Case{fmt::format("1/cosh({}*(x-{}))", k, c), {0, 1},
+                (std::atan(std::sinh(std::fmin(k * (1 - c), 700))) + std::atan(std::sinh(std::fmin(k * c, 700)))) / k};
+  }), 0.9);
+  EXPECT_GE(family.share(each, [](Family& f) {
+    const double k = f.number(10, 800);
+    return Case{fmt::format("cos({}*x)", k), {0, 1}, std::sin(k) / k};
+  }), 0.7);
+}
+
+TEST(Auto, IntegralsThatDoNotExistHaveNoValue) {
+  for (const Case& one : std::vector<Case>{{"1/x", {0, 1}, nothing},
+                                           {"1/(x-0.3)", {0, 1}, nothing},
+                                           {"1/(x-0.3)^2", {0, 1}, nothing},
+                                           {"x^-1.5", {0, 1}, nothing},
+                                           {"1/(1-x)", {0, 1}, nothing},
+                                           {"1/(1+x)", {0, infinity}, nothing},
+                                           {"exp(x)", {0, infinity}, nothing},
+                                           {"sin(x)", {0, infinity}, nothing},
+                                           {"x/(1+x^2)", {0, infinity}, nothing},
+                                           {"sqrt(x-0.5)", {0, 1}, nothing},
+                                           {"2", {0, infinity}, nothing}}) {
+    const Answer answer = by_formula(one);
+    EXPECT_FALSE(answer.converged()) << told(one, answer);
+    EXPECT_TRUE(std::isnan(answer.value)) << told(one, answer);
+    EXPECT_TRUE(answer.without_limit() || answer.reason == Reason::non_finite) << told(one, answer);
+  }
+  // Drifts that do not fade, or hardly: not claimed.
+  for (const char* formula : {"(sin(x)+0.01)/x", "sin(x)^2/x", "(1+1/x)*sin(x)", "1/(x*log(x+1))"}) {
+    const Case one{formula, {1, infinity}, nothing};
+    EXPECT_FALSE(by_formula(one).converged()) << told(one, by_formula(one));
+  }
+}
+
+TEST(Auto, GivenIntegralsAsFormulasAndAsCallables) {
+  int formulas = 0, callables = 0, all = 0;
+  for (const Known& known : known_integrals()) {
+    const Case one{known.text, known.range, known.exact};
+    const Answer by_text = by_formula(one), by_call = automatic(known.f, known.range);
+    EXPECT_TRUE(honest(one, by_text, 1e-10)) << told(one, by_text);
+    EXPECT_TRUE(honest(one, by_call, 1e-10)) << told(one, by_call);
+    formulas += by_text.converged();
+    callables += by_call.converged();
+    ++all;
+  }
+  EXPECT_GE(formulas, all - 2);
+  EXPECT_GE(callables, all - 4);
+}
+
+TEST(Auto, Callables) {
+  const Case kink{"|x-0.3|", {0, 1}, 0.29};
+  const Answer by_kink = automatic(plain([](double x) { return std::fabs(x - 0.3); }), kink.range);
+  EXPECT_TRUE(by_kink.converged() && honest(kink, by_kink, 1e-10)) << told(kink, by_kink);
+  const Case hole{"sin(x)/x", {-1, 1}, 1.8921661407343662};
+  const Answer by_hole = automatic(plain([](double x) { return std::sin(x) / x; }), hole.range);
+  EXPECT_TRUE(by_hole.converged() && honest(hole, by_hole, 1e-10)) << told(hole, by_hole);
+  const Case shifted{"exp(x-1e6)", {1e6, 1e6 + 1}, std::numbers::e - 1};
+  const Answer by_shift = automatic(plain([](double x) { return std::exp(x - 1e6); }), shifted.range, {1e-8});
+  EXPECT_TRUE(by_shift.converged() && honest(shifted, by_shift, 1e-8)) << told(shifted, by_shift);
+  const auto end = [](double, double d) { return d < 0 ? std::pow(-d, -0.8) : std::pow(1 - d, -0.8); };
+  const Case singular{"(1-x)^-0.8", {0, 1}, 5};
+  const Answer by_distance = automatic(with_distance(end), singular.range);
+  EXPECT_TRUE(by_distance.converged() && honest(singular, by_distance, 1e-10)) << told(singular, by_distance);
+  // x alone has not the digits: honest, and not converged.
+  const Answer by_x = automatic(plain([](double x) { return std::pow(1 - x, -0.8); }), singular.range);
+  EXPECT_FALSE(by_x.converged()) << told(singular, by_x);
+}
+
+TEST(Auto, LimitsAndOptions) {
+  const auto f = plain([](double x) { return x * x; });
+  EXPECT_NEAR(automatic(f, {0, 3}).value, 9, 1e-12);
+  EXPECT_EQ(automatic(f, {3, 0}).value, -automatic(f, {0, 3}).value);
+  EXPECT_EQ(automatic(f, {2, 2}).value, 0);
+  EXPECT_THROW(automatic(f, {0, nothing}), Error);
+  EXPECT_THROW(automatic(f, {0, 1}, {-1, 0}), Error);
+  EXPECT_THROW(automatic(f, {0, 1}, {0, 0}), Error);
+  EXPECT_THROW(by_name("no_such_rule", f, {0, 1}, {}, {}, {}), Error);
+  EXPECT_THROW(by_name("vegas", f, {0, 1}, {}, {}, {}), Error);
+  const Answer capped = automatic(f, {0, 3}, {}, {.evaluations = 60});
+  EXPECT_EQ(capped.reason, Reason::evaluations);
+  EXPECT_LE(capped.evaluations, 60);
+  const Answer zero = automatic(plain([](double) { return 0.0; }), {0, 1});
+  EXPECT_EQ(zero.reason, Reason::doubtful);
+  const double points[] = {0.25, 0.5, 7};
+  EXPECT_TRUE(automatic(plain([](double x) { return x < 0.25 ? 1 : x < 0.5 ? 5.0 : 2; }), {0, 1}, {}, {}, points)
+                  .converged());
+}
+
+TEST(Rules, ByNameTellTheirError) {
+  struct Named {
+    const char* rule;
+    Case one;
+  };
+  for (const Named& named : std::vector<Named>{{"tanh_sinh", {"1/sqrt(x)", {0, 1}, 2}},
+                                               {"tanh_sinh", {"exp(-x)*x^2", {0, infinity}, 2}},
+                                               {"gauss_kronrod", {"exp(x)", {0, 1}, std::numbers::e - 1}},
+                                               {"gauss_kronrod", {"exp(-x^2)", {-infinity, infinity}, std::sqrt(pi)}},
+                                               {"gauss_kronrod", {"abs(x-0.3)", {0, 1}, 0.29}},
+                                               {"epsilon", {"sin(x)/x", {0, infinity}, pi / 2}},
+                                               {"oscillating", {"sin(x)/x", {0, infinity}, pi / 2}},
+                                               {"richardson", {"sqrt(1-x^2)", {0, 1}, pi / 4}},
+                                               {"simpson", {"exp(x)", {0, 1}, std::numbers::e - 1}}}) {
+    const Answer answer = by_formula(named.one, named.rule);
+    EXPECT_TRUE(answer.converged() && honest(named.one, answer, 1e-10)) << named.rule << ": " << told(named.one, answer);
+  }
+  EXPECT_NEAR(by_formula({"sqrt(1-x^2)", {0, 1}, pi / 4}, "richardson").exponent, 1.5, 1e-3);
+}
+
+TEST(Breakpoints, OfFormulas) {
+  const auto of = [](const char* formula, Range range = {0, 1}) {
+    return breakpoints(formula::parse(formula), "x", range);
+  };
+  EXPECT_TRUE(of("exp(x)*sin(3*x)").empty());
+  EXPECT_EQ(of("abs(x-0.3)"), std::vector<double>{0.3});
+  EXPECT_EQ(of("x<0.25 ? 1 : 2"), std::vector<double>{0.25});
+  EXPECT_EQ(of("floor(4*x)"), (std::vector<double>{0.25, 0.5, 0.75}));
+  EXPECT_EQ(of("log(x)+sqrt(1-x)"), std::vector<double>{});  // the ends
+  EXPECT_EQ(of("abs(sin(x))", {0, 20}).size(), 6U);
+  EXPECT_EQ(of("abs(abs(x-0.3)-1e-5)").size(), 3U);
+  EXPECT_EQ(of("(x-0.3)^2<1e-8").size(), 2U);
+  EXPECT_EQ(of("1/(x-0.5)"), std::vector<double>{0.5});
+}
+
+TEST(Samples, TrapezoidAndSimpson) {
+  const double x[] = {0, 0.5, 1, 2, 3}, y[] = {0, 0.25, 1, 4, 9};
+  EXPECT_NEAR(simpson_of(x, y).value, 9, 1e-12);
+  EXPECT_NEAR(trapezoid_of(x, y).value, 0.0625 + 0.3125 + 2.5 + 6.5, 1e-12);
+  const double again[] = {0, 0.5, 0.5, 2, 3};
+  EXPECT_THROW(trapezoid_of(again, y), Error);
+}
+
+}  // namespace
+}  // namespace tessera::quadrature

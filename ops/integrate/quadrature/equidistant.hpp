@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of evenly spaced points, for integrands and for tables of samples.
+// Installed: for programs.
+#pragma once
+#include <span>
+#include <vector>
+#include "integrand.hpp"
+
+namespace tessera::quadrature {
+
+// The trapezoid sums of 128, 256 … strips, with Richardson's elimination of the powers of h that they show;
+// an end without a finite value counts as 0. Simpson's rule from the same sums.
+Answer trapezoid(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
+                 const Limits& limits = {});
+Answer simpson(const Integrand& f, const Range& range, const Tolerance& tolerance = {},
+               const Limits& limits = {});
+
+// Samples at any ordered abscissae. The error is the difference to every second sample and the last; of two,
+// of which none can be left out, it is infinite. Throws Error where x is not strictly increasing.
+Answer trapezoid_of(std::span<const double> x, std::span<const double> y);
+Answer simpson_of(std::span<const double> x, std::span<const double> y);
+
+}  // namespace tessera::quadrature

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/quadrature/gauss_kronrod.hpp"
+#include <algorithm>
+#include "ops/integrate/quadrature/kronrod_nodes.hpp"
+#include "ops/integrate/quadrature/tanh_sinh.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+struct Cell {
+  std::size_t track = 0;
+  double from = 0, to = 0;
+  double value = 0, error = 0, magnitude = 0;
+  double squares = 0;  // of what f·x moves from point to point
+
+  // Below it a sum's differences are rounding.
+  double noise(double rounding) const { return 50 * rounding * magnitude; }
+};
+
+constexpr std::size_t most_together = 12;  // cells whose points are computed in one call
+
+template <std::size_t half>
+constexpr std::size_t points_of = 2 * half - 1;
+
+class Adaption {
+ public:
+  Adaption(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance, const Adaptive& how,
+           const Answer& known)
+      : sampler_(sampler), tracks_(tracks), tolerance_(tolerance), how_(how), known_(known) {
+    for (const Track& track : tracks) unit_ = std::fmax(unit_, track.part->range().rounding);
+  }
+
+  Answer run();
+
+ private:
+  template <std::size_t half>
+  bool measure(const KronrodNodes<half>& nodes, std::span<Cell> cells);
+  template <std::size_t half>
+  bool place(const KronrodNodes<half>& nodes, const Cell& cell, double* x, double* distance, double* weight);
+  template <std::size_t half>
+  bool sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x, const double* distance,
+           const double* weight, double* y);
+  bool measure(std::span<Cell> cells) {
+    return how_.pair == Pair::k15 ? measure(kronrod15, cells) : measure(kronrod21, cells);
+  }
+  bool start();
+  bool split();
+  void add_up();
+  void count(const Cell& cell, double sign);
+  // Of errors that a smaller cell may mend, and of those that are rounding.
+  double open(const Cell& cell) const { return cell.error > cell.noise(unit_) ? cell.error : 0; }
+  double error() const { return std::fmax(open_, 0) + settled_; }
+  double value() const { return known_.value + value_; }
+  double middle_x(const Cell& cell) const;
+  bool less(const Cell& a, const Cell& b) const { return open(a) < open(b); }
+
+  Sampler& sampler_;
+  std::span<const Track> tracks_;
+  Tolerance tolerance_;
+  Adaptive how_;
+  const Answer& known_;
+  std::vector<Cell> cells_;  // a heap by what is open
+  double unit_ = unit, value_ = 0, open_ = 0, settled_ = 0, magnitude_ = 0, squares_ = 0;
+  Reason reason_ = Reason::converged;
+  double where_ = nothing;
+};
+
+// x = lower + u/(1-u) from one limit on, x = u/(1-u²) without limits.
+void map_directly(const Range& range, double u, double& x, double& distance, double& weight) {
+  if (range.finite()) {
+    x = u;
+    weight = 1;
+    distance = range.distance(x);
+  } else if (std::isinf(range.lower) && std::isinf(range.upper)) {
+    const double square = (1 - u) * (1 + u);
+    x = u / square;
+    distance = 0;
+    weight = (1 + u * u) / (square * square);
+  } else {
+    const double away = u / (1 - u);
+    const bool above = std::isinf(range.upper);
+    x = above ? range.lower + away : range.upper - away;
+    distance = above ? away : -away;
+    weight = 1 / ((1 - u) * (1 - u));
+  }
+}
+
+template <std::size_t half>
+bool Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* x, double* distance,
+                     double* weight) {
+  constexpr std::size_t points = points_of<half>;
+  const Track& track = tracks_[cell.track];
+  const double middle = 0.5 * (cell.from + cell.to), radius = 0.5 * (cell.to - cell.from);
+  double u[points];
+  for (std::size_t i = 0; i < half; ++i) {
+    u[i] = middle - radius * nodes.x[i];
+    u[points - 1 - i] = middle + radius * nodes.x[i];
+  }
+  if (track.variable == nullptr) {
+    for (std::size_t i = 0; i < points; ++i)
+      map_directly(track.part->range(), u[i], x[i], distance[i], weight[i]);
+    return true;
+  }
+  const DoubleExponential& variable = *track.variable;
+  const int side = middle < 0 ? 0 : 1;
+  double away[points];
+  const double* told = away;
+  if (points == 21 && cell.to - cell.from == first_cell && std::fmod(cell.from, first_cell) == 0) {
+    const CellNodes& table = cell_nodes(variable.shape(), static_cast<int>(cell.from / first_cell));
+    told = table.distance;
+    for (std::size_t i = 0; i < points; ++i) weight[i] = table.weight[i];
+  } else {
+    for (std::size_t i = 0; i < points; ++i) {
+      const Node node = double_exponential_node(variable.shape(), u[i]);
+      away[i] = node.distance;
+      weight[i] = node.weight;
+    }
+  }
+  variable.place(side, {told, points}, {x, points}, {distance, points});
+  const double length = variable.length(), reach = track.reach[side];
+  for (std::size_t i = 0; i < points; ++i) weight[i] = std::fabs(u[i]) < reach ? weight[i] * length : 0;
+  return true;
+}
+
+template <std::size_t half>
+bool Adaption::sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x, const double* distance,
+                   const double* weight, double* y) {
+  constexpr std::size_t points = points_of<half>, middle = half - 1;
+  const double radius = 0.5 * (cell.to - cell.from);
+  const DoubleExponential* const variable = tracks_[cell.track].variable;
+  const bool exact = variable != nullptr && variable->shape() != Shape::everywhere &&
+                     variable->blind(cell.from + cell.to < 0 ? 0 : 1) == 0;
+  const double* const known = exact ? distance : x;
+  cell.squares = 0;
+  for (std::size_t i = 1; i < points; ++i) {
+    const double moved = (y[i] - y[i - 1]) * std::fmin(std::fabs(known[i]), std::fabs(known[i - 1]));
+    if (weight[i] != 0 && weight[i - 1] != 0) cell.squares += moved * moved;
+  }
+  for (std::size_t i = 0; i < points; ++i) {
+    y[i] = weight[i] == 0 ? 0 : y[i] * weight[i];
+    if (std::isfinite(y[i])) continue;
+    reason_ = Reason::non_finite;
+    where_ = x[i];
+    return false;
+  }
+  double kronrod = nodes.kronrod[middle] * y[middle], gauss = half % 2 == 0 ? nodes.gauss[half / 2 - 1] * y[middle] : 0;
+  double magnitude = nodes.kronrod[middle] * std::fabs(y[middle]);
+  for (std::size_t i = 0; i < middle; ++i) {
+    const double left = y[i], right = y[points - 1 - i];
+    kronrod += nodes.kronrod[i] * (left + right);
+    magnitude += nodes.kronrod[i] * (std::fabs(left) + std::fabs(right));
+    if (i % 2 == 1) gauss += nodes.gauss[i / 2] * (left + right);
+  }
+  const double mean = kronrod / 2;
+  double spread = nodes.kronrod[middle] * std::fabs(y[middle] - mean);
+  for (std::size_t i = 0; i < middle; ++i)
+    spread += nodes.kronrod[i] * (std::fabs(y[i] - mean) + std::fabs(y[points - 1 - i] - mean));
+  cell.value = radius * kronrod;
+  cell.magnitude = radius * magnitude;
+  // As QUADPACK has it: Kronrod's sum is much nearer than Gauss's where f is smooth.
+  const double apart = radius * std::fabs(kronrod - gauss);
+  spread *= radius;
+  cell.error = apart;
+  if (spread > 0 && apart > 0) cell.error = spread * std::fmin(1, std::pow(200 * apart / spread, 1.5));
+  return true;
+}
+
+template <std::size_t half>
+bool Adaption::measure(const KronrodNodes<half>& nodes, std::span<Cell> cells) {
+  constexpr std::size_t points = points_of<half>;
+  double x[most_together * points], distance[most_together * points], weight[most_together * points],
+      y[most_together * points];
+  for (std::size_t from = 0; from < cells.size();) {
+    // Those of one part of the range.
+    std::size_t to = from, used = 0;
+    for (; to < cells.size() && to < from + most_together && cells[to].track == cells[from].track; ++to) {
+      place(nodes, cells[to], x + used, distance + used, weight + used);
+      used += points;
+    }
+    if (!sampler_.values(tracks_[cells[from].track].part->f(), {x, used}, {distance, used}, {y, used})) {
+      reason_ = sampler_.cap();
+      return false;
+    }
+    for (std::size_t i = from, at = 0; i < to; ++i, at += points)
+      if (!sum(nodes, cells[i], x + at, distance + at, weight + at, y + at)) return false;
+    from = to;
+  }
+  return true;
+}
+
+bool Adaption::start() {
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    const Track& track = tracks_[i];
+    const double length = track.to - track.from;
+    const int count = static_cast<int>(std::fmax(1, std::ceil(length / track.cell)));
+    for (int k = 0; k < count; ++k) {
+      Cell cell;
+      cell.track = i;
+      cell.from = track.from + length * k / count;
+      cell.to = k + 1 == count ? track.to : track.from + length * (k + 1) / count;
+      cells_.push_back(cell);
+    }
+  }
+  if (!measure(cells_)) return false;
+  std::make_heap(cells_.begin(), cells_.end(), [this](const Cell& a, const Cell& b) { return less(a, b); });
+  add_up();
+  return true;
+}
+
+void Adaption::count(const Cell& cell, double sign) {
+  value_ += sign * cell.value;
+  magnitude_ += sign * cell.magnitude;
+  squares_ += sign * cell.squares;
+  open_ += sign * open(cell);
+}
+
+void Adaption::add_up() {
+  value_ = open_ = settled_ = magnitude_ = squares_ = 0;
+  for (const Cell& cell : cells_) {
+    count(cell, 1);
+    const double settled = cell.error - open(cell);
+    settled_ += settled * settled;
+  }
+  settled_ = std::sqrt(settled_);
+}
+
+double Adaption::middle_x(const Cell& cell) const {
+  Cell one = cell;
+  double x[15], distance[15], weight[15];
+  const_cast<Adaption*>(this)->place(kronrod15, one, x, distance, weight);
+  return x[7];
+}
+
+// Cuts the cell with the largest error; false when that cannot help.
+bool Adaption::split() {
+  const auto by_error = [this](const Cell& a, const Cell& b) { return less(a, b); };
+  const Cell parent = cells_.front();
+  const double width = parent.to - parent.from;
+  if (open(parent) == 0) {
+    reason_ = Reason::roundoff;
+    return false;
+  }
+  if (width <= 64 * unit * std::fmax(std::fabs(parent.from), std::fabs(parent.to)) || width < 1e-300) {
+    reason_ = Reason::singular;
+    where_ = middle_x(parent);
+    return false;
+  }
+  if (static_cast<std::int64_t>(cells_.size()) >= sampler_.limits().regions) {
+    reason_ = Reason::memory;
+    return false;
+  }
+  Cell both[2] = {parent, parent};
+  both[0].to = both[1].from = parent.from + how_.split * width;
+  if (!measure(both)) return false;
+  // A sum that moved further than the parent's error shows that the estimate cannot be trusted here.
+  const double moved = std::fabs(parent.value - (both[0].value + both[1].value));
+  if (moved > parent.error && moved > parent.noise(unit_))
+    for (Cell& cell : both) cell.error = std::fmax(cell.error, moved / 2);
+  std::pop_heap(cells_.begin(), cells_.end(), by_error);
+  cells_.back() = both[0];
+  std::push_heap(cells_.begin(), cells_.end(), by_error);
+  cells_.push_back(both[1]);
+  std::push_heap(cells_.begin(), cells_.end(), by_error);
+  for (const Cell& cell : both) count(cell, 1);
+  count(parent, -1);
+  return true;
+}
+
+Answer Adaption::run() {
+  bool going = start();
+  const bool whole = going;
+  for (std::int64_t splits = 1; going; ++splits) {
+    if (splits % 64 == 0) add_up();  // what was added and subtracted leaves rounding behind
+    if (error() <= tolerance_.of(value())) {
+      add_up();
+      if (error() <= tolerance_.of(value())) break;
+    }
+    going = split();
+  }
+  add_up();
+  Answer out;
+  out.value = value();
+  out.truncation = whole ? error() + known_.truncation : infinity;
+  out.magnitude = magnitude_ + known_.magnitude;
+  out.rounding = known_.rounding + 4 * unit * magnitude_ + (unit_ > unit ? unit_ * magnitude_ : 0) + 4 * unit_ * std::sqrt(std::fmax(0, squares_));
+  out.evaluations = sampler_.evaluations();
+  out.reason = reason_;
+  out.where = where_;
+  out.rule = "gauss-kronrod";
+  if (reason_ == Reason::converged && !(out.error() <= tolerance_.of(value()))) out.reason = Reason::roundoff;
+  return out;
+}
+
+}  // namespace
+
+Track Track::direct(const Part& part) {
+  const Range& range = part.range();
+  Track out{&part};
+  if (range.finite()) {
+    out.from = range.lower;
+    out.to = range.upper;
+  } else if (std::isinf(range.lower) && std::isinf(range.upper)) {
+    out.from = -1;
+  }
+  return out;
+}
+
+Answer adaptive(Sampler& sampler, std::span<const Track> tracks, const Tolerance& tolerance,
+                const Adaptive& how, const Answer& known) {
+  return Adaption(sampler, tracks, tolerance, how, known).run();
+}
+
+Answer gauss_kronrod(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                     std::span<const double> points) {
+  Sampler sampler(limits);
+  std::vector<Part> parts;
+  for (const Range& part : cut(range, points)) parts.emplace_back(f, range, part);
+  std::vector<Track> tracks;
+  for (const Part& part : parts) tracks.push_back(Track::direct(part));
+  Answer none;
+  none.value = none.truncation = 0;
+  return adaptive(sampler, tracks, tolerance, {}, none);
+}
+
+}  // namespace tessera::quadrature

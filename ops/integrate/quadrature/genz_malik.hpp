@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Genz and Malik's rule of degree 7 with the rule of degree 5 in it, for two to twelve variables. What the
+// sums make is in region_estimate-inl.h, which GPUs share.
+#pragma once
+#include "ops/integrate/quadrature/adaptive_cubature.hpp"
+
+namespace tessera::quadrature {
+
+inline constexpr int most_cubature_dimensions = 12;
+
+// The rule's points and weights for d variables, in units of half a region's width.
+class GenzMalik {
+ public:
+  explicit GenzMalik(int dimensions);
+
+  static constexpr const char* name() { return "genz-malik"; }
+  int dimensions() const { return dimensions_; }
+  std::size_t points() const { return points_; }
+  // One coordinate of all points of a region.
+  void place(double centre, double half, int axis, double* u) const;
+  // From the values there; also the axis to split.
+  RegionResult conclude(const double* y, Region& region) const;
+  // The error that a half may report whose value and the other half's are together `moved` from the whole's.
+  double believed(const RegionResult& half, const RegionResult& other, double moved,
+                  double wholes_error) const;
+  static constexpr std::size_t most_first_regions() { return 4096; }  // where axes have breaks
+
+ private:
+  int dimensions_;
+  std::size_t points_;
+  std::vector<double> offsets_;  // axis by axis
+};
+
+Answer genz_malik(Cube& cube, const Tolerance& tolerance, int threads = 0);
+
+}  // namespace tessera::quadrature

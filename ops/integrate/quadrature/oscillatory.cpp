@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/quadrature/oscillatory.hpp"
+#include <algorithm>
+#include <numbers>
+#include "ops/integrate/quadrature/gauss_kronrod.hpp"
+#include "ops/integrate/quadrature/tanh_sinh.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+
+void Epsilon::add(double member) {
+  ++members_;
+  std::vector<double> next{member};
+  // The even entry with the smallest step from its neighbour is trusted most: beyond it rounding rules.
+  double best = member, smallest = infinity;
+  for (std::size_t k = 0; k < diagonal_.size(); ++k) {
+    const double step = next[k] - diagonal_[k];
+    if (std::fabs(step) <= 4 * unit * std::fabs(next[k])) {  // the sequence has come to rest here
+      if (k % 2 == 0) {
+        best = next[k];
+        smallest = std::fabs(step);
+      }
+      break;
+    }
+    const double entry = (k == 0 ? 0 : diagonal_[k - 1]) + 1 / step;
+    if (!std::isfinite(entry)) break;
+    next.push_back(entry);
+    if (k % 2 == 0) continue;
+    const double change = std::fabs(entry - diagonal_[k - 1]);
+    if (change < smallest) {
+      smallest = change;
+      best = entry;
+    }
+  }
+  diagonal_ = std::move(next);
+  earlier_ = std::exchange(before_, limit_);
+  limit_ = best;
+  if (members_ >= 5)
+    error_ =
+        std::max({std::fabs(limit_ - before_), std::fabs(limit_ - earlier_), 4 * unit * std::fabs(limit_)});
+}
+
+namespace {
+
+// The Illinois method: the secant, with a weight that keeps it from clinging to one side.
+double zero_between(Sampler& sampler, const Part& part, double a, double fa, double b, double fb) {
+  for (int i = 0; i < 60; ++i) {
+    double x = (a * fb - b * fa) / (fb - fa);
+    if (!(std::fmin(a, b) < x && x < std::fmax(a, b))) x = 0.5 * (a + b);
+    if (x == a || x == b) return x;
+    const double y = sampler.value(part, x);
+    if (y == 0 || !std::isfinite(y)) return x;
+    if (std::fabs(b - a) <= 4 * unit * std::fabs(x)) return x;
+    if ((y < 0) == (fb < 0)) {
+      fa /= 2;
+    } else {
+      a = b;
+      fa = fb;
+    }
+    b = x;
+    fb = y;
+  }
+  return 0.5 * (a + b);
+}
+
+// Walks outwards: by a twentieth of the way at first, then by fractions of the distance between zeros.
+class Walk {
+ public:
+  Walk(Sampler& sampler, const Part& part, double from, int direction)
+      : sampler_(sampler), part_(part), from_(from), direction_(direction), value_(at(distance_)) {}
+
+  // The next distance at which f changes sign; NaN where none is near.
+  double next() {
+    for (int step = 0; step < 600; ++step) {
+      const double to = distance_ + stride();
+      const double y = at(to);
+      if (!std::isfinite(y)) return nothing;
+      const bool change = value_ != 0 && y != 0 && (y < 0) != (value_ < 0);
+      const double zero =
+          change ? zero_between(sampler_, part_, place(distance_), value_, place(to), y) : nothing;
+      distance_ = to;
+      if (y != 0) value_ = y;
+      if (!change) continue;
+      const double found = direction_ * (zero - from_);
+      if (!std::isnan(last_)) gap_ = found - last_;
+      last_ = found;
+      return found;
+    }
+    return nothing;
+  }
+
+ private:
+  double place(double distance) const { return from_ + direction_ * distance; }
+  double at(double distance) { return sampler_.value(part_, place(distance)); }
+  double stride() const {
+    if (std::isnan(gap_)) return 0.05 * distance_;
+    const double since = distance_ - last_;
+    return since < 3 * gap_ ? gap_ / 8 : gap_;
+  }
+
+  Sampler& sampler_;
+  const Part& part_;
+  double from_;
+  int direction_;
+  double distance_ = 1e-3, value_, last_ = nothing, gap_ = nothing;
+};
+
+// The zeros beyond `from`, but for the first few.
+Tail tail_beyond(Sampler& sampler, const Part& part, double from, int direction) {
+  constexpr std::size_t wanted = 60, skipped = 2, fewest = 40;
+  Tail out;
+  out.direction = direction;
+  std::vector<double> zeros;
+  Walk walk(sampler, part, from, direction);
+  while (zeros.size() < wanted) {
+    const double zero = walk.next();
+    if (std::isnan(zero)) break;
+    zeros.push_back(zero);
+  }
+  if (zeros.size() < fewest) return out;
+  out.start = from + direction * zeros[skipped];
+  for (std::size_t i = skipped; i < zeros.size(); ++i) out.zeros.push_back(zeros[i] - zeros[skipped]);
+  const auto last = static_cast<double>(out.zeros.size() - 1);
+  const double gap = out.zeros.back() / last;
+  for (std::size_t i = 0; i < out.zeros.size(); ++i)
+    if (std::fabs(out.zeros[i] - gap * static_cast<double>(i)) > 1e-9 * gap * last) return out;
+  out.gap = gap;
+  return out;
+}
+
+// The same f for stretches within the part.
+Integrand far_out(const Part& part) {
+  Integrand out;
+  const auto of = [&part](const Integrand::Values& values) {
+    return [&part, &values](std::span<const double> x, std::span<const double>, std::span<double> y) {
+      constexpr std::size_t chunk = 256;
+      double distance[chunk];
+      for (std::size_t done = 0; done < x.size(); done += chunk) {
+        const std::size_t count = std::min(chunk, x.size() - done);
+        for (std::size_t i = 0; i < count; ++i) distance[i] = part.range().distance(x[done + i]);
+        values(x.subspan(done, count), {distance, count}, y.subspan(done, count));
+      }
+    };
+  };
+  out.values = of(part.f().values);
+  if (part.f().errors) out.errors = of(part.f().errors);
+  return out;
+}
+
+// The tail between cuts, as a series.
+struct Series {
+  Answer answer;
+  std::vector<double> terms;
+};
+
+Answer stretch(Sampler& sampler, const Integrand& f, const Tail& tail, double from, double to, Pair pair,
+               double rounding) {
+  double a = tail.start + tail.direction * from, b = tail.start + tail.direction * to;
+  if (a > b) std::swap(a, b);
+  const Range range{a, b, rounding};
+  const Part part(f, range, range);
+  const Track track = Track::direct(part);
+  Answer none;
+  none.value = none.truncation = 0;
+  return adaptive(sampler, {&track, 1}, {.relative = 1e-14}, {.pair = pair}, none);
+}
+
+Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std::span<const double> cuts,
+                      Pair pair) {
+  constexpr std::size_t telling = 4;  // terms whose errors matter: the limit depends little on later ones
+  const Integrand f = far_out(part);
+  const double rounding = part.range().rounding;
+  constexpr std::size_t fewest = 10;  // terms before the limit is taken seriously
+  Series out;
+  Epsilon limit;
+  double partial = 0, error = infinity;
+  out.answer.truncation = 0;
+  limit.add(partial);
+  if (cuts.front() > 0) {
+    out.answer = stretch(sampler, f, tail, 0, cuts.front(), pair, rounding);
+    limit = {};
+    limit.add(partial = out.answer.value);
+  }
+  out.answer.value = nothing;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const Answer term = stretch(sampler, f, tail, cuts[i], cuts[i + 1], pair, rounding);
+    if (sampler.exhausted() || !std::isfinite(term.value)) {
+      out.answer.reason = sampler.exhausted() ? sampler.cap() : term.reason;
+      out.answer.where = term.where;
+      out.answer.truncation = infinity;
+      return out;
+    }
+    if (i < telling) {
+      out.answer.truncation += term.truncation;
+      out.answer.rounding += term.rounding;
+      if (f.errors) {
+        double noise[2];
+        const double x[2] = {tail.start + tail.direction * (0.5 * cuts[i] + 0.5 * cuts[i + 1]),
+                             tail.start + tail.direction * (0.75 * cuts[i] + 0.25 * cuts[i + 1])};
+        f.errors(x, x, noise);
+        out.answer.rounding += 0.5 * (noise[0] + noise[1]) * (cuts[i + 1] - cuts[i]);
+      }
+    }
+    out.answer.magnitude += term.magnitude;
+    out.terms.push_back(term.value);
+    limit.add(partial += term.value);
+    // Later terms add rounding, and nothing else where the limit has been reached.
+    if (i < fewest || !(limit.error() < error || std::isnan(out.answer.value))) continue;
+    out.answer.value = limit.limit();
+    error = limit.error();
+  }
+  out.answer.truncation += error;
+  out.answer.reason = Reason::converged;
+  return out;
+}
+
+// What is left of the series when its alternating part is taken away: terms may drift to one side, which no
+// limit of the swings shows. Returns how much the drift behind the terms may add up to; infinite where that
+// has no limit.
+double drift_behind(std::span<const double> terms) {
+  constexpr std::size_t order = 16;  // of the differences that take alternating terms away
+  const auto mean = [&](std::size_t first) {
+    double sum = 0, binomial = 1;
+    for (std::size_t j = 0; j <= order; ++j) {
+      sum += binomial * terms[first + j];
+      binomial *= static_cast<double>(order - j) / static_cast<double>(j + 1);
+    }
+    return std::fabs(std::ldexp(sum, -static_cast<int>(order)));
+  };
+  const std::size_t last = terms.size() - 1 - order, middle = last / 2;
+  const double early = mean(0), late = mean(middle), latest = mean(last);
+  constexpr double telling = 1e-9, of_rounding = 32 * unit;
+  if (latest <= of_rounding * std::fabs(terms.front())) return 0;
+  if (!(latest > telling * std::fabs(terms.back()))) return latest * static_cast<double>(terms.size());
+  // As a power of the number of terms: how it falls tells how much is left.
+  const double first = static_cast<double>(order) / 2, place = static_cast<double>(middle) + first,
+               end = static_cast<double>(last) + first;
+  const double power = std::fmin(std::log(early / late) / std::log(place / first),
+                                 std::log(late / latest) / std::log(end / place));
+  return power > 1.05 ? 2 * latest * end / (power - 1) : infinity;
+}
+
+// Whether the terms fall off: a series whose terms do not is given a limit by the epsilon algorithm, too.
+Reason fading(std::span<const double> terms) {
+  const std::size_t last = terms.size() - 1;
+  for (std::size_t i = 1; i <= last; ++i)
+    if ((terms[i] < 0) == (terms[i - 1] < 0) && terms[i] != 0) return Reason::unresolved;
+  const auto size = [&](std::size_t i) { return std::fabs(terms[i]); };
+  // One that stands out is no part of the swings.
+  constexpr std::size_t settled = 4;
+  for (std::size_t i = settled; i <= last; ++i)
+    if (size(i) > 2 * size(i - 1) && size(i) > 1e-12 * size(0)) return Reason::unresolved;
+  if (size(last) < 1e-12 * size(0)) return Reason::converged;
+  const double early = std::log(size(last / 4) / size(last / 2)),
+               late = std::log(size(last / 2) / size(last));
+  if (late < 1e-6) return Reason::diverges;
+  // A slope that weakens like this leads to terms that stay: (1+1/x)·sin(x).
+  return late < 0.1 && late < 0.75 * early ? Reason::may_diverge : Reason::converged;
+}
+
+// Ooura and Mori's phi(t) = t / (1 - E(t)) and its derivative.
+struct Phi {
+  static constexpr double beta = 0.25;
+  double alpha;
+
+  explicit Phi(double m) : alpha(beta / std::sqrt(1 + m * std::log1p(m) / (4 * std::numbers::pi))) {}
+
+  void at(double t, double& value, double& slope) const {
+    if (t == 0) {
+      const double c = 2 + alpha + beta, d = (beta - alpha) / 2;
+      value = 1 / c;
+      slope = (c * c / 2 - d) / (c * c);
+      return;
+    }
+    const double exponent = -2 * t + alpha * std::expm1(-t) - beta * std::expm1(t);
+    value = slope = 0;
+    if (exponent > 600) return;
+    const double e = std::exp(exponent), rest = -std::expm1(exponent);
+    value = t / rest;
+    slope = (rest + t * e * (-2 - alpha * std::exp(-t) - beta * std::exp(t))) / (rest * rest);
+  }
+};
+
+Answer ooura_mori(Sampler& sampler, const Part& part, const Tail& tail, double allowed) {
+  constexpr double reach = 8;
+  Answer out;
+  double before = nothing;
+  for (double h = 0.25; h > 0.25 / 64 && !(out.error() <= allowed); h /= 2) {
+    const Phi phi(std::numbers::pi / h);
+    std::vector<double> x, y, weight;
+    for (double n = -std::ceil(reach / h); n * h <= reach; ++n) {
+      double value = 0, slope = 0;
+      phi.at(n * h, value, slope);
+      const double s = value * tail.gap / h;  // M/ω of the paper: zeros are a gap apart
+      if (!(s > 0) || slope == 0) continue;
+      x.push_back(tail.start + tail.direction * s);
+      weight.push_back(slope * tail.gap);
+    }
+    y.resize(x.size());
+    if (!sampler.values(part, x, y)) {
+      out.reason = sampler.cap();
+      return out;
+    }
+    double sum = 0, magnitude = 0, squares = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sum += weight[i] * y[i];
+      magnitude += std::fabs(weight[i] * y[i]);
+      if (i == 0) continue;
+      const double moved = (y[i] - y[i - 1]) * std::fmin(std::fabs(x[i]), std::fabs(x[i - 1]));
+      squares += moved * moved;
+    }
+    out.value = sum;
+    out.magnitude = magnitude;
+    out.rounding = 2 * unit * magnitude + part.range().rounding * 8 * std::sqrt(squares);
+    out.truncation = std::isnan(before) ? infinity : std::fabs(sum - before);
+    before = sum;
+  }
+  out.reason = out.error() <= allowed ? Reason::converged : Reason::unresolved;
+  return out;
+}
+
+// Adds what the series tells about its own limit.
+void judge(Series& series, const Tail& tail) {
+  Answer& answer = series.answer;
+  if (answer.reason != Reason::converged) return;
+  answer.reason = fading(series.terms);
+  const double drift = drift_behind(series.terms);
+  if (std::isinf(drift) && answer.reason == Reason::converged) answer.reason = Reason::may_diverge;
+  answer.truncation += drift;
+  if (answer.reason == Reason::converged) return;
+  answer.where = tail.direction * infinity;
+  answer.truncation = infinity;
+  if (answer.without_limit()) answer.value = nothing;
+}
+
+}  // namespace
+
+Tail find_tail(Sampler& sampler, const Part& part) {
+  const Range& range = part.range();
+  if (std::isinf(range.lower) == std::isinf(range.upper)) return {};
+  return std::isinf(range.upper) ? tail_beyond(sampler, part, range.lower, 1)
+                                 : tail_beyond(sampler, part, range.upper, -1);
+}
+
+Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail) {
+  Series zeros = series_between(sampler, part, tail, tail.zeros, Pair::k21);
+  judge(zeros, tail);
+  Answer out = zeros.answer;
+  out.rule = "epsilon";
+  if (!out.converged()) return out;
+  std::vector<double> middles;
+  for (std::size_t i = 0; i + 1 < tail.zeros.size(); ++i)
+    middles.push_back(0.5 * (tail.zeros[i] + tail.zeros[i + 1]));
+  const Series other = series_between(sampler, part, tail, middles, Pair::k15);
+  const double apart = std::fabs(out.value - other.answer.value);
+  out.truncation = other.answer.converged() ? std::fmax(out.truncation, apart) : infinity;
+  if (sampler.exhausted()) out.reason = sampler.cap();
+  return out;
+}
+
+Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                   std::span<const double> points, TailRule rule) {
+  const char* const name = rule == TailRule::epsilon ? "epsilon" : "ooura-mori";
+  if (std::isinf(range.lower) == std::isinf(range.upper))
+    throw Error("the rules for oscillating tails take a range with one infinite limit");
+  Sampler sampler(limits);
+  std::vector<Range> ranges = cut(range, points);
+  const bool above = std::isinf(range.upper);
+  Range& last = above ? ranges.back() : ranges.front();
+  const Part outer(f, range, last);
+  const Tail tail = find_tail(sampler, outer);
+  Answer out;
+  out.rule = name;
+  const auto stop = [&](Reason reason, const char* why) {
+    out.reason = reason;
+    out.why = why;
+    out.evaluations = sampler.evaluations();
+    return out;
+  };
+  if (sampler.exhausted()) return stop(sampler.cap(), "");
+  if (tail.zeros.empty()) return stop(Reason::unresolved, "the tail does not oscillate");
+  if (rule == TailRule::ooura_mori && std::isnan(tail.gap))
+    return stop(Reason::unresolved, "the zeros of the tail are not evenly spaced: epsilon may serve");
+  Series series = series_between(sampler, outer, tail, tail.zeros, Pair::k21);
+  judge(series, tail);
+  out = series.answer;
+  out.rule = name;
+  if (!out.converged()) return stop(out.reason, "");
+  if (rule == TailRule::ooura_mori) {
+    const double drift = drift_behind(series.terms);
+    out = ooura_mori(sampler, outer, tail, tolerance.of(out.magnitude) / 8);
+    out.truncation += drift;
+    out.rule = name;
+  }
+  (above ? last.upper : last.lower) = tail.start;
+  std::vector<Part> parts;
+  for (const Range& part : ranges) parts.emplace_back(f, range, part);
+  std::vector<TanhSinh> rules;
+  rules.reserve(parts.size());
+  for (const Part& part : parts) rules.emplace_back(sampler, part);
+  out = refine(rules, tolerance, 2, deepest_level - 1, out);
+  out.rule = name;
+  out.evaluations = sampler.evaluations();
+  return out;
+}
+
+}  // namespace tessera::quadrature

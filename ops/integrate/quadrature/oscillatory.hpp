@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Half-infinite ranges whose tail oscillates for ever, such as sin(x)/x: spreading the points cannot serve
+// them. Between the zeros of f the tail is an alternating series, whose limit Wynn's epsilon algorithm finds.
+// Where the zeros are evenly spaced, Ooura and Mori's change of variable runs into them double exponentially.
+#pragma once
+#include "ops/integrate/quadrature/integrand.hpp"
+
+namespace tessera::quadrature {
+
+// Wynn's epsilon algorithm: the limit of a sequence whose error is a sum of powers.
+class Epsilon {
+ public:
+  void add(double member);
+  double limit() const { return limit_; }
+  // How far the last limits lie apart; infinity before there are enough of them.
+  double error() const { return error_; }
+
+ private:
+  std::vector<double> diagonal_;  // the last ascending diagonal of the table
+  double limit_ = nothing, before_ = nothing, earlier_ = nothing, error_ = infinity;
+  int members_ = 0;
+};
+
+// The tail of a half-infinite part: f(start + direction·s), s >= 0.
+struct Tail {
+  double start = 0;  // a zero of f
+  int direction = 1;
+  std::vector<double> zeros;  // distances from `start`; the first is 0. Empty: f does not oscillate
+  double gap = nothing;       // the distance between zeros where it is constant
+};
+
+Tail find_tail(Sampler& sampler, const Part& part);
+
+// The integral over the tail, as an alternating series from zero to zero, compared with the series between
+// the middles of the zeros, which has other terms, other points and another Gauss-Kronrod pair.
+Answer integrate_tail(Sampler& sampler, const Part& part, const Tail& tail);
+
+enum class TailRule { epsilon, ooura_mori };
+
+// By such a rule alone from a zero on, before it by tanh_sinh. Throws Error for a range that has not one
+// infinite limit.
+Answer oscillatory(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                   std::span<const double> points, TailRule rule);
+
+}  // namespace tessera::quadrature

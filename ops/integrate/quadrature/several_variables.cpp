@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/quadrature/several_variables.hpp"
+#include <fmt/format.h>
+#include <algorithm>
+#include <deque>
+#include "ops/integrate/quadrature/auto.hpp"
+#include "ops/integrate/quadrature/genz_malik.hpp"
+#include "ops/integrate/quadrature/kronrod_product.hpp"
+#include "ops/integrate/quadrature/quasi_random.hpp"
+#include "ops/integrate/quadrature/sobol.hpp"
+#include "ops/integrate/quadrature/tanh_sinh_product.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr double telling = 2e-3;  // share of a value that another rule may be off by, and still confirm it
+
+enum class Kind { adaptive, scattered };
+
+// A rule at work, and what it knows by now.
+struct Runner {
+  Kind kind;
+  std::string name;
+  std::function<Answer(std::int64_t)> advance;  // with so many more evaluations
+  Answer answer = {};
+  std::int64_t used = 0;
+  double error_before = infinity;  // with `used_before` evaluations
+  std::int64_t used_before = 0;
+  bool ended = false;    // more evaluations would not help
+  bool refuted = false;  // scattered points contradict what it claims
+  bool known() const { return std::isfinite(answer.error()); }
+};
+
+class Auto {
+ public:
+  Auto(const ManyValues& f, const Box& box, const Tolerance& tolerance, const Limits& limits, int threads,
+       const ByRegions& by_regions)
+      : f_(f),
+        box_(box),
+        tolerance_(tolerance),
+        threads_(threads),
+        by_regions_(by_regions),
+        cube_(f, box, limits) {}
+
+  Answer run();
+
+ private:
+  template <class Rule>
+  void enter(Kind kind, const char* name);
+  void enter_by_regions();
+  void enter_vegas(const char* name, std::uint64_t seed);
+  void enter_rules();
+  Limits left() const;
+
+  double allowed(const Answer& answer) const { return tolerance_.of(answer.value); }
+  static bool claims(const Runner& runner) {
+    return !runner.refuted && runner.answer.converged() && runner.answer.magnitude > 0;
+  }
+  bool claimed() const { return std::ranges::any_of(runners_, claims); }
+  bool tells(const Runner& runner, const Answer& claim) const;
+  static bool agree(const Answer& claim, const Runner& other);
+  bool hopeless(const Runner& runner) const;
+  void let_work(Runner& runner, std::int64_t evaluations);
+  bool turn(std::int64_t evaluations);
+  const Runner* confirmed(Runner& claim);
+  bool decided();
+  Answer undecided();
+  Answer finished(Answer answer) const;
+
+  const ManyValues& f_;
+  const Box& box_;
+  Tolerance tolerance_;
+  int threads_;
+  const ByRegions& by_regions_;
+  Cube cube_;
+  std::deque<Runner> runners_;
+  Answer answer_;
+};
+
+template <class Rule>
+void Auto::enter(Kind kind, const char* name) {
+  const auto rule = std::make_shared<Rule>(cube_, tolerance_, threads_);
+  runners_.push_back({kind, name, [rule](std::int64_t more) { return rule->advance(more); }});
+}
+
+Limits Auto::left() const {
+  Limits out = cube_.limits();
+  out.evaluations = cube_.evaluations_left();
+  out.seconds = std::fmax(0, cube_.seconds_left());
+  return out;
+}
+
+// Elsewhere they cannot be interrupted: all of them at once.
+void Auto::enter_by_regions() {
+  runners_.push_back({Kind::adaptive, "Genz-Malik regions" + by_regions_.where, [this](std::int64_t) {
+                        Limits limits = left();
+                        limits.evaluations /= 2;
+                        limits.seconds /= 2;
+                        Cube part(f_, box_, limits);
+                        Answer out = by_regions_.rule(part, tolerance_, 0.5);
+                        cube_.count(part.evaluations());
+                        if (out.reason == Reason::evaluations) out.reason = Reason::unresolved;
+                        return out;
+                      }});
+}
+
+// Begins anew each time, with more points: of so many digits as confirm a claim, where there is one.
+void Auto::enter_vegas(const char* name, std::uint64_t seed) {
+  runners_.push_back({Kind::scattered, name, [this, seed](std::int64_t more) {
+                        Limits limits = left();
+                        limits.evaluations = more;
+                        Cube part(f_, box_, limits);
+                        Tolerance tolerance = tolerance_;
+                        if (claimed()) tolerance.relative = std::fmax(10 * tolerance.relative, telling);
+                        Answer out = vegas(part, tolerance, {.seed = seed, .threads = threads_});
+                        cube_.count(part.evaluations());
+                        if (out.converged() && !(out.error() <= allowed(out)))
+                          out.reason = Reason::evaluations;
+                        return out;
+                      }});
+}
+
+void Auto::enter_rules() {
+  const int d = cube_.dimensions();
+  if (d <= most_product_dimensions) enter<TanhSinhProduct>(Kind::adaptive, "tanh-sinh on each axis");
+  if (by_regions_.rule && d <= most_cubature_dimensions) enter_by_regions();
+  else if (d <= most_kronrod_dimensions && tolerance_.relative <= kronrod_relative)
+    enter<AdaptiveCubature<KronrodProduct>>(Kind::adaptive, "Gauss-Kronrod regions");
+  else if (d <= most_cubature_dimensions)
+    enter<AdaptiveCubature<GenzMalik>>(Kind::adaptive, "Genz-Malik regions");
+  if (d <= most_sobol_dimensions) enter<QuasiRandom>(Kind::scattered, "quasi-random points");
+  if (d > most_cubature_dimensions) enter_vegas("VEGAS", 11);
+  if (d > most_sobol_dimensions) enter_vegas("VEGAS from other points", 12);
+}
+
+// Whether it knows enough to say something about the claim.
+bool Auto::tells(const Runner& runner, const Answer& claim) const {
+  constexpr double cancelled = 0.1;
+  const double size = std::fmax(std::fabs(claim.value), cancelled * claim.magnitude);
+  return runner.answer.error() <= std::fmax(10 * allowed(claim), telling * size);
+}
+
+bool Auto::agree(const Answer& claim, const Runner& other) {
+  const double slack = other.kind == Kind::scattered ? 1.5 : 1;
+  return std::fabs(claim.value - other.answer.value) <= claim.error() + slack * other.answer.error();
+}
+
+// By how its error has fallen, it would need more evaluations than there are.
+bool Auto::hopeless(const Runner& runner) const {
+  const double error = runner.answer.error();
+  if (!runner.known() || runner.used_before == 0 || !std::isfinite(runner.error_before)) return false;
+  const double grown = static_cast<double>(runner.used) / static_cast<double>(runner.used_before);
+  const double rate = std::clamp(std::log(runner.error_before / error) / std::log(grown), 0.05, 3.0);
+  double wanted = allowed(runner.answer);
+  if (claimed()) wanted = std::fmax(10 * wanted, telling * std::fabs(runner.answer.value));
+  const double needed = static_cast<double>(runner.used) * std::pow(error / wanted, 1 / rate);
+  return needed > static_cast<double>(runner.used + cube_.evaluations_left());
+}
+
+void Auto::let_work(Runner& runner, std::int64_t evaluations) {
+  const std::int64_t before = cube_.evaluations();
+  if (runner.known()) {
+    runner.error_before = runner.answer.error();
+    runner.used_before = runner.used;
+  }
+  runner.answer = runner.advance(evaluations);
+  runner.used += cube_.evaluations() - before;
+  runner.ended = runner.answer.reason != Reason::evaluations;
+}
+
+// Who confirms the claim. An adaptive rule needs scattered points that agree, for these know nothing of its
+// regions; scattered points need any other rule.
+const Runner* Auto::confirmed(Runner& claim) {
+  const Runner* out = nullptr;
+  for (const Runner& other : runners_) {
+    if (&other == &claim || other.refuted || !other.known() || !tells(other, claim.answer)) continue;
+    if (!agree(claim.answer, other)) {
+      claim.refuted = claim.refuted || (claim.kind == Kind::adaptive && other.kind == Kind::scattered);
+      return nullptr;
+    }
+    if (out == nullptr && (claim.kind == Kind::scattered || other.kind == Kind::scattered)) out = &other;
+  }
+  return out;
+}
+
+bool Auto::decided() {
+  for (Runner& claim : runners_) {
+    const Answer& answer = claim.answer;
+    // Of parts that cancel, rounding may be all that is left.
+    const bool rounded = answer.reason == Reason::roundoff &&
+                         answer.error() <= std::fmax(tolerance_.relative, 1e-12) * answer.magnitude;
+    if (claim.refuted || answer.magnitude == 0 || !(answer.converged() || rounded)) continue;
+    const Runner* const other = confirmed(claim);
+    if (other == nullptr) continue;
+    answer_ = answer;
+    answer_.why = fmt::format("{}, {} points; {} agree to {:.1g}", claim.name, claim.used, other->name,
+                              std::fabs(answer.value - other->answer.value));
+    return true;
+  }
+  return false;
+}
+
+// Each rule in turn. False: nobody could do anything more.
+bool Auto::turn(std::int64_t evaluations) {
+  const auto active = [](const Runner& runner) { return !runner.ended && !runner.refuted; };
+  const bool some_hope =
+      std::ranges::any_of(runners_, [&](const Runner& r) { return active(r) && !hopeless(r); });
+  bool worked = false;
+  auto waiting = std::ranges::count_if(runners_, active);
+  for (Runner& runner : runners_) {
+    if (!active(runner)) continue;
+    const std::int64_t share = std::min(evaluations, cube_.evaluations_left() / waiting--);
+    if (share < 1 || !(cube_.seconds_left() > 0)) continue;
+    if ((some_hope || claimed()) && hopeless(runner)) continue;
+    const std::int64_t before = cube_.evaluations();
+    let_work(runner, share);
+    worked = worked || cube_.evaluations() > before || runner.ended;
+    if (runner.answer.undefined() || cube_.undefined() || decided()) return true;
+  }
+  return worked;
+}
+
+// The smallest error, and as far as it is from what others tell.
+Answer Auto::undecided() {
+  const Runner* best = nullptr;
+  bool seen = false, disputed = false;
+  for (const Runner& runner : runners_) {
+    seen = seen || runner.answer.magnitude > 0;
+    disputed = disputed || runner.refuted;
+    if (!runner.refuted && std::isfinite(runner.answer.value) &&
+        (best == nullptr || runner.answer.error() < best->answer.error()))
+      best = &runner;
+  }
+  Answer out = best != nullptr ? best->answer : Answer{};
+  if (!seen && best != nullptr) {
+    out.reason = Reason::doubtful;
+    out.truncation = infinity;
+    out.why = fmt::format("all {} values seen are 0: a peak may hide between them", cube_.evaluations());
+    return out;
+  }
+  for (const Runner& other : runners_) {
+    if (&other == best || !other.known()) continue;
+    const double apart = std::fabs(out.value - other.answer.value);
+    if (!(apart > out.error() + 1.5 * other.answer.error())) continue;
+    out.truncation = std::fmax(out.truncation, apart);
+    disputed = true;
+  }
+  if (best != nullptr) out.why = fmt::format("{}, {} points", best->name, best->used);
+  const bool over = !(cube_.seconds_left() > 0) || cube_.evaluations_left() < 1000;
+  if (disputed) {
+    out.reason = Reason::doubtful;
+    out.why += "; rules disagree";
+  } else if (best == nullptr || out.converged()) {
+    // Nobody was left to confirm it.
+    out.reason = best == nullptr || over ? cube_.cap() : Reason::doubtful;
+  }
+  return out;
+}
+
+Answer Auto::run() {
+  constexpr std::int64_t first = 400'000, factor = 4;
+  enter_rules();
+  bool reserve = cube_.dimensions() <= most_cubature_dimensions;
+  for (std::int64_t evaluations = first;; evaluations *= factor) {
+    const bool worked = turn(evaluations);
+    for (const Runner& runner : runners_)
+      if (runner.answer.undefined()) return finished(runner.answer);
+    if (cube_.undefined()) {
+      Answer out;
+      cube_.judge(out);
+      return finished(out);
+    }
+    if (decided()) return finished(answer_);
+    // Where there are doubts, or only scattered points get there, VEGAS knows of other points.
+    const bool wanted = std::ranges::any_of(
+        runners_, [](const Runner& r) { return r.refuted || (r.kind == Kind::scattered && claims(r)); });
+    if (reserve && (wanted || !worked)) {
+      enter_vegas("VEGAS", 11);
+      reserve = false;
+    } else if (!worked) return finished(undecided());
+    if (!(cube_.seconds_left() > 0) || cube_.evaluations_left() < 1) return finished(undecided());
+  }
+}
+
+Answer Auto::finished(Answer answer) const {
+  answer.evaluations = cube_.evaluations();
+  return answer;
+}
+
+Answer by_name(const std::string& rule, Cube& cube, const Tolerance& tolerance, int threads,
+               std::uint64_t seed, const ByRegions& by_regions, const VegasEngineFor& engine) {
+  if (rule == "genz_malik")
+    return by_regions.rule ? by_regions.rule(cube, tolerance, 0.5) : genz_malik(cube, tolerance, threads);
+  if (rule == "gauss_kronrod") return gauss_kronrod_product(cube, tolerance, threads);
+  if (rule == "tanh_sinh") return tanh_sinh_product(cube, tolerance, threads);
+  if (rule == "quasi_random") return quasi_random(cube, tolerance, threads, seed);
+  if (rule == "vegas") return vegas(cube, tolerance, {.seed = seed, .threads = threads, .engine = engine});
+  throw Error("the rule " + rule + " is for one variable");
+}
+
+}  // namespace
+
+Answer integrate_several(const std::string& rule, const ManyValues& f, const Box& box,
+                         const Tolerance& tolerance, const Limits& limits, std::span<const double> points,
+                         int threads, std::uint64_t seed, const ByRegions& by_regions,
+                         const VegasEngineFor& engine) {
+  if (!points.empty()) throw Error("known breaks are for one variable");
+  if (box.axes.empty()) throw Error("an integral needs a variable with limits");
+  if (box.dimensions() > most_dimensions)
+    throw Error(fmt::format("{} variables are too many: {} can be integrated over", box.dimensions(),
+                            most_dimensions));
+  Box upwards = box;
+  double sign = 1;
+  bool empty = false;
+  for (Range& range : upwards.axes) {
+    check(range, tolerance, limits);
+    if (range.lower > range.upper) {
+      std::swap(range.lower, range.upper);
+      sign = -sign;
+    }
+    empty = empty || range.lower == range.upper;
+  }
+  Answer out;
+  if (empty) {
+    out.value = out.truncation = 0;
+    out.rule = "none";
+    out.why = "two limits are the same";
+    out.reason = Reason::converged;
+    return out;
+  }
+  if (rule == "auto" && box.dimensions() > 1) {
+    out = Auto(f, upwards, tolerance, limits, threads, by_regions).run();
+  } else {
+    Cube cube(f, upwards, limits);
+    out = by_name(rule, cube, tolerance, threads, seed, by_regions, engine);
+    if (out.value == 0 && out.magnitude == 0 && !std::isinf(out.truncation)) {
+      out.reason = Reason::doubtful;
+      out.truncation = infinity;
+      out.why += (out.why.empty() ? "" : "; ") + std::string("nothing but zeros was seen");
+    }
+    out.why += (out.why.empty() ? "" : "; ") + std::string("asked for; no other rule checks it");
+  }
+  judge_size(out);
+  out.value *= sign;
+  return out;
+}
+
+}  // namespace tessera::quadrature

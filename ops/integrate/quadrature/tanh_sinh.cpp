@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/quadrature/tanh_sinh.hpp"
+#include <algorithm>
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr std::size_t chunk = 256;
+constexpr double negligible = 1e-2 * unit;  // of the integral of |f|: a term that no sum would notice
+
+struct Sums {
+  double value = 0, magnitude = 0;
+};
+
+// Four sums side by side: one long chain of additions would wait for each.
+Sums weigh(std::span<const double> weight, std::span<const double> y) {
+  double s[4] = {0, 0, 0, 0}, a[4] = {0, 0, 0, 0};
+  std::size_t i = 0;
+  for (; i + 4 <= y.size(); i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      const double term = weight[i + lane] * y[i + lane];
+      s[lane] += term;
+      a[lane] += std::fabs(term);
+    }
+  for (; i < y.size(); ++i) {
+    s[0] += weight[i] * y[i];
+    a[0] += std::fabs(weight[i] * y[i]);
+  }
+  return {(s[0] + s[1]) + (s[2] + s[3]), (a[0] + a[1]) + (a[2] + a[3])};
+}
+
+// Where g falls as exp(-∫m), m its logarithmic slope, g/m is left behind a place; but where m itself falls as
+// p/s, g falls as s^-p only, and g/m·p/(p-1) is left. Returns the slope of a power that leaves as much; 0
+// where that may be any amount: then p is so near 1 that 1/(s·log(s)), which has no limit, looks like it.
+// `before` and `slope` are the slopes at two places that lie `apart`.
+double lasting_slope(double before, double slope, double apart) {
+  constexpr double least = 1.5;
+  if (!(slope > 0)) return 0;
+  if (!(before > slope * (1 + 1e-6))) return slope;
+  const double p = apart / (1 / slope - 1 / before);
+  return p >= least ? slope * (p - 1) / p : 0;
+}
+
+}  // namespace
+
+// Both sides at the first step, and the middle between them.
+struct TanhSinh::First {
+  static constexpr std::size_t most = 64;
+  double x[most], distance[most], weight[most], y[most], term[most];
+  std::size_t from[2], size[2], middle, all;
+};
+
+double abscissa_error(double steps, double squares) { return std::fmin(2 * steps, 6 * std::sqrt(squares)); }
+
+TanhSinh::TanhSinh(Sampler& sampler, const Part& part) : sampler_(sampler), part_(&part), variable_(part) {
+  first_level();
+}
+
+void TanhSinh::give_up(Reason reason, double where) {
+  trouble_ = reason;
+  where_ = where;
+}
+
+void TanhSinh::first_level() {
+  First first;
+  const double length = variable_.length();
+  std::size_t count = 0;
+  for (const int side : {0, 1}) {
+    const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
+    const std::size_t from = first.from[side] = count,
+                      size = first.size[side] =
+                          std::min(nodes.distance.size(),
+                                   static_cast<std::size_t>(variable_.reach(side) / first_step));
+    variable_.place(side, {nodes.distance.data(), size}, {first.x + from, size},
+                    {first.distance + from, size});
+    for (std::size_t j = 0; j < size; ++j) first.weight[from + j] = nodes.weight[j] * length;
+    count += size;
+    if (side == 1) continue;
+    const Node middle = double_exponential_node(variable_.shape(), 0);
+    variable_.place(0, {&middle.distance, 1}, {first.x + count, 1}, {first.distance + count, 1});
+    first.weight[count] = middle.weight * length;
+    first.middle = count++;
+  }
+  first.all = count;
+  if (!sampler_.values(part_->f(), {first.x, count}, {first.distance, count}, {first.y, count}))
+    return give_up(sampler_.cap(), nothing);
+  points_ = static_cast<std::int64_t>(count);
+  if (!std::isfinite(first.y[first.middle])) return give_up(Reason::non_finite, first.x[first.middle]);
+  for (std::size_t i = 0; i < count; ++i) {
+    first.term[i] = first.weight[i] * first.y[i];
+    if (std::isfinite(first.term[i])) sum_abs_ += std::fabs(first.term[i]);
+  }
+  sum_ = first.term[first.middle];
+  double coarse = sum_;  // with every second point
+  for (const int side : {0, 1}) {
+    settle(side, first, sum_abs_);
+    const double* const term = first.term + first.from[side];
+    for (std::size_t j = 0; j < first.size[side] && first_step * double(j + 1) <= reach_[side]; ++j)
+      if (std::isfinite(term[j])) {
+        sum_ += term[j];
+        if (j % 2 == 1) coarse += term[j];
+      }
+  }
+  change_ = std::fabs(step_ * sum_ - 2 * step_ * coarse);
+}
+
+// Finds how far out a side counts, and how much lies beyond.
+void TanhSinh::settle(int side, const First& first, double magnitude) {
+  const double* const term = first.term + first.from[side];
+  const std::size_t size = first.size[side];
+  std::size_t last = size;  // one past the outermost term that counts
+  while (last > 0 && !(std::isfinite(term[last - 1]) && std::fabs(term[last - 1]) > negligible * magnitude))
+    --last;
+  for (std::size_t j = 0; j + 1 < last; ++j)
+    if (!std::isfinite(term[j])) return give_up(Reason::non_finite, first.x[first.from[side] + j]);
+  // Far out a formula may overflow, to what is no number or to 0, where its integral goes on.
+  constexpr double far_out = 1e30;
+  const bool overflows =
+      last > 0 && last < size &&
+      (!std::isfinite(term[last]) || (term[last] == 0 && std::isinf(variable_.end(side)) &&
+                                      std::fabs(first.x[first.from[side] + last]) > far_out));
+  const bool to_the_end = last == size || overflows;
+  // Where nothing counts, smaller steps may find something anywhere.
+  reach_[side] = last == size || last == 0 ? variable_.reach(side)
+                                           : first_step * double(to_the_end ? last : last + 1);
+  if (variable_.blind(side) > 0) find_blind(side, first);
+  else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
+}
+
+// Beyond the outermost point, as the power of the distance that the last points show.
+void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
+  const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
+  const double length = variable_.length();
+  const double* const y = first.y + first.from[side];
+  const auto distance = [&](std::size_t j) { return nodes.distance[j] * length; };
+  const bool outwards = std::isinf(variable_.end(side));
+  int changes = 0;
+  for (std::size_t j = last > 16 ? last - 16 : 1; j <= last; ++j) changes += (y[j] < 0) != (y[j - 1] < 0);
+  if (changes > 1) {
+    beyond_[side] = std::fabs(y[last]) * distance(last);
+    swings_ = swings_ || outwards;
+    if (outwards) give_up(Reason::unresolved, variable_.end(side));
+    return;
+  }
+  // How far the exponent of f is from that of 1/d, where the integral ends to exist.
+  const auto margin = [&](std::size_t j) {
+    const double power = std::log(std::fabs(y[j] / y[j - 1])) / std::log(distance(j) / distance(j - 1));
+    return outwards ? -(power + 1) : power + 1;
+  };
+  const auto logarithm = [&](std::size_t j) {
+    return std::fabs(std::log(distance(j)) + std::log(distance(j - 1))) / 2;
+  };
+  const double m = margin(last);
+  constexpr double least = 1e-7;
+  if (std::isnan(m)) return;
+  if (m < least) return give_up(Reason::diverges, variable_.end(side));
+  // Where the logarithm is half as large: slopes as near as that would tell rounding alone.
+  std::size_t j = last - 1;
+  while (j > 1 && logarithm(j) > logarithm(last) / 2) --j;
+  const double lasting = lasting_slope(margin(j), m, std::fabs(logarithm(last) - logarithm(j)));
+  if (!(lasting > 0)) return give_up(Reason::may_diverge, variable_.end(side));
+  beyond_[side] = std::fabs(y[last]) * distance(last) / lasting;
+}
+
+// Nearer to the end than x can tell, f was taken at the number next to it; the power that f shows before
+// tells how much that may be off.
+void TanhSinh::find_blind(int side, const First& first) {
+  constexpr double told = 8;  // times as far as x can tell: some digits of the distance are right
+  const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
+  const double* const y = first.y + first.from[side];
+  const double blind = variable_.blind(side);
+  const auto distance = [&](std::size_t j) { return nodes.distance[j] * variable_.length(); };
+  std::size_t last = first.size[side];
+  while (last > 0 && !(distance(last - 1) >= told * blind)) --last;
+  if (last < 2) return;
+  --last;
+  const double power =
+      std::log(std::fabs(y[last] / y[last - 1])) / std::log(distance(last) / distance(last - 1));
+  if (!std::isfinite(power)) {
+    beyond_[side] = std::fabs(y[last]) * blind;
+    return;
+  }
+  const double margin = power + 1;
+  if (margin < -0.2) return give_up(Reason::diverges, variable_.end(side));
+  if (margin < 0.02) return give_up(Reason::may_diverge, variable_.end(side));
+  const double there = std::fabs(y[last]) * std::pow(blind / distance(last), power);
+  beyond_[side] = 4 * there * blind * std::fabs(power) / margin;
+}
+
+bool TanhSinh::add(std::span<const double> x, std::span<const double> distance,
+                   std::span<const double> weight, std::size_t first_side) {
+  double y[chunk];
+  const std::size_t n = x.size();
+  if (!sampler_.values(part_->f(), x, distance, {y, n})) {
+    give_up(sampler_.cap(), nothing);
+    return false;
+  }
+  points_ += static_cast<std::int64_t>(n);
+  const Sums sums = weigh(weight, {y, n});
+  if (std::isfinite(sums.value)) {
+    sum_ += sums.value;
+    sum_abs_ += sums.magnitude;
+    vary(0, x.first(first_side), distance.first(first_side), {y, first_side});
+    vary(1, x.subspan(first_side), distance.subspan(first_side), {y + first_side, n - first_side});
+    return true;
+  }
+  give_up(Reason::too_large, nothing);
+  for (std::size_t i = 0; i < n; ++i)
+    if (!std::isfinite(weight[i] * y[i])) give_up(Reason::non_finite, x[i]);
+  return false;
+}
+
+// What f does from point to point, against the rounding of the points.
+void TanhSinh::vary(int side, std::span<const double> x, std::span<const double> distance,
+                    std::span<const double> y) {
+  if (x.size() < 2) return;
+  const double* const place =
+      variable_.blind(side) == 0 && variable_.shape() != Shape::everywhere ? distance.data() : x.data();
+  double moved[chunk];
+  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+    const double here = std::fabs(place[i + 1]), there = std::fabs(place[i]);
+    moved[i] = std::fabs(y[i + 1] - y[i]) * (here < there ? here : there);
+  }
+  const Sums sums = weigh({moved, x.size() - 1}, {moved, x.size() - 1});
+  variation_ += sums.magnitude;
+  squares_ += sums.value;
+}
+
+double TanhSinh::rounding() const {
+  const double of = part_->range().rounding;
+  return 16 * unit * magnitude() + (of > unit ? of * magnitude() : 0) +
+         of * abscissa_error(variation_, squares_);
+}
+
+double TanhSinh::expected_change() const {
+  // Twenty times what the next halving would change if it gained only as much as the last one did. Sums that
+  // still differ by much may be alike by chance next.
+  constexpr double much = 1e-2, least = 2e-3;
+  if (!(change_ > 0)) return 0;
+  const double gained = change_ * std::fmin(1, std::fmax(least, 20 * change_ / change_before_));
+  const bool may_be_chance = change_before_ > much * magnitude() && change_before_ < infinity;
+  return may_be_chance ? std::fmax(gained, 0.1 * change_before_) : gained;
+}
+
+bool TanhSinh::refine() {
+  if (trouble_ != Reason::converged || level_ == deepest_level) return false;
+  const double before = value();
+  ++level_;
+  variation_ = squares_ = 0;
+  const Nodes* nodes[2];
+  std::size_t count[2], done[2] = {0, 0};
+  for (const int side : {0, 1}) {
+    nodes[side] = &level_nodes(variable_.shape(), side, level_);
+    count[side] = std::min(
+        nodes[side]->distance.size(),
+        static_cast<std::size_t>(std::ceil(std::ldexp(reach_[side] / (2 * first_step), level_) - 0.5)));
+  }
+  double x[chunk], distance[chunk], weight[chunk];
+  while (done[0] < count[0] || done[1] < count[1]) {  // both sides in one call, where there is room
+    std::size_t used = 0, of_first = 0;
+    for (const int side : {0, 1}) {
+      const std::size_t n = std::min(chunk - used, count[side] - done[side]);
+      variable_.place(side, {nodes[side]->distance.data() + done[side], n}, {x + used, n},
+                      {distance + used, n});
+      for (std::size_t i = 0; i < n; ++i)
+        weight[used + i] = nodes[side]->weight[done[side] + i] * variable_.length();
+      done[side] += n;
+      used += n;
+      if (side == 0) of_first = n;
+    }
+    if (!add({x, used}, {distance, used}, {weight, used}, of_first)) return false;
+  }
+  step_ /= 2;
+  change_before_ = std::exchange(change_, std::fabs(value() - before));
+  return true;
+}
+
+double TanhSinh::error_of_values() const {
+  const Integrand& f = part_->f();
+  if (!f.errors) return 0;
+  First first;
+  double out = 0;
+  for (const int side : {0, 1}) {
+    const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
+    const std::size_t size =
+        std::min(nodes.distance.size(), static_cast<std::size_t>(reach_[side] / first_step));
+    const std::span<double> x{first.x, size}, distance{first.distance, size};
+    variable_.place(side, {nodes.distance.data(), size}, x, distance);
+    f.values(x, distance, {first.y, size});
+    f.errors(x, distance, {first.term, size});
+    // The outermost value of which some digits are right: further out f is taken to grow no faster than its
+    // integral allows.
+    double right = 0, there = 0;
+    for (std::size_t j = 0; j < size; ++j) {
+      const double value = std::fabs(first.y[j]), at = nodes.distance[j];
+      double error = first.term[j];
+      if (!std::isfinite(value) || std::isnan(error)) continue;
+      if (error <= value / 4) {
+        right = value;
+        there = at;
+      } else if (there > 0) {
+        const double ratio = at / there;
+        error = std::fmin(error, value + right * (ratio < 1 ? 1 / std::sqrt(ratio) : std::pow(ratio, -1.5)));
+      }
+      const double lost = first_step * nodes.weight[j] * variable_.length() * error;
+      if (std::isfinite(lost)) out += lost;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Why no smaller step is tried.
+void explain(Answer& answer, std::span<TanhSinh> parts, const Tolerance& tolerance) {
+  const double allowed = tolerance.of(answer.value);
+  if (answer.error() <= allowed) {
+    answer.reason = Reason::converged;
+    return;
+  }
+  answer.reason = answer.error() <= 64 * unit * answer.magnitude ||
+                          (answer.rounding > allowed / 2 && answer.truncation <= 8 * answer.rounding)
+                      ? Reason::roundoff
+                      : Reason::unresolved;
+  double most = allowed / 8;
+  for (const TanhSinh& part : parts)
+    for (const int side : {0, 1})
+      if (part.beyond(side) > most) {
+        most = part.beyond(side);
+        answer.reason = Reason::singular;
+        answer.where = part.variable().end(side);
+      }
+  for (const TanhSinh& part : parts)
+    if (part.trouble() != Reason::converged) {
+      answer.reason = part.trouble();
+      answer.where = part.where();
+      answer.truncation = infinity;
+      return;
+    }
+}
+
+}  // namespace
+
+Answer refine(std::span<TanhSinh> parts, const Tolerance& tolerance, int least, int deepest,
+              const Answer& known) {
+  Answer out;
+  out.rule = "tanh-sinh";
+  while (true) {
+    out.value = known.value;
+    out.truncation = known.truncation;
+    out.rounding = known.rounding;
+    out.magnitude = known.magnitude;
+    TanhSinh* worst = nullptr;
+    bool trouble = false, unseen = true;
+    double largest = 0, change = 0, beyond = 0;
+    for (TanhSinh& part : parts) {
+      out.value += part.value();
+      out.truncation += part.truncation();
+      out.rounding += part.rounding();
+      out.magnitude += part.magnitude();
+      change += part.expected_change();
+      beyond += part.beyond(0) + part.beyond(1);
+      trouble = trouble || part.trouble() != Reason::converged;
+      unseen = unseen && part.magnitude() == 0;
+      if (part.level() >= deepest && !(part.magnitude() == 0 && part.level() < deepest_level)) continue;
+      const double urgency = part.level() < least                          ? infinity
+                             : part.change() > 4 * unit * part.magnitude() ? part.expected_change()
+                                                                           : 0;
+      if (urgency > largest) {
+        largest = urgency;
+        worst = &part;
+      }
+    }
+    // Where nothing but zeros is seen, smaller steps may find what lies between them.
+    if (unseen && known.magnitude == 0)
+      for (TanhSinh& part : parts)
+        if (part.level() < deepest_level) worst = &part;
+    const bool met = out.error() <= tolerance.of(out.value) && !(unseen && known.magnitude == 0);
+    if (trouble || worst == nullptr || (met && largest < infinity)) break;
+    if (largest < infinity && !unseen && !(change > 0.1 * beyond)) break;
+    worst->refine();
+  }
+  explain(out, parts, tolerance);
+  return out;
+}
+
+Answer tanh_sinh(const Integrand& f, const Range& range, const Tolerance& tolerance, const Limits& limits,
+                 std::span<const double> points) {
+  constexpr int least = 2;  // before, two sums may agree by chance
+  Sampler sampler(limits);
+  std::vector<Part> parts;
+  for (const Range& part : cut(range, points)) parts.emplace_back(f, range, part);
+  std::vector<TanhSinh> rules;
+  rules.reserve(parts.size());
+  for (const Part& part : parts) rules.emplace_back(sampler, part);
+  Answer none;
+  none.value = none.truncation = 0;
+  Answer out = refine(rules, tolerance, least, deepest_level - 1, none);
+  out.evaluations = sampler.evaluations();
+  if (rules.size() == 1) out.rule = rules[0].variable().name();
+  return out;
+}
+
+}  // namespace tessera::quadrature

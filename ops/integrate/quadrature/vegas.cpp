@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/integrate/quadrature/vegas.hpp"
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include "ops/integrate/quadrature/vegas_plan.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr double level = 3.3;         // times sigma: one in a thousand is further off
+constexpr double doubted = 3.1;       // as many sigmas of chi^2: one in a thousand scatters more
+constexpr double most_of_one = 0.05;  // of the variance may come from one point
+constexpr std::size_t least_results = 6;
+
+// Scaled, as the terms are.
+struct Result {
+  double value, variance, magnitude, spike;
+  std::int64_t points;
+};
+
+// Results of one grid, each weighed by its points: by the inverse of its variance, where every result is
+// given the same variance of a point, that of all together. Each one's own would favour those which chance
+// let see little.
+struct Together {
+  double value = 0, sigma = infinity, magnitude = 0, chi2 = 0, of_one = 0, spike = 0, points = 0;
+  std::size_t freedom = 0;
+
+  double scatter() const { return freedom == 0 ? 0 : chi2 / static_cast<double>(freedom); }
+  double truncation() const { return level * sigma * std::sqrt(std::fmax(1, scatter())); }
+  // What larger terms than any that was met would have brought, where one brings much of the variance: sizes
+  // beyond t are then as frequent as t^-a, a share of 1 - a/2 is the largest one's, and the mean beyond it is
+  // a/(a - 1).
+  double beyond_spike() const {
+    constexpr double least = 1.05, unsure = 1.5;
+    if (of_one <= most_of_one) return 0;
+    const double a = std::fmax(least, 2 * (1 - of_one));
+    return unsure * spike * a / (a - 1);
+  }
+  // Whether the results differ by more than their sigmas allow (Wilson and Hilferty's cube root of chi^2).
+  bool disagree() const {
+    if (freedom == 0) return false;
+    const double part = 2 / (9 * static_cast<double>(freedom));
+    return !((std::cbrt(scatter()) - (1 - part)) / std::sqrt(part) <= doubted);
+  }
+};
+
+Together together(const std::vector<Result>& results) {
+  Together out;
+  for (const Result& r : results) out.points += static_cast<double>(r.points);
+  double variance = 0;
+  for (const Result& r : results) {
+    const double share = static_cast<double>(r.points) / out.points;
+    out.value += share * r.value;
+    out.magnitude += share * r.magnitude;
+    variance += share * share * r.variance;
+    out.spike = std::fmax(out.spike, share * r.spike);
+  }
+  out.sigma = std::sqrt(variance);
+  out.of_one = out.spike * out.spike / variance;
+  out.freedom = results.size() - 1;
+  for (const Result& r : results) {
+    const double share = static_cast<double>(r.points) / out.points;
+    out.chi2 += (r.value - out.value) * (r.value - out.value) * share / variance;
+  }
+  return out;
+}
+
+class Sampling {
+ public:
+  Sampling(Cube& cube, VegasEngine& engine, const Tolerance& tolerance, std::uint64_t seed)
+      : cube_(cube), engine_(engine), tolerance_(tolerance), edges_(even_edges(cube.dimensions())) {
+    asked_.seed = seed;
+    first_points_ = std::clamp<std::int64_t>(cube.limits().evaluations / 32, 16, 1 << 14);
+  }
+
+  Answer run();
+
+ private:
+  bool iterate(std::int64_t points, bool learn);
+  bool look();
+  void rescale();
+  void learn();
+  void measure();
+  std::int64_t next_points() const;
+  bool usable() const { return std::isfinite(seen_.value) && std::isfinite(seen_.variance); }
+  Result result() const;
+  double goal(double value) const;
+  double needed(const Result& r) const;
+  Answer answer() const;
+  Reason reason_of(const Answer& answer) const;
+
+  Cube& cube_;
+  VegasEngine& engine_;
+  Tolerance tolerance_;
+  std::vector<double> edges_;
+  VegasIteration asked_;
+  VegasSeen seen_;
+  std::vector<Result> results_;
+  Together together_;
+  std::int64_t first_points_, holes_ = 0;
+  double pace_ = 0;  // seconds for a point
+  Reason stopped_ = Reason::converged;
+};
+
+bool Sampling::iterate(std::int64_t points, bool learn) {
+  const std::int64_t d = cube_.dimensions();
+  points = std::clamp<std::int64_t>(points, 16, most_vegas_points);
+  const bool late = static_cast<double>(points) * pace_ > cube_.seconds_left();
+  if (late || !cube_.allows(points)) {  // what takes too long is not begun
+    stopped_ = late ? Reason::time : cube_.cap();
+    return false;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  ++asked_.number;
+  asked_.points = points;
+  asked_.typical = learn ? seen_.squares : 0;
+  const double squares = seen_.squares;
+  VegasSeen now = engine_.iterate(asked_, edges_);
+  if (!now.finished) {
+    cube_.count(now.points);
+    stopped_ = Reason::time;
+    return false;
+  }
+  seen_ = std::move(now);
+  if (!(seen_.squares > 0 && std::isfinite(seen_.squares))) seen_.squares = squares;
+  cube_.count(seen_.points);
+  holes_ += seen_.holes;
+  if (seen_.holes > 0) cube_.look_for_holes();  // of another device's holes only their number is known
+  pace_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
+          static_cast<double>(seen_.points);
+  if (learn && seen_.weights.size() == static_cast<std::size_t>(d * vegas_bins))
+    refine(edges_, seen_.weights);
+  if (cube_.undefined()) stopped_ = Reason::non_finite;
+  return !cube_.undefined();
+}
+
+// So that the largest term is about 1: an exponent alone, which loses no bit.
+void Sampling::rescale() {
+  const int before = std::ilogb(asked_.scale);
+  const int now = std::isfinite(seen_.largest) ? before - std::ilogb(seen_.largest) : before - 600;
+  asked_.scale = std::ldexp(1.0, std::clamp(now, -1000, 1000));
+  const double by = std::ldexp(1.0, std::ilogb(asked_.scale) - before), squares = seen_.squares * by * by;
+  seen_.squares = std::isnormal(squares) ? squares : 0x1p-10;  // what is too small or large to be squared
+}
+
+// Evenly, until something is seen: how large terms are. False where all is 0.
+bool Sampling::look() {
+  for (std::int64_t points = first_points_; points <= 64 * first_points_; points *= 4) {
+    if (!iterate(points, false)) return false;
+    if (!(seen_.largest > 0)) continue;
+    rescale();
+    return true;
+  }
+  return false;
+}
+
+Result Sampling::result() const {
+  // What rounding blurs is not agreed upon more sharply; and where only zeros were seen, that says little.
+  const double blur = 4 * unit * seen_.magnitude, n = static_cast<double>(seen_.points);
+  const double least = seen_.magnitude > 0 ? 0 : seen_.squares / n;
+  return {seen_.value, std::fmax(seen_.variance, std::fmax(blur * blur, least)), seen_.magnitude, seen_.spike,
+          seen_.points};
+}
+
+// The sigma that the tolerance asks for.
+double Sampling::goal(double value) const {
+  return tolerance_.of(value / asked_.scale) * asked_.scale / level;
+}
+
+// Points in all that the tolerance needs, by this result.
+double Sampling::needed(const Result& r) const {
+  const double ratio = std::sqrt(r.variance) / goal(r.value);
+  return ratio * ratio * static_cast<double>(r.points);
+}
+
+// The grid and the cubes learn, by results that are thrown away: as long as a round saves more points than it
+// takes.
+void Sampling::learn() {
+  constexpr int least = 5, most = 40;
+  constexpr std::int64_t most_points = 1 << 20;
+  double before = infinity, even = infinity;
+  int idle = 0;
+  std::int64_t points = first_points_;
+  for (int round = 0; round < most && (round < least || idle < 2); ++round) {
+    // Most is left for the sum itself.
+    constexpr std::int64_t of_all = 8;
+    if (!cube_.allows(of_all * points) || static_cast<double>(of_all * points) * pace_ > cube_.seconds_left())
+      break;
+    if (!iterate(points, true)) break;
+    const double all = usable() ? needed(result()) : infinity;
+    // A peak, of which too little was seen before; or one that was seen before, and not now.
+    const bool higher = seen_.largest > 64, lost = !(seen_.largest > 0);
+    if (round == 0) even = all;
+    idle = higher || lost || before - all > static_cast<double>(points) ? 0 : idle + 1;
+    before = higher ? infinity : std::fmin(before, all);
+    if (higher) rescale();
+    const std::int64_t more =
+        round % 2 == 1 && before < infinity ? std::min<std::int64_t>(2 * points, most_points) : points;
+    points = std::max(points, static_cast<std::int64_t>(std::fmin(before / 64, static_cast<double>(more))));
+  }
+  if (even <= before) edges_ = even_edges(cube_.dimensions());  // there was nothing to learn
+}
+
+std::int64_t Sampling::next_points() const {
+  const double n = static_cast<double>(seen_.points);
+  double points = 0;
+  if (results_.size() < least_results) {
+    const Result last = results_.empty() ? result() : results_.back();
+    points = 1.1 * needed(last) / static_cast<double>(least_results);
+  } else {
+    const double ratio = together_.truncation() / level / goal(together_.value);
+    points = 1.1 * together_.points * (ratio * ratio - 1);
+  }
+  points = std::fmin(std::fmax(points, n), results_.empty() ? 16 * n : 4 * n);
+  const auto left = cube_.limits().evaluations - cube_.evaluations();
+  return std::clamp<std::int64_t>(std::min(static_cast<std::int64_t>(std::fmin(points, 1e15)), left),
+                                  first_points_, most_vegas_points);
+}
+
+void Sampling::measure() {
+  constexpr std::size_t most_results = 4096;
+  while (results_.size() < most_results && iterate(next_points(), false)) {
+    if (!usable()) {  // something far larger than all before: these saw nothing
+      rescale();
+      results_.clear();
+      continue;
+    }
+    results_.push_back(result());
+    together_ = together(results_);
+    if (results_.size() < least_results) continue;
+    if (const Reason reason = reason_of(answer());
+        reason == Reason::converged || reason == Reason::non_finite)
+      return;
+  }
+}
+
+Answer Sampling::answer() const {
+  Answer out;
+  out.rule = "vegas";
+  out.evaluations = cube_.evaluations();
+  if (results_.empty()) return out;
+  const double back = 1 / asked_.scale;
+  out.value = together_.value * back;
+  out.magnitude = together_.magnitude * back;
+  out.truncation = (together_.truncation() + together_.beyond_spike()) * back;
+  out.rounding = 16 * unit * out.magnitude;
+  out.why = fmt::format("{} iterations, chi^2 {:.2g} for each degree of freedom", results_.size(),
+                        together_.scatter());
+  if (holes_ > 0) out.why += fmt::format("; {} values that are not finite count as 0", holes_);
+  return out;
+}
+
+Reason Sampling::reason_of(const Answer& out) const {
+  if (cube_.undefined() || static_cast<double>(holes_) > 1e-3 * static_cast<double>(out.evaluations))
+    return Reason::non_finite;
+  if (results_.size() < least_results && stopped_ != Reason::converged) return stopped_;
+  if (!(out.error() <= tolerance_.of(out.value)))
+    return stopped_ == Reason::converged ? Reason::unresolved : stopped_;
+  if (together_.disagree() || !(together_.of_one <= most_of_one)) return Reason::doubtful;
+  return Reason::converged;
+}
+
+Answer Sampling::run() {
+  if (!look()) {
+    Answer out = answer();
+    if (stopped_ != Reason::converged && seen_.points == 0) {
+      out.reason = stopped_;
+      return out;
+    }
+    out.value = 0;
+    out.reason = Reason::doubtful;
+    cube_.judge(out);
+    if (out.undefined()) return out;
+    out.why = fmt::format("all {} values seen are 0: a peak may hide between them", cube_.evaluations());
+    return out;
+  }
+  learn();
+  measure();
+  Answer out = answer();
+  out.reason = reason_of(out);
+  if (out.reason == Reason::non_finite) cube_.judge(out);
+  return out;
+}
+
+// On the processors: many points of the integrand in one call, tasks shared among the threads.
+constexpr std::size_t chunk = 64;  // tasks that one thread does at a time
+
+class Processors : public VegasEngine {
+ public:
+  Processors(const Cube& cube, int threads) : cube_(cube), threads_(threads) {}
+
+  VegasSeen iterate(const VegasIteration& asked, const std::vector<double>& edges) override;
+
+ private:
+  void lay_out(const VegasIteration& asked);
+  std::size_t sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
+                     std::uint64_t* weights);
+  std::size_t place(std::size_t first, std::size_t last, const std::vector<double>& edges);
+  VegasTotals conclude(bool sampled);
+
+  const Cube& cube_;
+  int threads_;
+  VegasPlan plan_{};
+  std::vector<double> wanted_;
+  std::vector<u32> points_, first_task_, cube_of_task_;
+  std::vector<VegasSums> sums_;
+};
+
+// One thread's points, kept for its next chunk.
+struct Points {
+  std::size_t count = 0;
+  std::vector<u32> point, cube, bits, stratum;
+  std::vector<int> bin;
+  std::vector<double> u, slope, y;
+
+  void resize(std::size_t points, std::size_t dimensions) {
+    count = points;
+    point.resize(points);
+    cube.resize(points);
+    bits.resize(4 * points);
+    stratum.resize(dimensions * points);
+    bin.resize(dimensions * points);
+    u.resize(dimensions * points);
+    slope.assign(points, 1);
+    y.resize(points);
+  }
+};
+
+Points& own_points() {
+  thread_local Points points;
+  return points;
+}
+
+// Four words for each point, for four axes.
+void draw(Points& p, const VegasPlan& plan, u32 axes) {
+  const std::size_t count = p.count;
+  const u32 *const point = p.point.data(), *const cube = p.cube.data();
+  u32 *const b0 = p.bits.data(), *const b1 = b0 + count, *const b2 = b1 + count, *const b3 = b2 + count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PhiloxState out = philox({point[i], cube[i], axes, plan.iteration, plan.seed_low, plan.seed_high});
+    b0[i] = out.c0;
+    b1[i] = out.c1;
+    b2[i] = out.c2;
+    b3[i] = out.c3;
+  }
+}
+
+void stretch(Points& p, const VegasPlan& plan, int axis, const double* edges) {
+  const std::size_t count = p.count, row = static_cast<std::size_t>(axis) * count;
+  const u32 *const bits = &p.bits[static_cast<std::size_t>(axis % 4) * count], *const stratum =
+                                                                                   &p.stratum[row];
+  const double step = axis < plan.finer ? plan.narrow : plan.wide;
+  double *const u = &p.u[row], *const slope = p.slope.data();
+  int* const bin = &p.bin[row];
+  for (std::size_t i = 0; i < count; ++i) {
+    const double v = (static_cast<double>(stratum[i]) + vegas_uniform(bits[i])) * step;
+    u[i] = vegas_stretch(edges, v, &slope[i], &bin[i]);
+  }
+}
+
+// Joined in groups, and these in groups again. `sampled`: new sums say what the cubes hold and want.
+VegasTotals Processors::conclude(bool sampled) {
+  constexpr std::size_t group = vegas_group, super = vegas_super * group;
+  const std::size_t cubes = wanted_.size();
+  const double part = 1.0 / static_cast<double>(cubes);
+  const auto of_cube = [&](std::size_t h) {
+    if (!sampled) return VegasTotals{0, 0, 0, 0, wanted_[h], 0, 0};
+    VegasSums all{};
+    const std::size_t end = first_task_[h] + vegas_task_count(points_[h]);
+    for (std::size_t from = first_task_[h]; from < end; from += vegas_run) {
+      VegasSums run{};
+      for (std::size_t task = from; task < std::min<std::size_t>(end, from + vegas_run); ++task)
+        vegas_join(run, sums_[task]);
+      vegas_join(all, run);
+    }
+    const VegasTotals out = vegas_conclude(all, points_[h], part);
+    wanted_[h] = out.wanted;
+    return out;
+  };
+  std::vector<VegasTotals> supers((cubes + super - 1) / super, VegasTotals{});
+  share_parts(threads_, supers.size(), [&](std::size_t s) {
+    for (std::size_t from = s * super; from < std::min(cubes, (s + 1) * super); from += group) {
+      VegasTotals sum{};
+      for (std::size_t h = from; h < std::min(cubes, from + group); ++h) vegas_join(sum, of_cube(h));
+      vegas_join(supers[s], sum);
+    }
+  });
+  VegasTotals out{};
+  for (const VegasTotals& sum : supers) vegas_join(out, sum);
+  return out;
+}
+
+void Processors::lay_out(const VegasIteration& asked) {
+  const VegasPlan before = plan_;
+  plan_ = plan_of(cube_.dimensions(), asked);
+  const u32 cubes = cubes_of(plan_);
+  if (wanted_.empty()) {
+    wanted_.assign(cubes, 1);
+  } else if (before.strata != plan_.strata || before.finer != plan_.finer) {
+    std::vector<double> now(cubes);
+    for (u32 h = 0; h < cubes; ++h) now[h] = wanted_[vegas_parent(before, plan_, h)];
+    wanted_ = std::move(now);
+  }
+  const VegasDeal deal = vegas_deal(conclude(false).wanted, static_cast<double>(asked.points), cubes);
+  points_.resize(cubes);
+  first_task_.resize(cubes);
+  cube_of_task_.clear();
+  for (u32 h = 0; h < cubes; ++h) {
+    points_[h] = vegas_points(wanted_[h], deal);
+    first_task_[h] = static_cast<u32>(cube_of_task_.size());
+    cube_of_task_.insert(cube_of_task_.end(), vegas_task_count(points_[h]), h);
+  }
+}
+
+// The points of some tasks, on the unit cube; how many there are.
+std::size_t Processors::place(std::size_t first, std::size_t last, const std::vector<double>& edges) {
+  Points& p = own_points();
+  std::size_t count = 0;
+  const auto points_of = [&](std::size_t task, u32& from) {
+    const u32 h = cube_of_task_[task];
+    from = static_cast<u32>(task - first_task_[h]) * vegas_task_points;
+    return vegas_least(vegas_task_points, points_[h] - from);
+  };
+  u32 from = 0, stratum[most_dimensions];
+  for (std::size_t task = first; task < last; ++task) count += points_of(task, from);
+  const int d = plan_.dimensions;
+  p.resize(count, static_cast<std::size_t>(d));
+  std::size_t at = 0;
+  for (std::size_t task = first; task < last; ++task) {
+    const u32 h = cube_of_task_[task], more = points_of(task, from);
+    vegas_strata(plan_, h, d, stratum);
+    for (u32 i = 0; i < more; ++i, ++at) {
+      p.point[at] = from + i;
+      p.cube[at] = h;
+      for (int axis = 0; axis < d; ++axis)
+        p.stratum[static_cast<std::size_t>(axis) * count + at] = stratum[axis];
+    }
+  }
+  for (int axis = 0; axis < d; ++axis) {
+    if (axis % 4 == 0) draw(p, plan_, static_cast<u32>(axis / 4));
+    stretch(p, plan_, axis, &edges[static_cast<std::size_t>(axis) * (vegas_bins + 1)]);
+  }
+  return count;
+}
+
+// How many points it took.
+std::size_t Processors::sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
+                               std::uint64_t* weights) {
+  const std::size_t count = place(first, last, edges);
+  Points& p = own_points();
+  cube_.values(p.u, count, p.y);
+  std::size_t at = 0;
+  for (std::size_t task = first; task < last; ++task) {
+    const u32 h = cube_of_task_[task];
+    const u32 from = static_cast<u32>(task - first_task_[h]) * vegas_task_points;
+    VegasSums sums{};
+    for (u32 left = vegas_least(vegas_task_points, points_[h] - from); left > 0; --left, ++at) {
+      const double term = p.y[at] * p.slope[at] * plan_.scale;
+      vegas_add(&sums, term);
+      if (weights == nullptr) continue;
+      const u64 share = vegas_share(plan_, term, points_[h]);
+      for (int axis = 0; axis < plan_.dimensions; ++axis)
+        weights[axis * vegas_bins + p.bin[static_cast<std::size_t>(axis) * count + at]] += share;
+    }
+    sums_[task] = sums;
+  }
+  return count;
+}
+
+VegasSeen Processors::iterate(const VegasIteration& asked, const std::vector<double>& edges) {
+  lay_out(asked);
+  const std::size_t tasks = cube_of_task_.size(),
+                    bins = static_cast<std::size_t>(plan_.dimensions) * vegas_bins;
+  const std::int64_t holes = cube_.holes();
+  sums_.resize(tasks);
+  const bool learns = plan_.weight != 0;
+  VegasSeen out;
+  out.weights.assign(learns ? bins : 0, 0);
+  // Whole numbers: whoever adds them, and when.
+  std::vector<std::atomic<std::uint64_t>> weights(out.weights.size());
+  const std::size_t parts = (tasks + chunk - 1) / chunk, shares = std::min<std::size_t>(parts, 64);
+  std::atomic<std::size_t> left_out{0}, done{0};
+  share_parts(threads_, shares, [&](std::size_t share) {
+    std::vector<std::uint64_t> own(weights.size(), 0);
+    for (std::size_t k = share; k < parts; k += shares)
+      if (cube_.seconds_left() > 0)
+        done += sample(k * chunk, std::min(tasks, (k + 1) * chunk), edges, learns ? own.data() : nullptr);
+      else ++left_out;
+    for (std::size_t i = 0; i < own.size(); ++i) weights[i].fetch_add(own[i], std::memory_order_relaxed);
+  });
+  out.points = static_cast<std::int64_t>(done.load());
+  out.finished = left_out == 0;
+  if (!out.finished) return out;
+  for (std::size_t i = 0; i < weights.size(); ++i) out.weights[i] = weights[i];
+  const VegasTotals totals = conclude(true);
+  out.value = totals.value;
+  out.variance = totals.variance;
+  out.magnitude = totals.magnitude;
+  out.squares = totals.squares;
+  out.spike = totals.spike;
+  out.largest = totals.largest;
+  out.holes = cube_.holes() - holes;
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<VegasEngine> vegas_on_processors(const Cube& cube, int threads) {
+  return std::make_unique<Processors>(cube, threads);
+}
+
+Answer vegas(Cube& cube, const Tolerance& tolerance, const Vegas& how) {
+  if (cube.dimensions() < 1 || cube.dimensions() > most_dimensions)
+    throw Error(fmt::format("VEGAS takes 1 to {} variables, not {}", most_dimensions, cube.dimensions()));
+  const auto engine = how.engine ? how.engine(cube) : vegas_on_processors(cube, how.threads);
+  return Sampling(cube, *engine, tolerance, how.seed).run();
+}
+
+}  // namespace tessera::quadrature

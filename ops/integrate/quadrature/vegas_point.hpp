@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of VEGAS that every device computes alike, down to the bit: where points lie, what a cube's points
+// say of it, how many it is given next.
+#pragma once
+#include <cstdint>
+#include "tessera/core/thread.hpp"
+#include "tessera/formula/elementary.hpp"
+
+#define VEGAS_FN SIMT
+#define VEGAS_UNROLL
+#define VEGAS_FROM_BITS formula::elementary::from_bits
+namespace tessera::quadrature {
+#include "ops/integrate/quadrature/vegas_types-inl.h"
+
+// Of a cube, in shares of the whole; of several, their sums. Terms are scaled, as in VegasSums.
+struct VegasTotals {
+  double value, variance, magnitude;
+  double squares;  // the mean of the squared terms
+  double wanted;   // what the next points are dealt by
+  double spike;    // the most that one point adds beyond its cube's mean
+  double largest;  // of |term|
+};
+
+inline namespace TESSERA_UNIT {
+#include "ops/integrate/quadrature/vegas_point-inl.h"
+
+SIMT void vegas_join(VegasTotals& to, const VegasTotals& from) {
+  to.value += from.value;
+  to.variance += from.variance;
+  to.magnitude += from.magnitude;
+  to.squares += from.squares;
+  to.wanted += from.wanted;
+  if (from.spike > to.spike) to.spike = from.spike;
+  if (from.largest > to.largest) to.largest = from.largest;
+}
+
+SIMT void vegas_join(VegasSums& to, const VegasSums& from) {
+  to.sum += from.sum;
+  to.squares += from.squares;
+  to.magnitude += from.magnitude;
+  if (from.largest > to.largest) to.largest = from.largest;
+}
+
+// `sums` of `points` points; `part`: the cube's share of the volume. A cube is dealt points by its scatter to
+// the power 0.75: all of it would follow chance too closely (Lepage).
+SIMT VegasTotals vegas_conclude(const VegasSums& sums, u32 points, double part) {
+  namespace exact = formula::elementary;
+  const double n = points, mean = sums.sum / n;
+  double scatter = (sums.squares - sums.sum * mean) / (n - 1);
+  if (!(sums.squares < 1e300)) scatter = 1e300;
+  if (!(scatter > 0)) scatter = 0;
+  const double quarter = exact::root(exact::root(scatter)), over = sums.largest - (mean < 0 ? -mean : mean);
+  return {mean * part,
+          scatter / n * part * part,
+          sums.magnitude / n * part,
+          sums.squares / n * part,
+          quarter * exact::root(quarter),
+          (over > 0 ? over : 0) / n * part,
+          sums.largest};
+}
+
+// How the points are dealt: two to each cube at least, for a scatter; the rest evenly, or as is wanted.
+struct VegasDeal {
+  double rate;
+  bool even;
+};
+
+SIMT VegasDeal vegas_deal(double wanted, double points, u32 cubes) {
+  const double spare = points > 2.0 * cubes ? points - 2.0 * cubes : 0;
+  return wanted > 0 ? VegasDeal{spare / wanted, false} : VegasDeal{spare / cubes, true};
+}
+
+SIMT u32 vegas_points(double wanted, const VegasDeal& deal) {
+  return 2 + u32(deal.even ? deal.rate : wanted * deal.rate);
+}
+
+inline constexpr u32 vegas_run = 64;  // tasks of one cube that are added one after another
+
+SIMT u32 vegas_task_count(u32 points) { return (points + vegas_task_points - 1) / vegas_task_points; }
+
+// A cube of a new partition wants what the old one that holds its middle did.
+SIMT u32 vegas_parent(const VegasPlan& before, const VegasPlan& now, u32 cube) {
+  u32 parent = 0, stride = 1;
+  for (int axis = 0; axis < now.dimensions; ++axis) {
+    const u32 strata = now.strata + (axis < now.finer ? 1u : 0u);
+    const u32 old = before.strata + (axis < before.finer ? 1u : 0u);
+    const u32 at = cube % strata;
+    cube /= strata;
+    parent += u32(u64(2 * at + 1) * old / (2 * u64(strata))) * stride;
+    stride *= old;
+  }
+  return parent;
+}
+
+}  // namespace TESSERA_UNIT
+}  // namespace tessera::quadrature
+#undef VEGAS_FN
+#undef VEGAS_UNROLL
+#undef VEGAS_FROM_BITS

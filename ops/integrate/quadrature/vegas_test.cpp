@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// VEGAS: its random numbers, whether its sigma is one, its reasons, and the same bits for any threads.
+#include "ops/integrate/quadrature/vegas.hpp"
+#include <gtest/gtest.h>
+#include "ops/integrate/quadrature/several_variables.hpp"
+#include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/known_of_several.hpp"
+#include "ops/integrate/quadrature/vegas_plan.hpp"
+#include "tessera/core/error.hpp"
+
+namespace tessera::quadrature {
+namespace {
+
+constexpr double sigmas = 3.3;  // that a truncation stands for
+
+Answer answer_of(const known::OfSeveral& one, const Tolerance& tolerance, std::int64_t most,
+                 const Vegas& how = {}) {
+  const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
+  Cube cube(f, Box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)},
+            {.evaluations = most, .seconds = 20});
+  return vegas(cube, tolerance, how);
+}
+
+TEST(Philox, GivesThePublishedNumbers) {
+  const auto expect = [](const u32(&counter)[4], u32 k0, u32 k1, const u32(&want)[4]) {
+    const PhiloxState state = philox({counter[0], counter[1], counter[2], counter[3], k0, k1});
+    const u32 out[4] = {state.c0, state.c1, state.c2, state.c3};
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(out[i], want[i]) << i;
+  };
+  constexpr u32 all = 0xffffffffu;
+  expect({0, 0, 0, 0}, 0, 0, {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u});
+  expect({all, all, all, all}, all, all, {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu});
+  expect({0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, 0xa4093822u, 0x299f31d0u,
+         {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u});
+}
+
+TEST(Vegas, NamesCubesOnceEach) {
+  for (const int d : {1, 2, 5, 8, 24, 32})
+    for (const std::int64_t points : {16, 1000, 50'000, 1 << 24}) {
+      const VegasPlan plan = plan_of(d, {.points = points});
+      const u32 cubes = cubes_of(plan);
+      ASSERT_GE(cubes, 1u);
+      EXPECT_LE(cubes, std::max<std::int64_t>(1, points / 4)) << d << " " << points;
+      if (points == 50'000 && d > 1) {
+        EXPECT_GE(cubes, points / 4 / 2) << d;
+      }
+      u32 stratum[most_dimensions];
+      vegas_strata(plan, cubes - 1, d, stratum);
+      for (int axis = 0; axis < d; ++axis)
+        EXPECT_EQ(stratum[axis] + 1, plan.strata + (axis < plan.finer ? 1 : 0)) << d << " " << points;
+    }
+}
+
+TEST(Vegas, TheGridGoesWhereTheWeightsAre) {
+  std::vector<double> edges = even_edges(2);
+  const std::vector<double> even = edges;
+  std::vector<std::uint64_t> weights(2 * vegas_bins, 1000);
+  refine(edges, weights);
+  for (std::size_t i = 0; i < edges.size(); ++i) EXPECT_NEAR(edges[i], even[i], 1e-12);
+  for (std::size_t i = 0; i < vegas_bins; ++i) weights[i] = i == 40 ? 1'000'000 : 0;
+  for (int round = 0; round < 4; ++round) refine(edges, weights);
+  int near = 0;
+  for (std::size_t i = 0; i <= vegas_bins; ++i) {
+    EXPECT_GE(edges[i], edges[i == 0 ? 0 : i - 1]);
+    near += edges[i] > 35.0 / vegas_bins && edges[i] < 46.0 / vegas_bins;
+  }
+  EXPECT_GT(near, vegas_bins / 2);
+  EXPECT_EQ(edges[0], 0);
+  EXPECT_EQ(edges[vegas_bins], 1);
+}
+
+// Of 200 seeds: (answer - exact) / sigma has the mean 0 and at most the variance 1.
+void expect_honest_sigma(const known::OfSeveral& one, double tolerance, std::int64_t most) {
+  constexpr int seeds = 200;
+  double sum = 0, squares = 0;
+  int beyond = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const Answer answer =
+        answer_of(one, {.relative = tolerance}, most, {.seed = static_cast<std::uint64_t>(seed)});
+    const double pull = (answer.value - one.exact) / (answer.truncation / sigmas);
+    ASSERT_TRUE(std::isfinite(pull)) << one.id << " " << seed;
+    EXPECT_TRUE(!answer.converged() || std::fabs(pull) <= 4) << one.id << " " << seed;
+    sum += pull;
+    squares += pull * pull;
+    beyond += std::fabs(pull) > 2;
+  }
+  const double mean = sum / seeds, variance = squares / seeds - mean * mean;
+  EXPECT_LE(std::fabs(mean), 0.28) << one.id;  // four of its own sigmas
+  EXPECT_GE(variance, 0.5) << one.id;          // larger sigmas would be no merit
+  EXPECT_LE(variance, 1.4) << one.id;
+  EXPECT_LE(beyond, 24) << one.id;  // one in twenty-two
+}
+
+TEST(Vegas, ItsSigmaIsHonestWhereFIsSmooth) {
+  const double e = std::exp(1.0) - 1;
+  expect_honest_sigma({"smooth", "exp(x1+x2+x3)", 3, {0, 1}, e * e * e}, 1e-3, 40'000);
+}
+
+TEST(Vegas, ItsSigmaIsHonestAtAPeak) {
+  // Where the bell is cut off nothing of it is left.
+  expect_honest_sigma({"a bell",
+                       "exp(-((x1-0.3)^2+(x2-0.6)^2+(x3-0.5)^2+(x4-0.4)^2)/0.005)",
+                       4,
+                       {0, 1},
+                       std::pow(std::numbers::pi * 0.005, 2)},
+                      1e-2, 60'000);
+}
+
+TEST(Vegas, ItsSigmaIsHonestAtJumps) {
+  for (const known::OfSeveral& one : known::of_several())
+    if (one.id == "M6") expect_honest_sigma(one, 2e-2, 100'000);
+}
+
+TEST(Vegas, MorePointsAreMoreDigits) {
+  const known::OfSeveral one{"", "cos(x1+2*x2)*exp(x3)*(1+x4*x5)", 5, {0, 1}, 0};
+  const double few = answer_of(one, {.relative = 1e-9}, 100'000).truncation,
+               many = answer_of(one, {.relative = 1e-9}, 1'600'000).truncation;
+  EXPECT_LT(many, few / 3.5);  // chance alone gives 4, less what learning takes; strata more
+  EXPECT_GT(many, few / 100);
+}
+
+TEST(Vegas, IsRightOrSaysWhyNot) {
+  int converged = 0;
+  for (const known::OfSeveral& one : known::of_several()) {
+    const Answer answer = answer_of(one, {.relative = 1e-3}, 1'500'000);
+    EXPECT_FALSE(answer.why.empty()) << one.id;
+    if (!answer.converged()) continue;
+    ++converged;
+    EXPECT_LE(answer.error(), 1e-3 * std::fabs(answer.value)) << one.id;
+    EXPECT_LE(std::fabs(answer.value - one.exact), 4 / sigmas * answer.error()) << one.id;
+  }
+  EXPECT_GE(converged, 12);
+}
+
+TEST(Vegas, FindsANarrowBellInNineDimensions) {
+  for (const known::OfSeveral& one : known::of_several()) {
+    if (one.id != "M12") continue;
+    const Answer answer = answer_of(one, {.relative = 1e-2}, 6'000'000);
+    EXPECT_TRUE(answer.converged()) << reason_text(answer) << " " << answer.value;
+    EXPECT_NEAR(answer.value, 1, 1.3e-2);
+  }
+}
+
+TEST(Vegas, TheSameBitsFromAnyNumberOfThreads) {
+  for (const known::OfSeveral& one : known::of_several()) {
+    if (one.id != "M5" && one.id != "M7") continue;
+    const Answer alone = answer_of(one, {.relative = 1e-3}, 300'000, {.threads = 1});
+    for (const int threads : {2, 5}) {
+      const Answer answer = answer_of(one, {.relative = 1e-3}, 300'000, {.threads = threads});
+      EXPECT_EQ(answer.value, alone.value) << threads;
+      EXPECT_EQ(answer.truncation, alone.truncation) << threads;
+      EXPECT_EQ(answer.evaluations, alone.evaluations) << threads;
+    }
+    EXPECT_NE(answer_of(one, {.relative = 1e-3}, 300'000, {.seed = 2}).value, alone.value);
+  }
+}
+
+TEST(Vegas, SizesDoNotMatter) {
+  const known::OfSeveral one{"", "exp(x1+x2)", 2, {0, 1}, 0};
+  const Answer plain = answer_of(one, {.relative = 1e-3}, 100'000);
+  for (const double size : {0x1p-900, 0x1p900}) {
+    known::OfSeveral other = one;
+    other.formula = fmt::format("{:.17g}*({})", size, one.formula);
+    const Answer answer = answer_of(other, {.relative = 1e-3}, 100'000);
+    EXPECT_TRUE(answer.converged()) << size;
+    EXPECT_NEAR(answer.value / size, plain.value, 2e-3 * plain.value) << size;
+  }
+}
+
+TEST(Vegas, ItsReasonsAreHonest) {
+  const auto of = [](const char* formula, int d, std::int64_t most = 200'000) {
+    return answer_of({"", formula, d, {0, 1}, 0}, {.relative = 1e-3}, most);
+  };
+  EXPECT_EQ(of("0*x1", 3).reason, Reason::doubtful);
+  EXPECT_EQ(of("x1>0.5 ? 0/0 : 1", 3).reason, Reason::non_finite);
+  const Answer few = of("sin(1e6*x1*x2)", 2, 20'000);
+  EXPECT_EQ(few.reason, Reason::evaluations);
+  EXPECT_LE(few.evaluations, 20'000);
+  // Its variance is infinite: sigma says nothing.
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Answer tail =
+        answer_of({"", "(x1^2+x2^2+x3^2)^-1.4", 3, {0, 1}, 0}, {.relative = 3e-3}, 400'000, {seed});
+    const double exact = 8.16445803626735;
+    EXPECT_TRUE(!tail.converged() || std::fabs(tail.value - exact) <= 4 / sigmas * tail.error())
+        << seed << ": " << tail.value << " " << tail.error();
+  }
+  const Answer flat = of("3+0*x1", 4);
+  EXPECT_TRUE(flat.converged());
+  EXPECT_NEAR(flat.value, 3, 1e-12);
+  EXPECT_LE(std::fabs(flat.value - 3), flat.error());
+}
+
+TEST(Vegas, KeepsToItsTime) {
+  const auto slow = [](std::span<const double>, std::size_t count, std::span<double> y) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(count);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    std::ranges::fill(y, 1.5);
+  };
+  Cube cube(slow, Box{std::vector<Range>(3)}, {.evaluations = 1'000'000'000, .seconds = 0.1});
+  const auto start = std::chrono::steady_clock::now();
+  const Answer answer = vegas(cube, {.relative = 1e-15}, {.threads = 1});
+  EXPECT_FALSE(answer.converged());
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2);
+}
+
+TEST(Vegas, HelpsWhereNoOtherRuleCan) {
+  for (const known::OfSeveral& one : known::of_several()) {
+    if (one.id != "24 axes") continue;
+    const ManyValues f = many_values_of(formula::parse(one.formula), one.variables());
+    const Box box{std::vector<Range>(static_cast<std::size_t>(one.dimensions), one.range)};
+    const Answer answer =
+        integrate_several("auto", f, box, {.relative = 1e-3}, {.evaluations = 4'000'000, .seconds = 20});
+    EXPECT_TRUE(answer.converged()) << one.id << ": " << reason_text(answer) << " " << answer.why;
+    EXPECT_NE(answer.why.find("VEGAS"), std::string::npos) << answer.why;
+    EXPECT_LE(std::fabs(answer.value - one.exact), 4 / sigmas * answer.error()) << one.id;
+  }
+}
+
+TEST(Vegas, IsOneOfTheRulesByName) {
+  const ManyValues f = many_values_of(formula::parse("exp(x+y)"), {"x", "y"});
+  const Answer answer =
+      integrate_several("vegas", f, {{{0, 1}, {1, 0}}}, {.relative = 1e-3}, {.evaluations = 1'000'000}, {}, 2);
+  EXPECT_TRUE(answer.converged());
+  EXPECT_NEAR(answer.value, -std::pow(std::exp(1.0) - 1, 2), 4e-3);
+  EXPECT_THROW(integrate_several("vegas", f, {std::vector<Range>(40)}, {.relative = 1e-3}, {}, {}, 1), Error);
+}
+
+}  // namespace
+}  // namespace tessera::quadrature

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that copies and computes at the same time: three streams, each in its own order, and events by
+// which one waits for another. Each kind of device registers how its streams are opened; tests make their own
+// of threads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include "tessera/core/device.hpp"
+
+namespace tessera {
+
+enum class StreamKind : std::uint8_t { in, compute, out };
+inline constexpr std::size_t stream_count = 3;
+
+// A point in a stream, reached when all work enqueued there before it is done.
+class StreamEvent {
+ public:
+  virtual ~StreamEvent() = default;
+  virtual void wait() const = 0;  // blocks the host
+};
+using EventPtr = std::unique_ptr<StreamEvent>;
+
+// Rows of bytes, one `pitch` bytes after the other.
+struct Rows {
+  void* data = nullptr;
+  std::size_t pitch = 0;
+};
+
+// How many rows, and the bytes of each.
+struct RowShape {
+  std::size_t rows = 0, bytes = 0;
+
+  std::size_t total() const { return rows * bytes; }
+};
+
+// The streams of one device. Calls only enqueue, unless they say that they wait. Device errors are thrown.
+class Streams {
+ public:
+  virtual ~Streams() = default;  // after the work has ended
+
+  virtual const Device& device() const = 0;
+  virtual void* allocate(std::size_t bytes) = 0;  // device memory, aligned to 256 bytes, until free()
+  virtual void free(void* address) noexcept = 0;
+  virtual std::shared_ptr<void> pinned(std::size_t bytes) = 0;      // pinned host memory
+  virtual bool is_pinned(const void* data, std::size_t bytes) = 0;  // whether all of that host memory is
+
+  virtual EventPtr record(StreamKind stream) = 0;
+  virtual void wait_for(StreamKind stream,
+                        const StreamEvent& event) = 0;  // the event may be another stream's
+  // In the stream `in` from pinned host memory, in `out` to it.
+  virtual void copy(StreamKind stream, const Rows& to, const Rows& from, const RowShape& shape) = 0;
+  // `enqueue`, called at once or later, puts work into the compute stream.
+  virtual void compute(std::function<void(void* stream)> enqueue) = 0;
+  virtual void synchronize() = 0;  // waits for all streams
+
+  // Event times are seconds since this call, which waits for all streams.
+  virtual void start_clock() = 0;
+  virtual double seconds(const StreamEvent& event) = 0;  // of an event that is reached
+};
+
+class StreamFactory {
+ public:
+  virtual ~StreamFactory() = default;
+  virtual std::unique_ptr<Streams> open(const Device& device) = 0;
+  // Pins host memory until what is returned is destroyed; the memory must not be freed before. Null: the
+  // system refuses.
+  virtual std::shared_ptr<void> pin(void* data, std::size_t bytes) = 0;
+};
+
+// Returns the factory registered before.
+std::unique_ptr<StreamFactory> register_streams(Where where, std::unique_ptr<StreamFactory> factory);
+StreamFactory* find_streams(Where where);  // null: such devices copy and compute one after the other
+
+}  // namespace tessera

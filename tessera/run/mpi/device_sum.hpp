@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's part of a contraction on devices: each panel is one call that the rank's devices share. The
+// devices are opened for the first panel, and stay.
+#pragma once
+#include "tessera/core/contraction.hpp"
+#include "tessera/run/mpi/communicator.hpp"
+#include "tessera/run/mpi/distributed.hpp"
+#include "tessera/run/multi_device/scheduler.hpp"
+
+namespace tessera {
+
+// Threads of processors, which the ranks of a host share unless `words` name a number, or the launcher has
+// given each rank its own.
+int threads_of_rank(const Device& device, const std::string& words, int ranks_on_host);
+
+// What a rank has of a list that all ranks of its host were given: GPUs are dealt out in turn (where ranks
+// are more, several have the same one), processors all ranks have.
+std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
+                                    const HostPlace& here);
+
+// How deep their panels are: each is read, copied to devices and added as a whole, so they are deeper than
+// those of processors. Sums that devices cannot add to are one panel.
+std::int64_t device_panel_depth(const Contraction& contraction, const Arguments& whole);
+
+class DeviceSum final : public PanelSum {
+ public:
+  // `part`: in host memory, as are its inputs and its result.
+  DeviceSum(const Operation& operation, const Contraction& contraction, const Arguments& part,
+            const MultiDeviceOptions& options);
+  DeviceSum(const DeviceSum&) = delete;
+  DeviceSum& operator=(const DeviceSum&) = delete;
+
+  void add(const ArrayView& left, const ArrayView& right) override;
+  void finish() override;
+
+  std::string label() const;  // "cuda:0 81 % + cpu 19 %", by work
+  const std::vector<DeviceReport>& devices() const { return reports_; }
+  std::vector<TimelineSpan> spans(std::chrono::steady_clock::time_point since) const;
+  std::vector<std::string> notes() const;  // failed devices, wrong tiles, faults that never came
+  Plan plan() const { return reports_.front().plan; }
+
+ private:
+  ArrayView next_result();
+  void note(const MultiDeviceOutcome& panel);
+
+  const Operation& operation_;
+  const Contraction& contraction_;
+  const Arguments& part_;
+  MultiDeviceOptions options_;
+  DevicePool pool_;
+  // Sums alternate between two arrays: no call reads where it writes, so that tiles can be computed again.
+  Array spare_[2];
+  ArrayView latest_;
+  std::vector<DeviceReport> reports_;             // sums over all panels
+  std::chrono::steady_clock::time_point origin_;  // of spans_
+  std::vector<TimelineSpan> spans_;
+  std::size_t panels_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes tiles on one device, for the scheduler: in this process, here or with streams
+// (streamed_worker.hpp), or in a process of its own (process_worker.hpp).
+#pragma once
+#include <vector>
+#include "tessera/core/division.hpp"
+#include "tessera/run/choose.hpp"
+#include "tessera/run/multi_device/timeline.hpp"
+
+namespace tessera {
+
+// What it throws is the device's failure.
+class DeviceWorker {
+ public:
+  virtual ~DeviceWorker() = default;
+  virtual void make_ready() {}  // returns when tiles can begin
+  // Tiles are begun one after another and finished in that order, at most so many at a time. On return from
+  // finish() the tile is in the result. It returns what was done when, in seconds since the tile began; the
+  // caller fills in devices and tiles.
+  virtual void begin(const Tile& tile) { begun_ = tile; }
+  virtual std::vector<TimelineSpan> finish() { return compute(begun_); }
+  virtual std::size_t most_under_way() const { return 1; }
+  // Whether finish() throws Interrupted when the flag of its thread is raised (core/interrupt.hpp); from then
+  // on nothing is written into the result.
+  virtual bool can_cancel() const { return false; }
+  virtual void stop() noexcept {}  // after a failure: waits until nothing writes into the result any more
+
+ private:
+  virtual std::vector<TimelineSpan> compute(const Tile& tile) = 0;  // of workers that do one tile at a time
+
+  Tile begun_;
+};
+
+// Copies in, computes and copies out, one after the other. `plan` is for the whole result; a tile that its
+// variant refuses is computed by one that accepts it.
+class LocalWorker final : public DeviceWorker {
+ public:
+  LocalWorker(const Operation& operation, const Division& division, Plan plan, Request request)
+      : operation_(&operation), division_(&division), plan_(std::move(plan)), request_(std::move(request)) {}
+  bool can_cancel() const override { return backend_of(plan_.device).shares_host_memory(); }
+
+ private:
+  std::vector<TimelineSpan> compute(const Tile& tile) override;
+
+  const Operation* operation_;
+  const Division* division_;
+  Plan plan_;
+  Request request_;
+};
+
+}  // namespace tessera

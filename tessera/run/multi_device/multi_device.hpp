@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call on several devices of this host, alike or not: its result is cut into tiles, each computed whole
+// by one device, straight into the result.
+#pragma once
+#include <chrono>
+#include "tessera/core/division.hpp"
+#include "tessera/run/multi_device/timeline.hpp"
+#include "tessera/run/run.hpp"
+
+namespace tessera {
+
+// Who computes what.
+struct Split {
+  enum class How {
+    automatic,  // fixed by measured speed: of GPUs by a trial before, of others once all have shown their
+                // speed
+    dynamic,    // each device takes the next tile when it has done one
+    shares,     // of the result's rows, named by the caller
+  };
+  How how = How::automatic;
+  std::vector<double> shares = {};  // for each device
+};
+
+Split parse_split(const std::string& word);  // "auto", "dynamic", "2048:1024"; throws Error
+
+// The device's process is killed in the middle of a tile, so that it can be seen to lose nothing.
+struct Fault {
+  std::size_t device = 0;  // its place in the list, from 0
+  std::size_t tile = 1;    // the first, second, … that it begins
+};
+
+std::vector<Fault> parse_faults(const std::string& words);  // "kill:1@3,kill:0@2"; throws Error
+
+struct MultiDeviceOptions {
+  std::vector<Device> devices;
+  Request request = {};  // its device does not count
+  Split split = {};
+  bool whole = false;             // the result is one tile, on one device
+  std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
+  // Each device in a process of its own, and each tile checked by the host: a device that dies, hangs or
+  // computes wrongly loses nothing. Faults alone mean such processes, too, but no checks.
+  bool protect = false;
+  std::vector<Fault> faults = {};
+  double limit_seconds = 300;  // the longest that a tile may take in such a process
+  std::size_t repeat = 1;      // runs, one after another, of which the median counts
+  bool pin = false;            // pins host arrays for devices with streams: worth it from the second run on
+  // Optional: called on the device's thread before a tile begins. What it throws is the device's failure.
+  std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
+
+  bool in_processes() const { return protect || !faults.empty(); }
+};
+
+// What one device did.
+struct DeviceReport {
+  Plan plan;
+  std::size_t tiles = 0, begun = 0;  // begun: in all runs
+  double flops = 0;
+  double busy_seconds = 0;             // computing and copying; where these overlap: computing
+  double end_seconds = 0;              // when its last tile was done
+  std::size_t checked = 0, wrong = 0;  // protected: tiles checked, and found wrong and computed again
+  double check_seconds = 0;
+  std::string failed = {};  // why the device was given up; others did its tiles
+};
+
+struct MultiDeviceOutcome {
+  std::vector<DeviceReport> devices;              // in their order
+  std::map<std::string, Array> outputs;           // those that `host` had no memory for
+  std::chrono::steady_clock::time_point started;  // of the timeline
+  double start_seconds = 0;                       // of processes and trials, before
+  double seconds = 0;                             // from the first copy to the last
+  std::vector<double> times;                      // of each run, where several were asked for
+  double flops = 0;
+  std::int64_t copied_bytes = 0;  // of inputs, to shared memory
+  bool same_bits = false;         // the result is that of any of these devices alone, bit for bit
+  Timeline timeline;
+  std::optional<Verdict> verdict;  // with `check`
+  Values values;
+};
+
+// "kill:1@99 did not happen: device 1 had 7 parts" for each fault that never came.
+std::vector<std::string> missed_faults(const std::vector<Fault>& faults,
+                                       const std::vector<DeviceReport>& devices);
+
+// Every device has failed; each is named with its reason.
+class AllDevicesFailed : public Error {
+ public:
+  AllDevicesFailed(Kind kind, const std::string& text, std::vector<std::string> reasons)
+      : Error(kind, text), reasons_(std::move(reasons)) {}
+  const std::vector<std::string>& reasons() const { return reasons_; }  // in the order of the devices
+
+ private:
+  std::vector<std::string> reasons_;
+};
+
+// The operation's own division, else one tile, which is the call itself. `host` must stay.
+Division division_of(const Operation& operation, const Arguments& host);
+
+// As run(), which see. Throws Error for an operation whose result cannot be cut, and when no device is left.
+MultiDeviceOutcome run_on_devices(const Operation& operation, Arguments& host,
+                                  const MultiDeviceOptions& options, bool check = false);
+
+}  // namespace tessera

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device in a process of its own: a program that is executed, not forked, for the caller may hold CUDA,
+// threads or an interpreter. A device that fails may take that process with it, but not this one. Operands
+// and result lie in memory that all of them map; other arrays are copied there, once for all processes.
+#pragma once
+#include <chrono>
+#include <deque>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include "tessera/core/array.hpp"
+#include "tessera/run/multi_device/device_worker.hpp"
+#include "tessera/run/multi_device/worker_process.hpp"
+
+namespace tessera {
+
+// A call's arrays in shared memory.
+class SharedCall {
+ public:
+  // Throws Error where memory does not hold the copies.
+  SharedCall(const Operation& operation, const Arguments& host);
+  SharedCall(const SharedCall&) = delete;
+  SharedCall& operator=(const SharedCall&) = delete;
+  ~SharedCall();
+
+  const std::vector<int>& files() const { return files_; }
+  const nlohmann::ordered_json& description() const { return *description_; }
+  std::int64_t copied_bytes() const { return copied_bytes_; }
+  void fetch(const std::vector<Slice>& written) const;  // copies what a tile wrote to the caller's arrays
+
+ private:
+  void check_memory() const;
+  void add(const Parameter& parameter);
+
+  const Arguments* host_;
+  std::vector<int> files_;
+  std::unique_ptr<nlohmann::ordered_json> description_;
+  std::map<std::string, Array> copies_;
+  std::int64_t copied_bytes_ = 0;
+};
+
+class ProcessWorker final : public DeviceWorker {
+ public:
+  struct Options {
+    double limit_seconds = 300;               // the longest that a tile may take
+    std::optional<std::size_t> kill_at = {};  // the process is killed at its tile of that number, from 1
+    std::int64_t memory_bytes = 0;            // streamed: the most to take of the device's memory
+    std::optional<Tile> largest = {};         // streamed: the largest tile; nothing: one thing after another
+  };
+
+  // `process`: one that release() gave, of the same device; null: one is started.
+  ProcessWorker(const SharedCall& call, const Division& division, const Plan& plan, Options options,
+                std::unique_ptr<WorkerProcess> process = nullptr);
+  // For another call, when all tiles of this one are finished.
+  std::unique_ptr<WorkerProcess> release() { return std::move(process_); }
+  void make_ready() override;
+  void begin(const Tile& tile) override;
+  std::vector<TimelineSpan> finish() override;
+  std::size_t most_under_way() const override { return options_.largest ? 2 : 1; }
+  void stop() noexcept override { process_->stop(); }
+
+ private:
+  struct Begun {
+    Tile tile;
+    std::chrono::steady_clock::time_point at;
+  };
+
+  nlohmann::ordered_json receive(double seconds);
+  std::vector<TimelineSpan> compute(const Tile& tile) override;
+
+  const SharedCall* call_;
+  const Division* division_;
+  Options options_;
+  std::deque<Begun> under_way_;
+  std::unique_ptr<WorkerProcess> process_;
+};
+
+// The program: TESSERA_WORKER, else `tessera-worker` beside this program, this library, or the folder above.
+// Throws Error where there is none.
+std::string worker_program();
+
+// All that the program does, one call after another; `channel` is its end. Returns when the other end is
+// closed.
+void serve_worker(int channel);
+
+}  // namespace tessera

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/multi_device/scheduler.hpp"
+#include <algorithm>
+#include <thread>
+#include "tessera/core/interrupt.hpp"
+#include "tessera/core/parallel.hpp"
+#include "tessera/run/multi_device/streamed_worker.hpp"
+#include "tessera/run/place.hpp"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What decides about bits, where all devices compute by this.
+std::string text_of(const Plan& plan) {
+  return plan.variant->ladder + "/" + plan.variant->name + " " + to_string(plan.tuning) + " on " +
+         plan.device.name;
+}
+
+// A tile that is cancelled is overwritten later: that is wrong where it was also read.
+bool reads_what_it_writes(const Arguments& arguments) {
+  std::vector<const void*> read, written;
+  for (const Parameter& p : arguments.signature().parameters)
+    if (p.is_array() && arguments.has(p.name))
+      (p.kind == Parameter::Kind::output ? written : read).push_back(arguments.array(p.name).data);
+  return std::ranges::any_of(written,
+                             [&](const void* at) { return std::ranges::find(read, at) != read.end(); });
+}
+
+// Of a device that failed before its first tile.
+class FailedWorker final : public DeviceWorker {
+ public:
+  explicit FailedWorker(std::exception_ptr why) : why_(std::move(why)) {}
+  void begin(const Tile&) override { std::rethrow_exception(why_); }
+
+ private:
+  std::vector<TimelineSpan> compute(const Tile&) override { std::rethrow_exception(why_); }
+
+  std::exception_ptr why_;
+};
+
+// Whether a tile's rows and columns are those of the one array that is written.
+bool is_a_matrix(const Division& division) {
+  if (!division.writes) return false;
+  const auto slices = division.writes(division.whole());
+  return slices.size() == 1 &&
+         slices[0].box == std::vector{Interval{0, division.rows}, Interval{0, division.cols}};
+}
+
+// How far the first element's block reaches along a dimension; 1: not to a near end, so that any size pays.
+std::int64_t block_extent(const Plan& plan, const Arguments& arguments, std::size_t dimension) {
+  constexpr std::int64_t far = 4096;
+  const auto in_first = [&](std::int64_t at) {
+    Extents index{0, 0};
+    const auto first = plan.choice->owner(arguments, plan.tuning, index);
+    index[dimension] = at;
+    const auto other = plan.choice->owner(arguments, plan.tuning, index);
+    return first && other && first->block.x == other->block.x && first->block.y == other->block.y &&
+           first->block.z == other->block.z;
+  };
+  if (!in_first(0) || in_first(far)) return 1;
+  std::int64_t in = 0, out = far;
+  while (out - in > 1) {
+    const std::int64_t middle = in + (out - in) / 2;
+    (in_first(middle) ? in : out) = middle;
+  }
+  return out;
+}
+
+// The speed of one tile, computed twice: the first time loads the code.
+double trial_speed(const Operation& operation, const Division& division, const Plan& whole,
+                   const Request& request) {
+  constexpr std::int64_t side = 4096, depth = 2048;
+  const Tile tile{{0, std::min(side, division.rows)},
+                  {0, std::min(side, division.cols)},
+                  {0, division.depth_granule > 0 ? std::min(division.depth, depth) : division.depth}};
+  Arguments part = division.part(tile);
+  const ArrayView& output = part.array(operation.output);
+  const Array scratch(output.element, output.extents);
+  part.set_array(operation.output, scratch.view());
+  const Plan plan = refuses(whole, part) ? choose_on(whole.device, operation, part, request) : whole;
+  Placed placed(plan, part);
+  placed.upload();
+  (void)placed.launch_and_measure();
+  return division.flops(tile) / std::max(placed.launch_and_measure(), 1e-9);
+}
+
+}  // namespace
+
+WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division) {
+  if (plan.device.where != Where::simt || !plan.choice->owner || !is_a_matrix(division)) return {};
+  WaveSize out{block_extent(plan, arguments, 0), block_extent(plan, arguments, 1)};
+  if (!out.known()) return out;
+  const std::int64_t threads = std::max(1, plan.device.threads);
+  const std::int64_t across = std::min(threads, (division.cols + out.cols - 1) / out.cols);
+  return {out.rows * ((threads + across - 1) / across), out.cols * across};
+}
+
+std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments) {
+  constexpr std::int64_t threads_of_a_multiprocessor = 512;
+  if (!plan.choice->footprint) return std::nullopt;
+  const auto footprint = plan.choice->footprint(arguments, plan.tuning);
+  if (!footprint) return std::nullopt;
+  const std::int64_t full = threads_of_a_multiprocessor * std::max(1, plan.device.processors);
+  return std::max<std::int64_t>(1, footprint->blocks * footprint->threads_per_block / full);
+}
+
+Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Division& division,
+                     const MultiDeviceOptions& options, DevicePool& pool)
+    : operation_(&operation),
+      host_(&host),
+      division_(&division),
+      options_(&options),
+      pool_(&pool),
+      cancellation_(options.devices.size()) {
+  const auto begun = Clock::now();
+  for (const Device& device : options.devices)
+    out_.devices.push_back({.plan = choose_on(device, operation, host, options.request)});
+  const Split split = fitted_split();
+  cut_into_tiles(split);
+  const Plan& first = out_.devices.front().plan;
+  out_.same_bits = std::ranges::all_of(out_.devices, [&](const DeviceReport& one) {
+    return !one.plan.variant->baseline &&
+           (division.same_everywhere ||
+            (text_of(one.plan) == text_of(first) && division.same_bits(one.plan.device.where)));
+  });
+  out_.same_bits = out_.same_bits && (division.same_everywhere || accepts_all_tiles(first));
+  if (options.in_processes()) shared_.emplace(operation, host);
+  if (shared_) out_.copied_bytes = shared_->copied_bytes();
+  for (std::size_t d = 0; d < options.devices.size(); ++d) workers_.push_back(make_worker(d));
+  // Processes that were started together get ready together.
+  for (auto& worker : workers_) try {
+      worker->make_ready();
+    } catch (...) {
+      worker = std::make_unique<FailedWorker>(std::current_exception());
+    }
+  make_queue(split);
+  out_.start_seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+Scheduler::~Scheduler() = default;
+
+// `auto` for devices with streams: shares by a trial of each, kept for later calls. A trial that fails leaves
+// it to the queue to find that out.
+Split Scheduler::fitted_split() {
+  const Split& asked = options_->split;
+  const auto streamed = [&](const DeviceReport& one) { return streams(one.plan); };
+  if (asked.how != Split::How::automatic || options_->whole || options_->in_processes() ||
+      out_.devices.size() < 2 || !std::ranges::all_of(out_.devices, streamed))
+    return asked;
+  Split out{.how = Split::How::shares};
+  for (std::size_t d = 0; d < out_.devices.size(); ++d) {
+    DeviceState& state = (*pool_)[d];
+    if (!state.failed.empty()) return asked;
+    if (!(state.trial_speed > 0)) try {
+        state.trial_speed = trial_speed(*operation_, *division_, out_.devices[d].plan, options_->request);
+      } catch (const Error&) {
+        return asked;
+      }
+    out.shares.push_back(state.trial_speed);
+  }
+  return out;
+}
+
+// A tile that the whole's variant refuses is computed by another, which sums in another order.
+bool Scheduler::accepts_all_tiles(const Plan& plan) const {
+  return std::ranges::none_of(
+      tiles_, [&](const Tile& tile) { return refuses(plan, division_->part(tile)).has_value(); });
+}
+
+// More tiles let all devices finish together. With a fixed split only a failed device's tiles move.
+Tiling Scheduler::tiling(bool fixed) const {
+  constexpr std::int64_t tiles_in_memory = 3;  // two under way, and gaps between their inputs
+  const auto devices = std::ssize(out_.devices);
+  Tiling out{
+      .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
+      .least_flops = division_->least_flops,
+      .wave = wave_};
+  for (const DeviceReport& one : out_.devices) {
+    const Device& device = one.plan.device;
+    if (backend_of(device).shares_host_memory()) continue;
+    if (const auto launches = full_launches(one.plan, *host_))
+      out.wanted = std::min(out.wanted, std::max<std::int64_t>(*launches, devices));
+    const std::int64_t memory = memory_of(device) / tiles_in_memory;
+    out.memory_bytes = out.memory_bytes == 0 ? memory : std::min(out.memory_bytes, memory);
+  }
+  return out;
+}
+
+void Scheduler::cut_into_tiles(const Split& split) {
+  if (options_->whole) {
+    tiles_ = {division_->whole()};
+    largest_ = tiles_.front();
+    return;
+  }
+  std::vector<WaveSize> waves;
+  for (const DeviceReport& one : out_.devices) waves.push_back(wave_of(one.plan, *host_, *division_));
+  wave_ = common_wave(waves);
+  if (split.how == Split::How::shares) {
+    check_shares(split, out_.devices.size());
+    for (const Interval& rows : split_by_shares(division_->rows, division_->row_granule, split.shares)) {
+      auto& band = bands_.emplace_back();
+      for (const Tile& tile : tiles_of(*division_, *host_, rows, tiling(true))) {
+        band.push_back(tiles_.size());
+        tiles_.push_back(tile);
+      }
+    }
+  } else {
+    tiles_ = tiles_of(*division_, *host_, {0, division_->rows}, tiling(false));
+  }
+  const auto bytes = [&](const Tile& tile) { return bytes_of(*division_, *host_, tile); };
+  if (!tiles_.empty()) largest_ = *std::ranges::max_element(tiles_, {}, bytes);
+}
+
+void Scheduler::make_queue(const Split& split) {
+  std::size_t in_flight = 1;
+  for (const auto& worker : workers_) in_flight = std::max(in_flight, worker->most_under_way());
+  std::vector<double> work, speeds;
+  for (const Tile& tile : tiles_) work.push_back(std::max(1.0, work_of(*division_, tile, wave_)));
+  for (const Device& device : options_->devices) speeds.push_back(presumed_speed(device));
+  const auto mode = split.how == Split::How::automatic ? TileQueue::Mode::measured : TileQueue::Mode::dynamic;
+  if (!bands_.empty()) queue_.emplace(std::move(work), bands_, in_flight);
+  else queue_.emplace(std::move(work), std::move(speeds), mode, in_flight);
+  for (std::size_t d = 0; d < workers_.size(); ++d) {
+    if (workers_[d]->can_cancel() && !reads_what_it_writes(*host_)) queue_->can_cancel(d);
+    if (!(*pool_)[d].failed.empty()) queue_->lose(d);
+  }
+  // A device that can hold all inputs takes tiles as their inputs arrive; others go back and forth.
+  constexpr std::int64_t tiles_in_memory = 3;
+  std::vector<bool> holds_all;
+  for (const DeviceReport& one : out_.devices)
+    holds_all.push_back(streams(one.plan) &&
+                        bytes_of(*division_, *host_, division_->whole()) +
+                                tiles_in_memory * bytes_of(*division_, *host_, largest_) <=
+                            memory_of(one.plan.device));
+  if (std::ranges::find(holds_all, true) == holds_all.end()) return;
+  queue_->arrange([this, holds_all](std::size_t d, const std::vector<std::size_t>& band) {
+    return holds_all[d] ? in_growing_squares(tiles_, band) : band;
+  });
+}
+
+// Whether a device copies and computes this call at the same time.
+bool Scheduler::streams(const Plan& plan) const {
+  return find_streams(plan.device.where) != nullptr && !options_->whole &&
+         !StreamedWorker::refuses(*operation_, *host_, *division_, plan);
+}
+
+// A part of what is free, for a variant may want workspace. A device that is named twice, whole or in parts,
+// shares its memory with itself.
+std::int64_t Scheduler::memory_of(const Device& device) const {
+  constexpr double usable_part = 0.9;
+  const auto sharing = std::ranges::count_if(options_->devices, [&](const Device& one) {
+    return one.where == device.where && one.index == device.index;
+  });
+  const auto free =
+      static_cast<std::int64_t>(usable_part * static_cast<double>(backend_of(device).free_memory(device)) /
+                                static_cast<double>(sharing));
+  return options_->memory_bytes > 0 ? std::min(options_->memory_bytes, free) : free;
+}
+
+std::unique_ptr<DeviceWorker> Scheduler::make_worker(std::size_t d) {
+  const Plan& plan = out_.devices[d].plan;
+  if (const std::string& failed = (*pool_)[d].failed; !failed.empty()) {
+    out_.devices[d].failed = failed;
+    return std::make_unique<FailedWorker>(std::make_exception_ptr(Error(Error::Kind::no_device, failed)));
+  }
+  try {
+    if (shared_) return process_worker(d);
+    if (streams(plan) && !tiles_.empty()) return streamed_worker(d);
+    return std::make_unique<LocalWorker>(*operation_, *division_, plan, options_->request);
+  } catch (const Error&) {
+    if (shared_) throw;
+    return std::make_unique<FailedWorker>(std::current_exception());
+  }
+}
+
+std::unique_ptr<DeviceWorker> Scheduler::process_worker(std::size_t d) {
+  DeviceState& state = (*pool_)[d];
+  const Plan& plan = out_.devices[d].plan;
+  ProcessWorker::Options about{.limit_seconds = options_->limit_seconds};
+  for (const Fault& fault : options_->faults)
+    if (fault.device == d && fault.tile > state.begun)
+      about.kill_at = std::min(about.kill_at.value_or(fault.tile), fault.tile - state.begun);
+  if (streams(plan) && !tiles_.empty()) {
+    about.memory_bytes = memory_of(plan.device);
+    about.largest = largest_;
+  }
+  return std::make_unique<ProcessWorker>(*shared_, *division_, plan, about, std::move(state.process));
+}
+
+std::unique_ptr<DeviceWorker> Scheduler::streamed_worker(std::size_t d) {
+  DeviceState& state = (*pool_)[d];
+  const Plan& plan = out_.devices[d].plan;
+  if (state.streams == nullptr) state.streams = find_streams(plan.device.where)->open(plan.device);
+  return std::make_unique<StreamedWorker>(*operation_, *host_, *division_, plan, options_->request,
+                                          state.streams, memory_of(plan.device), largest_);
+}
+
+void Scheduler::keep_processes() {
+  for (std::size_t d = 0; d < workers_.size(); ++d)
+    if (auto* const worker = dynamic_cast<ProcessWorker*>(workers_[d].get());
+        worker != nullptr && !queue_->is_lost(d))
+      (*pool_)[d].process = worker->release();
+}
+
+double Scheduler::now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+MultiDeviceOutcome Scheduler::run() {
+  start_ = out_.started = Clock::now();
+  serve_devices(
+      workers_.size(),
+      [this](std::size_t d) {
+        const Interruptible cancellable(cancellation_.flag(d));
+        serve(d);
+      },
+      [this](std::size_t d, const std::exception_ptr& why) {
+        const std::lock_guard lock(mutex_);
+        give_up(d, why);
+        changed_.notify_all();
+      });
+  out_.seconds = now();
+  for (std::size_t d = 0; d < workers_.size(); ++d) out_.devices[d].begun = (*pool_)[d].begun;
+  if (!queue_->done()) fail_without_devices(out_.devices, first_failure_);
+  keep_processes();
+  return std::move(out_);
+}
+
+void Scheduler::serve(std::size_t d) {
+  std::unique_lock lock(mutex_);
+  std::deque<Begun> under_way;
+  while (!queue_->is_lost(d) && (!under_way.empty() || !queue_->done())) {
+    const bool may_take = under_way.size() < workers_[d]->most_under_way();
+    if (const auto tile = may_take ? queue_->take(d, now()) : std::nullopt) begin(d, *tile, under_way, lock);
+    else if (!under_way.empty()) finish(d, under_way, lock);
+    else wait(d, lock);
+  }
+  changed_.notify_all();
+}
+
+// With nothing to do, for a tile that comes back, or one that this device would finish sooner than another.
+void Scheduler::wait(std::size_t d, std::unique_lock<std::mutex>& lock) {
+  double seconds = 0.1;
+  const double at = now();
+  if (const auto takeover = queue_->takeover_by(d, at);
+      takeover && !cancellation_.is_asked(takeover->device)) {
+    seconds = std::clamp(takeover->at - at, 1e-4, seconds);
+    if (takeover->at <= at) cancellation_.ask(takeover->device, d);
+  }
+  (void)changed_.wait_for(lock, std::chrono::duration<double>(seconds));
+}
+
+void Scheduler::begin(std::size_t d, std::size_t tile, std::deque<Begun>& under_way,
+                      std::unique_lock<std::mutex>& lock) {
+  under_way.push_back({tile, now()});
+  cancellation_.reset(d);
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    if (options_->before_tile) options_->before_tile(d, tile);
+    workers_[d]->begin(tiles_[tile]);
+  } catch (...) {
+    failure = std::current_exception();
+    workers_[d]->stop();
+  }
+  lock.lock();
+  if (failure) give_up(d, failure);
+  else ++(*pool_)[d].begun;
+}
+
+void Scheduler::finish(std::size_t d, std::deque<Begun>& under_way, std::unique_lock<std::mutex>& lock) {
+  const Begun oldest = under_way.front();
+  under_way.pop_front();
+  lock.unlock();
+  std::exception_ptr failure;
+  std::vector<TimelineSpan> spans;
+  bool right = true, cancelled = false;
+  double check_seconds = 0;
+  try {
+    spans = workers_[d]->finish();
+    const double begun = now();
+    if (options_->protect) right = is_right(oldest.tile), check_seconds = now() - begun;
+  } catch (const Interrupted&) {
+    cancelled = true;
+  } catch (...) {
+    failure = std::current_exception();
+    workers_[d]->stop();
+  }
+  lock.lock();
+  if (cancelled) {
+    queue_->cancel(d, oldest.tile, cancellation_.heir(d), now());
+  } else if (failure) {
+    give_up(d, failure);
+  } else {
+    out_.devices[d].checked += options_->protect;
+    out_.devices[d].check_seconds += check_seconds;
+    if (right) deliver(d, oldest, spans);
+    else take_back(d, oldest.tile);
+  }
+  changed_.notify_all();
+}
+
+bool Scheduler::is_right(std::size_t tile) const {
+  VerifyOptions options;
+  if (operation_->suspect_rows) options.reference_flops = 0;  // the randomised check
+  return verify(*operation_, division_->part(tiles_[tile]), nullptr, options).passed;
+}
+
+void Scheduler::deliver(std::size_t d, const Begun& tile, const std::vector<TimelineSpan>& spans) {
+  const double at = now();
+  if (!queue_->commit(d, tile.tile, at)) return;
+  DeviceReport& report = out_.devices[d];
+  ++report.tiles;
+  report.flops += division_->flops(tiles_[tile.tile]);
+  report.end_seconds = at;
+  const bool overlaps = workers_[d]->most_under_way() > 1;
+  for (const TimelineSpan& span : spans) {
+    if (!overlaps || span.activity == Activity::compute) report.busy_seconds += span.last - span.first;
+    out_.timeline.spans.push_back({d, span.activity, tile.tile, tile.at + span.first, tile.at + span.last});
+  }
+}
+
+// A device is given up after several wrong tiles.
+void Scheduler::take_back(std::size_t d, std::size_t tile) {
+  constexpr std::size_t most = 3;
+  queue_->give_back(d, tile);
+  if (++out_.devices[d].wrong < most) return;
+  workers_[d]->stop();  // it may be writing another tile
+  give_up(d, std::make_exception_ptr(
+                 Error(Error::Kind::internal, "wrong results, " + std::to_string(most) + " times")));
+}
+
+void Scheduler::give_up(std::size_t d, const std::exception_ptr& failure) {
+  queue_->lose(d);
+  if (!first_failure_) first_failure_ = failure;
+  out_.devices[d].failed = reason_of(failure);
+  (*pool_)[d].failed = out_.devices[d].failed;
+  (*pool_)[d].streams.reset();
+}
+
+void check_faults(const MultiDeviceOptions& options) {
+  for (const Fault& fault : options.faults)
+    if (fault.device >= options.devices.size())
+      throw Error("--fault kill:" + std::to_string(fault.device) + ": the devices are numbered from 0 to " +
+                  std::to_string(options.devices.size() - 1));
+}
+
+void check_shares(const Split& split, std::size_t devices) {
+  if (split.shares.size() != devices)
+    throw Error(std::to_string(split.shares.size()) + " shares for " + std::to_string(devices) + " devices");
+}
+
+double presumed_speed(const Device& device) {
+  constexpr double of_a_core = 5e10, of_an_executors_thread = 5e7, of_a_multiprocessor = 3e11;
+  switch (device.where) {
+    case Where::cpu:
+      return of_a_core * device.threads;
+    case Where::simt:
+      return of_an_executors_thread * device.threads;
+    case Where::cuda:
+      break;
+  }
+  return of_a_multiprocessor * device.processors;
+}
+
+std::vector<std::shared_ptr<void>> pin(const Arguments& host, const MultiDeviceOptions& options) {
+  std::vector<std::shared_ptr<void>> out;
+  StreamFactory* factory = nullptr;
+  for (const Device& device : options.devices)
+    if (StreamFactory* const one = find_streams(device.where)) factory = one;
+  if (factory == nullptr || options.in_processes()) return out;
+  for (const Parameter& p : host.signature().parameters) {
+    if (!p.is_array() || !host.has(p.name)) continue;
+    const ArrayView& array = host.array(p.name);
+    if (array.data == nullptr || array.count() == 0) continue;
+    const auto [first, last] = array.span();
+    const auto size = static_cast<std::int64_t>(size_of(array.element));
+    out.push_back(factory->pin(static_cast<char*>(array.data) + first * size,
+                               static_cast<std::size_t>((last - first) * size)));
+  }
+  return out;
+}
+
+void serve_devices(std::size_t count, const std::function<void(std::size_t)>& serve,
+                   const std::function<void(std::size_t, const std::exception_ptr&)>& fail) {
+  std::vector<std::jthread> threads;
+  try {
+    for (std::size_t d = 0; d < count; ++d) threads.emplace_back([&serve, d] { serve(d); });
+  } catch (const std::system_error&) {
+    const auto why = std::make_exception_ptr(no_more_threads(static_cast<std::int64_t>(count)));
+    for (std::size_t d = threads.size(); d < count; ++d) fail(d, why);
+  }
+}
+
+std::string reason_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const AllDevicesFailed& error) {
+    return error.reasons().size() == 1 ? error.reasons().front() : error.what();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an unknown failure";
+  }
+}
+
+void fail_without_devices(const std::vector<DeviceReport>& devices, const std::exception_ptr& first) {
+  std::string text = "no device is left: ";
+  std::vector<std::string> reasons;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    text += (d == 0 ? "" : "; ") + devices[d].plan.device.label() + " (device " + std::to_string(d) +
+            "): " + devices[d].failed;
+    reasons.push_back(devices[d].failed);
+  }
+  if (!first) throw AllDevicesFailed(Error::Kind::no_device, text, std::move(reasons));
+  try {
+    std::rethrow_exception(first);
+  } catch (const Error& error) {
+    const bool same =
+        std::ranges::all_of(reasons, [&](const std::string& reason) { return reason == reasons.front(); });
+    if (error.kind() == Error::Kind::user && same) throw;
+    throw AllDevicesFailed(error.kind(), text, std::move(reasons));
+  }
+}
+
+}  // namespace tessera

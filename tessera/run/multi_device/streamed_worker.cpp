@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/multi_device/streamed_worker.hpp"
+#include <algorithm>
+#include "tessera/run/enqueue.hpp"
+
+namespace tessera {
+namespace {
+
+// Kernels read 16 bytes of a row at a time; arrays begin at multiples of 256.
+constexpr std::int64_t row_alignment = 16, alignment = 256;
+
+std::int64_t rounded(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+bool is_transposed(const ArrayView& array) {
+  return array.extents.size() == 2 && array.strides[1] != 1 && array.strides[0] == 1;
+}
+
+// The slice in the array itself, as rows.
+ArrayView rows_of(const Slice& slice, const ArrayView& array) {
+  const ArrayView part = part_of(array, slice.box);
+  return is_transposed(array) ? part.transposed() : part;
+}
+
+// Why arrays with such strides cannot be copied as rows.
+Reason no_rows(const Arguments& arguments) {
+  for (const Parameter& p : arguments.signature().parameters) {
+    if (!p.is_array() || !arguments.has(p.name)) continue;
+    const ArrayView& array = arguments.array(p.name);
+    const bool flat = array.extents.size() == 1 && (array.strides[0] == 1 || array.extents[0] <= 1);
+    const bool rows = array.extents.size() == 2 && (array.strides[1] == 1 || array.strides[0] == 1) &&
+                      array.strides[0] >= 0 && array.strides[1] >= 0;
+    if (!flat && !rows) return p.name + " does not lie in rows or columns of consecutive elements";
+  }
+  return std::nullopt;
+}
+
+// Of all inputs, each slice rounded up.
+std::int64_t bytes_of_inputs(const Arguments& host, const Division& division) {
+  std::int64_t out = 0;
+  for (const Slice& slice : division.reads(division.whole()))
+    out += static_cast<std::int64_t>(bytes_of(slice, host.array(slice.array)));
+  constexpr std::int64_t aligning = 1 << 20;
+  return out + out / 16 + aligning;
+}
+
+}  // namespace
+
+PackedRows PackedRows::of(const Slice& slice, const ArrayView& array) {
+  const auto size = static_cast<std::int64_t>(size_of(array.element));
+  PackedRows out;
+  out.transposed = is_transposed(array);
+  out.rows = slice.box.size() == 1 ? 1 : slice.box[out.transposed ? 1 : 0].size();
+  out.row_bytes = size * slice.box[out.transposed ? 0 : slice.box.size() - 1].size();
+  out.pitch = rounded(out.row_bytes, row_alignment);
+  return out;
+}
+
+ArrayView PackedRows::view_at(void* memory, const Slice& slice, const ArrayView& array) const {
+  ArrayView out{memory, array.element, {}, {}};
+  for (const Interval& side : slice.box) out.extents.push_back(side.size());
+  const std::int64_t step = pitch / static_cast<std::int64_t>(size_of(array.element));
+  out.strides = {1};
+  if (slice.box.size() == 2) out.strides = transposed ? Extents{1, step} : Extents{step, 1};
+  return out;
+}
+
+std::optional<std::int64_t> BlockAllocator::take(std::int64_t bytes) {
+  auto best = gaps_.end();
+  for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap)
+    if (gap->second >= bytes && (best == gaps_.end() || gap->second < best->second)) best = gap;
+  if (best == gaps_.end()) return std::nullopt;
+  const auto [offset, size] = *best;
+  gaps_.erase(best);
+  if (size > bytes) gaps_[offset + bytes] = size - bytes;
+  return offset;
+}
+
+void BlockAllocator::release(std::int64_t offset, std::int64_t bytes) {
+  if (bytes == 0) return;
+  auto gap = gaps_.emplace(offset, bytes).first;
+  if (const auto next = std::next(gap); next != gaps_.end() && gap->first + gap->second == next->first) {
+    gap->second += next->second;
+    gaps_.erase(next);
+  }
+  if (gap == gaps_.begin()) return;
+  const auto before = std::prev(gap);
+  if (before->first + before->second != gap->first) return;
+  before->second += gap->second;
+  gaps_.erase(gap);
+}
+
+ArrayView InputCache::get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile,
+                          std::size_t oldest, bool& fresh) {
+  auto found = entries_.find(slice);
+  if (found == entries_.end()) {
+    fresh = true;
+    Entry entry;
+    entry.rows = PackedRows::of(slice, array);
+    allocate(entry, oldest);
+    uploads_.copy({entry.data, static_cast<std::size_t>(entry.rows.pitch)},
+                  HostRows::of(rows_of(slice, array)), pinned);
+    found = entries_.emplace(slice, std::move(entry)).first;
+  }
+  Entry& entry = found->second;
+  entry.last_tile = tile;
+  return entry.rows.view_at(entry.data, slice, array);
+}
+
+void InputCache::allocate(Entry& entry, std::size_t oldest) {
+  entry.bytes = rounded(entry.rows.bytes(), alignment);
+  do {
+    if (const auto offset = free_.take(entry.bytes)) {
+      entry.offset = *offset;
+      entry.data = block_.get() + *offset;
+      return;
+    }
+  } while (evict(oldest));
+  entry.apart = std::make_unique<StreamMemory>(*streams_, entry.bytes);
+  entry.data = entry.apart->get();
+}
+
+// The slice that was used longest ago; false: all are being read.
+bool InputCache::evict(std::size_t oldest) {
+  const auto last_use = [](const auto& one) { return one.second.last_tile; };
+  const auto longest_ago = std::ranges::min_element(entries_, {}, last_use);
+  if (longest_ago == entries_.end() || longest_ago->second.last_tile >= oldest) return false;
+  const Entry& entry = longest_ago->second;
+  if (!entry.apart) free_.release(entry.offset, entry.bytes);
+  entries_.erase(longest_ago);
+  return true;
+}
+
+Reason StreamedWorker::refuses(const Operation& operation, const Arguments& host, const Division& division,
+                               const Plan& plan) {
+  if (!division.reads || !division.writes) return "it is one part";
+  if (!operation.signature.of(Parameter::Kind::value).empty()) return "it gives numbers back";
+  if (plan.variant->baseline) return "a baseline may wait for the device";
+  return no_rows(host);
+}
+
+StreamedWorker::StreamedWorker(const Operation& operation, const Arguments& host, const Division& division,
+                               Plan plan, Request request, std::shared_ptr<Streams> streams,
+                               std::int64_t memory_bytes, const Tile& largest)
+    : operation_(&operation),
+      host_(&host),
+      division_(&division),
+      plan_(std::move(plan)),
+      request_(std::move(request)),
+      streams_(std::move(streams)),
+      downloads_(*streams_) {
+  std::int64_t left = memory_bytes;
+  for (Buffer& buffer : buffers_) {
+    lay_out_writes(buffer, largest);
+    left -= buffer.memory->bytes();
+  }
+  inputs_.emplace(*streams_, std::max<std::int64_t>(0, std::min(left, bytes_of_inputs(host, division))));
+  load(largest);
+  streams_->start_clock();
+  started_ = Clock::now();
+}
+
+// Computes the tile once, on whatever lies in the memory, so that code is loaded before the clock starts.
+void StreamedWorker::load(const Tile& tile) {
+  const StreamMemory& block = inputs_->block();
+  for (const Slice& slice : division_->reads(tile))
+    if (PackedRows::of(slice, host_->array(slice.array)).bytes() > block.bytes()) return;
+  Buffer& buffer = buffers_[0];
+  set_arguments(buffer, tile, [&](const Slice& slice) {
+    const ArrayView& array = host_->array(slice.array);
+    return PackedRows::of(slice, array).view_at(block.get(), slice, array);
+  });
+  enqueue_compute(buffer);
+  streams_->synchronize();
+}
+
+bool StreamedWorker::pinned(const std::string& name) {
+  const auto known = pinned_.find(name);
+  if (known != pinned_.end()) return known->second;
+  const ArrayView& array = host_->array(name);
+  const auto [first, last] = array.span();
+  const auto size = static_cast<std::int64_t>(size_of(array.element));
+  return pinned_[name] = streams_->is_pinned(static_cast<const char*>(array.data) + first * size,
+                                             static_cast<std::size_t>((last - first) * size));
+}
+
+void StreamedWorker::lay_out_writes(Buffer& buffer, const Tile& tile) {
+  buffer.writes = division_->writes(tile);
+  buffer.offsets.clear();
+  buffer.rows.clear();
+  std::int64_t bytes = 0;
+  for (const Slice& slice : buffer.writes) {
+    buffer.rows.push_back(PackedRows::of(slice, host_->array(slice.array)));
+    buffer.offsets.push_back(bytes);
+    bytes += rounded(buffer.rows.back().bytes(), alignment);
+  }
+  if (!buffer.memory || buffer.memory->bytes() < bytes)
+    buffer.memory = std::make_unique<StreamMemory>(*streams_, bytes);
+}
+
+// The tile's arguments in device memory. An input that its division does not read lies where the output does.
+void StreamedWorker::set_arguments(Buffer& buffer, const Tile& tile, const ReadView& read) {
+  buffer.arguments = division_->part(tile);
+  buffer.in_place.clear();
+  Arguments& arguments = *buffer.arguments;
+  const void* const output = arguments.array(operation_->output).data;
+  const auto reads = division_->reads(tile);
+  for (std::size_t i = 0; i < buffer.writes.size(); ++i)
+    arguments.set_array(buffer.writes[i].array,
+                        buffer.rows[i].view_at(buffer.memory->get() + buffer.offsets[i], buffer.writes[i],
+                                               host_->array(buffer.writes[i].array)));
+  for (const Slice& slice : reads) arguments.set_array(slice.array, read(slice));
+  for (const Parameter* p : host_->signature().of(Parameter::Kind::input)) {
+    if (!arguments.has(p->name)) continue;
+    if (std::ranges::any_of(reads, [&](const Slice& slice) { return slice.array == p->name; })) continue;
+    if (arguments.array(p->name).data != output)
+      throw Error(Error::Kind::internal, "a tile reads " + p->name + ", which its division does not say");
+    arguments.set_array(p->name, arguments.array(operation_->output));
+    buffer.in_place = p->name;
+  }
+}
+
+void StreamedWorker::enqueue_compute(Buffer& buffer) {
+  const Arguments& there = *buffer.arguments;
+  buffer.plan = plan_.variant->refuses(*plan_.choice, there, plan_.tuning, plan_.device)
+                    ? choose_in_place(plan_.device, *operation_, there, request_)
+                    : plan_;
+  if (buffer.copied != nullptr) streams_->wait_for(StreamKind::compute, *buffer.copied);
+  buffer.computing = streams_->record(StreamKind::compute);
+  streams_->compute(
+      [&buffer](void* stream) { enqueue(buffer.plan, *buffer.arguments, stream, {}, buffer.in_place); });
+  buffer.computed = streams_->record(StreamKind::compute);
+}
+
+void StreamedWorker::begin(const Tile& tile) {
+  Buffer& buffer = buffers_[begun_ % buffers];
+  buffer.begun = Clock::now();
+  lay_out_writes(buffer, tile);
+  bool fresh = false;
+  buffer.copied = nullptr;
+  buffer.copying = streams_->record(StreamKind::in);
+  set_arguments(buffer, tile, [&](const Slice& slice) {
+    return inputs_->get(slice, host_->array(slice.array), pinned(slice.array), begun_, finished_, fresh);
+  });
+  // Otherwise the tiles before have waited for these copies.
+  if (fresh) buffer.copied = streams_->record(StreamKind::in);
+  enqueue_compute(buffer);
+  ++begun_;
+}
+
+std::vector<TimelineSpan> StreamedWorker::finish() {
+  Buffer& buffer = buffers_[finished_ % buffers];
+  // The wait is enqueued only now: what waits in that stream for the next tile would hold this one back, too.
+  streams_->wait_for(StreamKind::out, *buffer.computed);
+  buffer.leaving = streams_->record(StreamKind::out);
+  for (std::size_t i = 0; i < buffer.writes.size(); ++i) {
+    const Slice& slice = buffer.writes[i];
+    downloads_.copy(
+        HostRows::of(rows_of(slice, host_->array(slice.array))),
+        {buffer.memory->get() + buffer.offsets[i], static_cast<std::size_t>(buffer.rows[i].pitch)},
+        pinned(slice.array));
+  }
+  buffer.left = streams_->record(StreamKind::out);
+  downloads_.finish();
+  buffer.left->wait();
+  ++finished_;
+  const double since = std::chrono::duration<double>(buffer.begun - started_).count();
+  std::vector<TimelineSpan> out;
+  const auto note = [&](Activity activity, const EventPtr& first, const EventPtr& last) {
+    if (last != nullptr)
+      out.push_back({0, activity, 0, streams_->seconds(*first) - since, streams_->seconds(*last) - since});
+  };
+  note(Activity::copy_in, buffer.copying, buffer.copied);
+  note(Activity::compute, buffer.computing, buffer.computed);
+  note(Activity::copy_out, buffer.leaving, buffer.left);
+  return out;
+}
+
+std::vector<TimelineSpan> StreamedWorker::compute(const Tile& tile) {
+  begin(tile);
+  return finish();
+}
+
+void StreamedWorker::stop() noexcept {
+  try {
+    streams_->synchronize();
+  } catch (...) {  // the failure has been reported already
+  }
+  downloads_.forget();
+}
+
+}  // namespace tessera

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tessera/run/multi_device/tiles.hpp"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace tessera {
+namespace {
+
+std::int64_t granules_of(std::int64_t extent, std::int64_t granule) {
+  return (extent + granule - 1) / granule;
+}
+
+std::int64_t rounded_up(std::int64_t amount, std::int64_t unit) { return granules_of(amount, unit) * unit; }
+
+Tile first_tile(const Division& division, Interval rows, std::int64_t down, std::int64_t side) {
+  return {{rows.first, std::min(rows.first + down, rows.last)},
+          {0, std::min(side, division.cols)},
+          {0, division.depth}};
+}
+
+// Where the wave size is not known: long tiles are cut where blocks of kernels usually end.
+std::int64_t rounded(std::int64_t side, std::int64_t granule) {
+  constexpr std::int64_t block = 128;
+  const std::int64_t unit = side > block ? std::max(block / granule * granule, granule) : granule;
+  return std::max(granule, rounded_up(side, unit));
+}
+
+// The sides of a tile with about that many elements, in whole waves.
+WaveSize sides_in_waves(double elements, const WaveSize& cut, std::int64_t cols) {
+  WaveSize out;
+  out.cols = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(elements)) / cut.cols) * cut.cols;
+  const double across = static_cast<double>(std::min(out.cols, cols));
+  out.rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(elements / across) / cut.rows) * cut.rows;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
+                                      std::span<const double> shares) {
+  for (const double share : shares)
+    if (!(share >= 0) || !std::isfinite(share))
+      throw Error("a share of " + std::to_string(share) + " is none");
+  const double largest = shares.empty() ? 0 : *std::ranges::max_element(shares);
+  if (!(largest > 0)) throw Error("a split needs a share that is not 0");
+  // Divided by the largest, so that the sum of huge shares does not overflow.
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0,
+                                     [&](double all, double share) { return all + share / largest; });
+  const std::int64_t all = granules_of(extent, granule);
+  std::vector<Interval> out;
+  std::int64_t given = 0, first = 0;
+  double upto = 0;
+  for (const double share : shares) {
+    upto += share / largest;
+    given = std::clamp(static_cast<std::int64_t>(std::llround(upto / sum * static_cast<double>(all))), given,
+                       all);
+    const std::int64_t last = std::min(extent, given * granule);
+    out.push_back({first, last});
+    first = last;
+  }
+  return out;
+}
+
+std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t granule) {
+  if (most < 1 || granule < 1) throw Error(Error::Kind::internal, "parts of nothing");
+  const std::int64_t size = whole.size();
+  if (size <= 0) return {};
+  const std::int64_t largest = std::max(granule, most / granule * granule);
+  const std::int64_t parts = (size + largest - 1) / largest;
+  const std::int64_t part = rounded_up((size + parts - 1) / parts, granule);
+  std::vector<Interval> out;
+  for (std::int64_t first = whole.first; first < whole.last; first += part)
+    out.push_back({first, std::min(first + part, whole.last)});
+  return out;
+}
+
+std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some) {
+  std::set<std::int64_t> rows, cols;
+  for (const std::size_t tile : some)
+    rows.insert(tiles[tile].rows.first), cols.insert(tiles[tile].cols.first);
+  const auto place = [](const std::set<std::int64_t>& all, std::int64_t first) {
+    return std::distance(all.begin(), all.find(first));
+  };
+  std::ranges::stable_sort(some, {}, [&](std::size_t tile) {
+    const auto row = place(rows, tiles[tile].rows.first), col = place(cols, tiles[tile].cols.first);
+    // Square by square; in one the new column from above, then the new row, which ends in its corner.
+    return std::tuple(std::max(row, col), row >= col, std::min(row, col));
+  });
+  return some;
+}
+
+WaveSize common_wave(const std::vector<WaveSize>& waves) {
+  constexpr std::int64_t most = 2048;
+  WaveSize out;
+  for (const WaveSize& wave : waves) {
+    if (const std::int64_t rows = std::lcm(out.rows, wave.rows); rows <= most) out.rows = rows;
+    if (const std::int64_t cols = std::lcm(out.cols, wave.cols); cols <= most) out.cols = cols;
+  }
+  return out;
+}
+
+double work_of(const Division& division, const Tile& tile, const WaveSize& wave) {
+  const double flops = division.flops(tile);
+  if (tile.empty() || !wave.known()) return flops;
+  const auto whole = [](const Interval& side, std::int64_t of) {
+    return static_cast<double>(rounded_up(side.size(), of)) / static_cast<double>(side.size());
+  };
+  return flops * whole(tile.rows, wave.rows) * whole(tile.cols, wave.cols);
+}
+
+std::int64_t bytes_of(const Division& division, const Arguments& arguments, const Tile& tile) {
+  std::int64_t out = 0;
+  for (const auto& slices : {division.reads(tile), division.writes(tile)})
+    for (const Slice& slice : slices)
+      out += static_cast<std::int64_t>(bytes_of(slice, arguments.array(slice.array)));
+  return out;
+}
+
+std::vector<Tile> tiles_of(const Division& division, const Arguments& arguments, Interval rows,
+                           const Tiling& tiling) {
+  if (rows.empty() || division.cols == 0) return {};
+  const double elements = static_cast<double>(division.rows) * static_cast<double>(division.cols);
+  const double most = division.flops(division.whole()) / tiling.least_flops;
+  const double count = std::clamp(most, 1.0, static_cast<double>(std::max<std::int64_t>(1, tiling.wanted)));
+  const std::int64_t granule = std::max(division.row_granule, division.col_granule);
+  const WaveSize cut{std::lcm(division.row_granule, tiling.wave.rows),
+                     std::lcm(division.col_granule, tiling.wave.cols)};
+  std::int64_t side = 0, down = 0;
+  if (tiling.wave.known()) {
+    const WaveSize sides = sides_in_waves(elements / count, cut, division.cols);
+    side = sides.cols, down = sides.rows;
+  } else {
+    side = down = rounded(static_cast<std::int64_t>(std::ceil(std::sqrt(elements / count))), granule);
+    // A narrow result has longer tiles instead.
+    if (side >= division.cols)
+      down = std::max(side, static_cast<std::int64_t>(std::ceil(static_cast<double>(division.rows) / count)));
+  }
+  while (tiling.memory_bytes > 0 &&
+         bytes_of(division, arguments, first_tile(division, rows, down, side)) > tiling.memory_bytes) {
+    if (side <= granule && down <= granule)
+      throw Error(std::to_string(tiling.memory_bytes) + " bytes do not hold the " +
+                  std::to_string(bytes_of(division, arguments, first_tile(division, rows, down, side))) +
+                  " that the smallest part reads and writes");
+    if (down == side) side = std::max(granule, side / 2);
+    down = std::max(side, down / 2);
+  }
+  std::vector<Tile> out;
+  const auto across =
+      even_parts({0, division.cols}, side, side >= cut.cols ? cut.cols : division.col_granule);
+  bool back = false;
+  for (const Interval& part : even_parts(rows, down, down >= cut.rows ? cut.rows : division.row_granule)) {
+    for (std::size_t j = 0; j < across.size(); ++j)
+      out.push_back({part, across[back ? across.size() - 1 - j : j], {0, division.depth}});
+    back = !back;
+  }
+  return out;
+}
+
+}  // namespace tessera

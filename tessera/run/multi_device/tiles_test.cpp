@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// How results are cut, and, on a virtual clock, what the cuts cost beside the best of all splits by rows.
+#include "tessera/run/multi_device/tiles.hpp"
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include "tests/virtual_clock.hpp"
+#include "tessera/run/inputs.hpp"
+#include "tessera/run/multi_device/scheduler.hpp"
+
+namespace tessera {
+namespace {
+
+using made_up::Behaviour;
+using made_up::run_virtually;
+
+using Parts = std::vector<Interval>;
+
+TEST(SplitByShares, CutsAtMultiplesOfTheGranule) {
+  const std::vector<double> shares{2, 1};
+  EXPECT_EQ(split_by_shares(3072, 16, shares), (Parts{{0, 2048}, {2048, 3072}}));
+  EXPECT_EQ(split_by_shares(100, 16, shares), (Parts{{0, 80}, {80, 100}}));
+  EXPECT_EQ(split_by_shares(5, 16, shares), (Parts{{0, 5}, {5, 5}}));
+  EXPECT_EQ(split_by_shares(0, 16, shares), (Parts{{0, 0}, {0, 0}}));
+}
+
+TEST(SplitByShares, GivesNothingForAShareOfNothing) {
+  EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{0, 3, 0, 1}),
+            (Parts{{0, 0}, {0, 48}, {48, 48}, {48, 64}}));
+}
+
+TEST(SplitByShares, RefusesWhatIsNoShare) {
+  EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{1e308, 1e308}), (Parts{{0, 32}, {32, 64}}));
+  EXPECT_EQ(split_by_shares(64, 1, std::vector<double>{1e-320, 3e-320}), (Parts{{0, 16}, {16, 64}}));
+  EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{0, 0}), Error);
+  EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{1, -1}), Error);
+  EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{1, NAN}), Error);
+  EXPECT_THROW(split_by_shares(64, 1, std::vector<double>{}), Error);
+}
+
+TEST(SplitByShares, CoversEveryExtent) {
+  for (std::int64_t extent = 0; extent < 200; ++extent)
+    for (const std::int64_t granule : {1, 7, 16}) {
+      const auto parts = split_by_shares(extent, granule, std::vector<double>{1, 0.3, 5, 2.2});
+      std::int64_t at = 0;
+      for (const Interval& part : parts) {
+        EXPECT_EQ(part.first, at);
+        EXPECT_GE(part.size(), 0);
+        EXPECT_TRUE(part.last % granule == 0 || part.last == extent);
+        at = part.last;
+      }
+      EXPECT_EQ(at, extent);
+    }
+}
+
+TEST(EvenParts, LeaveNoThinOneOver) {
+  EXPECT_EQ(even_parts({0, 2080}, 2048, 16), (Parts{{0, 1040}, {1040, 2080}}));
+  EXPECT_EQ(even_parts({32, 64}, 2048, 16), (Parts{{32, 64}}));
+  EXPECT_TRUE(even_parts({5, 5}, 10, 16).empty());
+  for (std::int64_t size = 1; size < 300; ++size)
+    for (const std::int64_t most : {16, 40, 100}) {
+      const auto parts = even_parts({16, 16 + size}, most, 16);
+      EXPECT_EQ(parts.front().first, 16);
+      EXPECT_EQ(parts.back().last, 16 + size);
+      for (const Interval& part : parts) EXPECT_LE(part.size(), most);
+    }
+}
+
+Case product_of(std::int64_t m, std::int64_t n, std::int64_t k) { return {{{"m", m}, {"n", n}, {"k", k}}}; }
+
+// A device of so many threads, each of which does a block of that many rows and columns in a unit of time.
+struct Blocks {
+  std::int64_t rows, cols, threads;
+  double seconds_of_block = 1;
+
+  double seconds(std::int64_t r, std::int64_t c) const {
+    const auto blocks = ((r + rows - 1) / rows) * ((c + cols - 1) / cols);
+    return static_cast<double>((blocks + threads - 1) / threads) * seconds_of_block;
+  }
+};
+
+double best_by_rows(const std::vector<Blocks>& devices, std::int64_t m, std::int64_t n) {
+  double best = INFINITY;
+  for (std::int64_t first = 0; first <= m; first += 16)
+    best = std::min(best, std::max(devices[0].seconds(first, n), devices[1].seconds(m - first, n)));
+  return best;
+}
+
+double by_queue(const Division& division, const Arguments& arguments, const std::vector<Blocks>& devices,
+                const std::vector<double>& guesses, TileQueue::Mode mode) {
+  WaveSize wave = common_wave({{devices[0].rows, devices[0].cols}, {devices[1].rows, devices[1].cols}});
+  const std::int64_t threads = std::max(devices[0].threads, devices[1].threads);
+  wave.cols *= threads;
+  const auto tiles =
+      tiles_of(division, arguments, {0, division.rows}, {.wanted = 64, .least_flops = 1, .wave = wave});
+  std::vector<double> work;
+  for (const Tile& tile : tiles) work.push_back(work_of(division, tile, wave));
+  TileQueue queue(work, guesses, mode, 1);
+  Behaviour behaviour;
+  behaviour.done = [&](std::size_t d, std::size_t tile, double now) {
+    return now + devices[d].seconds(tiles[tile].rows.size(), tiles[tile].cols.size());
+  };
+  return run_virtually(queue, devices.size(), behaviour).end();
+}
+
+TEST(TilesOfBlocks, QueuesOfThemComeNearTheBestSplitByRows) {
+  struct Pair {
+    std::vector<Blocks> devices;
+    std::vector<double> guesses;
+  };
+  // Like executors; one of two threads; one twice as fast, which nobody knows; processors that are 2000 times
+  // as fast.
+  const std::vector<Pair> pairs{{{{128, 128, 1}, {128, 128, 1}}, {1, 1}},
+                                {{{128, 128, 1}, {128, 128, 2}}, {1, 2}},
+                                {{{16, 16, 1, 2e-2}, {16, 16, 1, 1e-2}}, {1, 1}},
+                                {{{128, 128, 1, 5e-4}, {128, 128, 1}}, {1000, 1}}};
+  for (const auto& [m, n] :
+       {std::pair{640, 640}, {768, 768}, {900, 1000}, {1024, 512}, {2000, 2100}, {256, 3000}}) {
+    Inputs inputs(*find_operation("matmul"), Element::f32, product_of(m, n, 1), 3);
+    const Division division = (*find_division("matmul"))(inputs.arguments());
+    for (const Pair& pair : pairs)
+      for (const auto mode : {TileQueue::Mode::dynamic, TileQueue::Mode::measured}) {
+        const double took = by_queue(division, inputs.arguments(), pair.devices, pair.guesses, mode);
+        EXPECT_LE(took, 1.10 * best_by_rows(pair.devices, m, n))
+            << m << " " << n << " " << pair.guesses[0] << " " << pair.devices[1].threads << " "
+            << static_cast<int>(mode);
+      }
+  }
+}
+
+TEST(TilesOfBlocks, CutsLieBetweenWaves) {
+  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(1000, 700, 8), 3);
+  const Division division = (*find_division("matmul"))(inputs.arguments());
+  for (const WaveSize& wave : {WaveSize{128, 128}, WaveSize{128, 256}, WaveSize{48, 1}, WaveSize{64, 32}}) {
+    std::int64_t elements = 0;
+    for (const Tile& tile :
+         tiles_of(division, inputs.arguments(), {0, 1000}, {.least_flops = 1, .wave = wave})) {
+      EXPECT_EQ(tile.rows.first % wave.rows, 0);
+      EXPECT_EQ(tile.cols.first % wave.cols, 0);
+      elements += tile.rows.size() * tile.cols.size();
+    }
+    EXPECT_EQ(elements, 700'000);
+  }
+  // What memory does not hold is cut all the same.
+  for (const Tile& tile : tiles_of(division, inputs.arguments(), {0, 1000},
+                                   {.least_flops = 1, .memory_bytes = 8000, .wave = {128, 128}}))
+    EXPECT_LE(bytes_of(division, inputs.arguments(), tile), 8000);
+}
+
+TEST(TilesOfBlocks, WhatIsLeftOverCostsAWholeWave) {
+  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(300, 200, 10), 3);
+  const Division division = (*find_division("matmul"))(inputs.arguments());
+  const Tile tile{{256, 300}, {0, 200}, {0, 10}};
+  EXPECT_EQ(work_of(division, tile, {}), 44 * 200 * 20);
+  EXPECT_EQ(work_of(division, tile, {128, 128}), 128 * 256 * 20);
+}
+
+TEST(TilesOfBlocks, WavesOfSeveralDevicesAreJoined) {
+  EXPECT_EQ(common_wave({{128, 128}, {1, 1}, {16, 16}}), (WaveSize{128, 128}));
+  EXPECT_EQ(common_wave({{48, 64}, {32, 64}}), (WaveSize{96, 64}));
+  EXPECT_EQ(common_wave({{1021, 1}, {1024, 1}}), (WaveSize{1021, 1}));  // nobody wants a million rows
+}
+
+TEST(WaveOf, IsWhatABlockWrites) {
+  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(300, 300, 8), 3);
+  const Division division = (*find_division("matmul"))(inputs.arguments());
+  const auto wave = [&](const char* device, const char* variant, Tuning tuning = {}) {
+    const Request request{.variant = variant, .tuning = tuning, .cached = false};
+    return wave_of(choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(), request),
+                   inputs.arguments(), division);
+  };
+  EXPECT_EQ(wave("simt:threads=1", "vectorized"), (WaveSize{128, 128}));
+  EXPECT_EQ(wave("simt:threads=2", "vectorized"), (WaveSize{128, 256}));
+  EXPECT_EQ(wave("simt:threads=4", "vectorized"), (WaveSize{256, 384}));  // three blocks lie side by side
+  EXPECT_EQ(wave("simt:threads=1", "shared_tiles"), (WaveSize{16, 16}));
+  EXPECT_EQ(wave("simt:threads=1", "shared_tiles", {{"tile", 8}}), (WaveSize{8, 8}));
+  EXPECT_EQ(wave("simt:threads=1", "row_per_thread"), (WaveSize{64, 1}));
+  EXPECT_EQ(wave("simt:threads=1", "one_block"), (WaveSize{1, 1}));
+  EXPECT_EQ(wave("cpu:threads=1", "simd"), (WaveSize{1, 1}));
+}
+
+// When a device ends that reads what tiles need over one link, keeps it, and computes with what is there.
+double ends(const Division& division, const Arguments& arguments, const std::vector<Tile>& tiles,
+            const std::vector<std::size_t>& order, double bytes_per_second, double flops_per_second) {
+  std::set<Slice> here;
+  double arrived = 0, computed = 0;
+  for (const std::size_t tile : order) {
+    for (const Slice& slice : division.reads(tiles[tile]))
+      if (here.insert(slice).second)
+        arrived += static_cast<double>(bytes_of(slice, arguments.array(slice.array))) / bytes_per_second;
+    computed = std::max(computed, arrived) + division.flops(tiles[tile]) / flops_per_second;
+  }
+  return computed;
+}
+
+// Half of a product of f64 of 16384 rows at what one H200 showed of it, 54 TFLOP/s and 37.6 GB/s: row after
+// row of tiles the first waits for all of B, and three more follow. The sum of what must arrive, and of what
+// must be computed, is 86 and 81 ms.
+TEST(GrowingSquares, TilesAreComputedWhileBothInputsArrive) {
+  const auto view = [](std::int64_t rows, std::int64_t cols) {
+    return ArrayView{nullptr, Element::f64, {rows, cols}, {cols, 1}};
+  };
+  const Arguments arguments{find_operation("matmul")->signature,
+                            Element::f64,
+                            {{"A", view(16384, 16384)}, {"B", view(16384, 16384)}},
+                            {}};
+  const Division division = (*find_division("matmul"))(arguments);
+  const auto tiles = tiles_of(division, arguments, {0, division.rows}, {.wanted = 64});
+  ASSERT_EQ(tiles.size(), 64U);
+  constexpr double link = 37.6e9, flops = 54e12;
+  TileQueue queue(std::vector<double>(tiles.size(), 1.0), std::vector<double>{1.0, 1.0});
+  queue.arrange(
+      [&](std::size_t, const std::vector<std::size_t>& band) { return in_growing_squares(tiles, band); });
+  for (const std::size_t device : {0U, 1U}) {
+    std::vector<std::size_t> order;
+    while (order.size() < tiles.size() / 2) {
+      const auto tile = queue.take(device, 0);
+      ASSERT_TRUE(tile);
+      order.push_back(*tile);
+      queue.commit(device, *tile, static_cast<double>(order.size()));
+    }
+    auto back_and_forth = order;
+    std::ranges::sort(back_and_forth);
+    EXPECT_TRUE(std::ranges::adjacent_find(back_and_forth) == back_and_forth.end());
+    EXPECT_EQ(back_and_forth.back() - back_and_forth.front() + 1, order.size());
+    const double by_rows = ends(division, arguments, tiles, back_and_forth, link, flops),
+                 by_both = ends(division, arguments, tiles, order, link, flops);
+    EXPECT_LT(by_both, 0.11);
+    EXPECT_LT(by_both, 0.85 * by_rows);
+  }
+}
+
+TEST(GrowingSquares, HasEachTileOnceWhateverTheBand) {
+  const Inputs inputs(*find_operation("matmul"), Element::f32, product_of(100, 70, 8), 3);
+  const Division division = (*find_division("matmul"))(inputs.arguments());
+  const auto tiles =
+      tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = 30, .least_flops = 1});
+  ASSERT_GT(tiles.size(), 20U);
+  for (std::size_t first = 0; first <= tiles.size(); ++first)
+    for (std::size_t last = first; last <= tiles.size(); ++last) {
+      std::vector<std::size_t> band(last - first);
+      std::iota(band.begin(), band.end(), first);
+      auto order = in_growing_squares(tiles, band);
+      std::ranges::sort(order);
+      EXPECT_EQ(order, band);
+    }
+}
+
+TEST(FullLaunches, AreAsManyAsKeepAllMultiprocessorsAtWork) {
+  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(512, 512, 8), 3);
+  const auto launches = [&](const char* device, const char* variant, int processors) {
+    Plan plan = choose_on(find_device(device), *find_operation("matmul"), inputs.arguments(),
+                          {.variant = variant, .cached = false});
+    plan.device.processors = processors;
+    return full_launches(plan, inputs.arguments());
+  };
+  EXPECT_EQ(launches("simt", "shared_tiles", 16), 512 * 512 / (16 * 512));  // a thread for each element
+  EXPECT_EQ(launches("simt", "vectorized", 4), 2);                          // 16 blocks of 256
+  EXPECT_EQ(launches("simt", "vectorized", 132), 1);
+  EXPECT_EQ(launches("simt", "one_block", 132), 1);
+  EXPECT_FALSE(launches("cpu", "simd", 8).has_value());
+}
+
+// `auto` of GPUs: shares by the speeds that a trial showed, tiles of each share for its device. Of 44 and of
+// 132 multiprocessors it takes at most 1.05 times as long as the best static split; the queue alone is near
+// it, too.
+TEST(FittedSplit, IsWithinFivePercentOfTheBestStaticSplit) {
+  Inputs inputs(*find_operation("matmul"), Element::f32, product_of(4096, 4096, 1), 3);
+  const Division division = (*find_division("matmul"))(inputs.arguments());
+  for (const std::vector<double>& speeds :
+       std::vector<std::vector<double>>{{44, 132}, {44, 88}, {132, 132}, {1, 9, 3}}) {
+    std::vector<Tile> tiles;
+    std::vector<std::deque<std::size_t>> bands;
+    std::vector<double> work;
+    for (const Interval& rows : split_by_shares(division.rows, division.row_granule, speeds)) {
+      auto& band = bands.emplace_back();
+      for (const Tile& tile :
+           tiles_of(division, inputs.arguments(), rows, {.wanted = 24, .least_flops = 1})) {
+        band.push_back(tiles.size());
+        tiles.push_back(tile);
+        work.push_back(division.flops(tile));
+      }
+    }
+    TileQueue queue(work, bands);
+    Behaviour behaviour;
+    behaviour.done = [&](std::size_t d, std::size_t tile, double now) {
+      return now + work[tile] / speeds[d];
+    };
+    const double ideal =
+        division.flops(division.whole()) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
+    EXPECT_LE(run_virtually(queue, speeds.size(), behaviour).end(), 1.05 * ideal)
+        << speeds[0] << ":" << speeds[1];
+  }
+}
+
+}  // namespace
+}  // namespace tessera
