@@ -9,7 +9,7 @@
 #include <vector>
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/scalar.cuh"
 #include "tessera/cuda/staging.hpp"
 
