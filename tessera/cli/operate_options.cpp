@@ -7,7 +7,7 @@
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/study.hpp"
+#include "tessera/cli/study_tables.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/core/division.hpp"
 
