@@ -188,9 +188,10 @@ TEST_P(Shared, UnlikeDevicesGiveTheBitsOfOne) {
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
   for (const char* split : {"dynamic", "auto", "3:1:2"}) {
-    const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
-                        .request = {.cached = false},
-                        .split = parse_split(split)};
+    const MultiDeviceOptions options{
+        .devices = devices_of({"cpu:threads=1", "cpu:threads=1", "simt:threads=1"}),
+        .request = {.cached = false},
+        .split = parse_split(split)};
     inputs.poison();
     const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
     EXPECT_TRUE(outcome.same_bits);
@@ -211,8 +212,8 @@ TEST_P(Shared, DevicesThatCopyAndComputeAtATimeGiveThemToo) {
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
   const made_up::OnStreams streams;
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                      .request = {.cached = false},
-                      .split = parse_split("dynamic")};
+                                   .request = {.cached = false},
+                                   .split = parse_split("dynamic")};
   inputs.poison();
   const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
   EXPECT_TRUE(outcome.verdict->passed) << describe(*outcome.verdict);
@@ -225,10 +226,10 @@ TEST_P(Shared, AKilledWorkerAndAFlippedBitLoseNothing) {
   (void)run(operation(), inputs.arguments(), {.device = "cpu", .cached = false});
   const Bytes wanted = bytes_of_outputs(inputs.arguments());
   MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                .request = {.cached = false},
-                .split = parse_split("1:1"),
-                .protect = true,
-                .faults = parse_faults("kill:1@1,flip:0@1")};
+                             .request = {.cached = false},
+                             .split = parse_split("1:1"),
+                             .protect = true,
+                             .faults = parse_faults("kill:1@1,flip:0@1")};
   inputs.poison();
   const MultiDeviceOutcome outcome = run_on_devices(operation(), inputs.arguments(), options, true);
   EXPECT_NE(outcome.devices[1].failed.find("Killed"), std::string::npos) << outcome.devices[1].failed;

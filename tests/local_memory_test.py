@@ -13,13 +13,12 @@ FORMULAS = "formulas are interpreted: their values lie where the program says"
 SUMS = FORMULAS + "; exact and pairwise sums have their digits and subtrees there"
 STRIPS = SUMS + "; and spills: a block of 1024 threads leaves 64 registers for each"
 HALVES = SUMS + "; and spills: a block of 512 threads leaves 128 registers for each"
-SEARCHED = FORMULAS + "; and so do places between which a part changes its sign"
 TAPS = "the weights of a tap are indexed by a loop that stays one"
 KERNELS = {  # name: how many, the largest one's bytes a thread, what for
     "cub": (12, 10304, "another's; of integrals whose formulas are interpreted"),
     "filter::Packed": (1, 16, "spills: six blocks to a multiprocessor leave 80 registers"),
-    "integrate_batch::ThreadPerIntegral": (1, 1696, SEARCHED),
-    "integrate_batch::WarpPerIntegral": (1, 1808, SEARCHED),
+    "integrate_batch::ThreadPerIntegral": (1, 1696, FORMULAS),
+    "integrate_batch::WarpPerIntegral": (1, 1808, FORMULAS),
     "integration::EstimateRegions": (1, 1872, FORMULAS),
     "integration::GridStride": (2, 1680, STRIPS),
     "integration::OneLaunch": (2, 3296, HALVES),

@@ -88,6 +88,7 @@ class StreamThread {
 struct Traits {
   bool pinned = true;             // else host memory passes through buffers
   std::size_t fails_at_step = 0;  // of those it is given; 0: never
+  std::size_t wrong_copies = 0;   // of its first copies out the first element arrives wrong
 };
 
 class MadeUpStreams final : public Streams {
@@ -132,7 +133,11 @@ class MadeUpStreams final : public Streams {
   }
   void copy(StreamKind kind, const Rows& to, const Rows& from, const RowShape& shape) override {
     (kind == StreamKind::in ? bytes_in_ : bytes_out_) += shape.total();
-    put(kind, [=] { copy_rows(to, from, shape); });
+    const bool wrong = kind == StreamKind::out && ++copied_out_ <= traits_.wrong_copies;
+    put(kind, [=] {
+      copy_rows(to, from, shape);
+      if (wrong) static_cast<unsigned char*>(to.data)[3] ^= 0x40;  // the exponent of a float
+    });
   }
   void compute(std::function<void(void*)> enqueue) override {
     if (++given_ == traits_.fails_at_step) throw Error(Error::Kind::internal, "this device is broken");
@@ -177,8 +182,8 @@ class MadeUpStreams final : public Streams {
   std::mutex mutex_;
   std::map<void*, std::size_t> sizes_;
   std::size_t held_ = 0, most_held_ = 0;
-  std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, allocated_{0}, stagings_{0},
-      given_{0};
+  std::atomic<std::size_t> bytes_in_{0}, bytes_out_{0}, allocated_{0}, stagings_{0}, given_{0},
+      copied_out_{0};
   std::chrono::steady_clock::time_point start_;
   std::array<StreamThread, stream_count> threads_;  // gone first
 };
@@ -207,7 +212,7 @@ class OnStreams {
     std::unique_ptr<Streams> open(const Device& device) override {
       const unsigned number = opened_->count++;
       return std::make_unique<MadeUpStreams>(device, number,
-                                           traits_[std::min<std::size_t>(number, traits_.size() - 1)]);
+                                             traits_[std::min<std::size_t>(number, traits_.size() - 1)]);
     }
     std::shared_ptr<void> pin(void*, std::size_t) override { return nullptr; }
 

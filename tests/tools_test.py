@@ -92,17 +92,11 @@ class Tables(unittest.TestCase):
         self.write("bf16", [row for row in rows if row["dims"]["m"] != 16384])
         self.assertIn("(11 shapes)", product_tables.tables("shapes", self.folder))
 
-    def test_odd_sizes_layouts_and_small_ones(self):
-        whole, past = product_tables.WHOLE, product_tables.PAST
-        rows = rows_of(whole, 1, 1) + rows_of(past, 2, 3) + rows_of(past, 2, 1, "sustained") + rows_of((64, 64, 64), 4, 5)
-        for lies in (("none", "none"), ("transpose", "none"), ("transpose", "transpose")):
-            rows += rows_of(whole, 2, None, lies=lies)
-        self.write("bf16", rows)
-        self.write("bf16-graph", rows_of((64, 64, 64), 2, 1))
+    def test_odd_sizes(self):
+        whole, past = product_tables.WHOLE, (4097, 4099, 4101)
+        self.write("bf16", rows_of(whole, 1, 1) + rows_of(past, 2, 3) + rows_of(past, 2, 1, "sustained"))
         share = past[0] * past[1] * past[2] / (2 * whole[0] ** 3)
         self.assertIn(f"1.500, 0.500; {share:.3f}", product_tables.tables("odd", self.folder))
-        self.assertIn(f"| bf16 | 1.000, {share:.3f} | 0.500, n/a | 0.500, n/a | 0.500, n/a |", product_tables.tables("layouts", self.folder))
-        self.assertIn("| bf16 | 1.250, 0.500 |", product_tables.tables("small", self.folder))
 
     def test_what_tables_are_of_and_what_misses(self):
         first, second = product_tables.CUBES[:2]
@@ -116,7 +110,6 @@ class Tables(unittest.TestCase):
                                      "- i8: build 1a2b3c4, inputs hot, which flatters small products, and cuBLASLt's algorithms tried on hot ones.",
                                      "- Results of 512³ were not checked; all others of ours were right."])
         self.assertIn("TF32", lines[3])
-        self.assertEqual(product_tables.tables("missed", self.folder), "- bf16, 0.95: 512³ (0.900, 1.000).\n")
 
     def test_wrong_results_make_no_table(self):
         rows = rows_of(product_tables.WHOLE, 1, 1)
@@ -126,7 +119,7 @@ class Tables(unittest.TestCase):
             product_tables.tables("shapes", self.folder)
 
     def test_a_baseline_that_is_wrong_is_told_and_gives_no_ratio(self):
-        past = product_tables.PAST
+        past = (4097, 4099, 4101)
         rows = rows_of(product_tables.WHOLE, 1, 1) + rows_of(past, 2, 3) + rows_of(past, 2, 5, "sustained")
         next(row for row in rows if row["baseline"] and row["median"] == 3)["verified"] = "wrong"
         self.write("bf16", rows)
@@ -139,10 +132,10 @@ class Tables(unittest.TestCase):
             ends = set()
             for end, shapes, layout, words in products.plans_of(name):
                 ends.add(end)
-                self.assertTrue(shapes and set(layout) <= set(product_tables.OPS))
+                self.assertTrue(shapes and set(layout) <= {"none", "transpose"})
                 self.assertIn("--rotate", words)
                 self.assertTrue("--no-verify" not in words or shapes == [product_tables.LARGEST])
-            self.assertEqual(ends, {"", "-odd", "-graph"})
+            self.assertEqual(ends, {"", "-odd"})
 
     def test_plans_are_commands_that_the_program_understands(self):
         """Each with its sizes replaced by none: the verb, the operation and every flag are known."""

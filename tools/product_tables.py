@@ -9,9 +9,7 @@ import sys
 CUBES = [(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)]
 OTHERS = [(64, 7168, 2112), (128, 4096, 7168), (4096, 7168, 2048), (16, 8192, 8192), (8192, 8192, 512), (1024, 1024, 16384)]
 ODD = [(4095, 4097, 4093), (4097, 4099, 4101), (4104, 4104, 4104), (5000, 4111, 4500)]
-SMALL = [(n, n, n) for n in (64, 128, 256)]
-WHOLE, LARGEST, PAST = (4096, 4096, 4096), (16384, 16384, 16384), (4097, 4099, 4101)
-OPS = ("none", "transpose")
+WHOLE, LARGEST = (4096, 4096, 4096), (16384, 16384, 16384)
 
 # Of a name: what it is called, our variant, how A and B are stored, words, and what is aimed at: the mean, the least.
 TYPES = {
@@ -38,10 +36,10 @@ def lies_of(row):
 class Type:
     """The rows of one type, of files that there may be; medians in seconds."""
 
-    def __init__(self, name, file, of_graphs, of_odd):
+    def __init__(self, name, *files):
         self.name, self.title, self.own, self.aim = name, TYPES[name][0], TYPES[name][2], TYPES[name][4]
         self.ours, self.theirs, self.wrong, self.theirs_wrong, self.unchecked, self.of = {}, {}, [], [], set(), set()
-        for file, graph in ((file, False), (of_graphs, True), (of_odd, False)):
+        for file in files:
             document = json.loads(file.read_text()) if file.exists() else {"rows": []}
             for row in document["rows"]:
                 if row["baseline"]:
@@ -52,16 +50,16 @@ class Type:
                 if row.get("verified") == "unchecked" and row.get("median"):
                     self.unchecked.add(text_of(shape_of(row)))
                 if row.get("median") and row["verified"] != "wrong":
-                    key = (shape_of(row), row["mode"], lies_of(row), graph)
+                    key = (shape_of(row), row["mode"], lies_of(row))
                     (self.theirs if row["baseline"] else self.ours)[key] = row["median"]
 
-    def ratio(self, shape, mode="burst", graph=False, lies=None):
-        key = (shape, mode, lies or self.own, graph)
+    def ratio(self, shape, mode="burst"):
+        key = (shape, mode, self.own)
         return self.theirs[key] / self.ours[key] if key in self.ours and key in self.theirs else None
 
-    def speed(self, shape, mode="burst", lies=None):
-        """Multiply-adds in a second."""
-        key = (shape, mode, lies or self.own, False)
+    def speed(self, shape):
+        """Multiply-adds in a second, in bursts."""
+        key = (shape, "burst", self.own)
         return math.prod(shape) / self.ours[key] if key in self.ours else None
 
 
@@ -117,31 +115,6 @@ def odd_table(types):
     return lines
 
 
-def layouts_table(types):
-    """Our speed in bursts as a share of the type's own best layout of 4096³."""
-    lines = ["| | " + " | ".join(f"A {'across' if a == 'transpose' else 'along'}, B {'along' if b == 'transpose' else 'across'}"
-                                 for a in OPS for b in reversed(OPS)) + " |", "|---|" + "--:|" * 4]
-    for one in types:
-        speeds = {(lies, shape): one.speed(shape, lies=lies) for lies in ((a, b) for a in OPS for b in OPS) for shape in (WHOLE, PAST)}
-        whole = [speed for (_, shape), speed in speeds.items() if shape == WHOLE and speed]
-        if len(whole) < 4:
-            continue
-        cells = [", ".join(figure(speeds[lies, shape] and speeds[lies, shape] / max(whole)) for shape in (WHOLE, PAST))
-                 for lies in ((a, b) for a in OPS for b in reversed(OPS))]
-        lines.append(f"| {one.title} | {' | '.join(cells)} |")
-    return lines
-
-
-def small_table(types):
-    """× cuBLASLt, launched one by one and in graphs."""
-    shapes = SMALL + [(512, 512, 512)]
-    lines = ["| | " + " | ".join(text_of(shape) for shape in shapes) + " |", "|---|" + "--:|" * len(shapes)]
-    for one in types:
-        cells = [f"{figure(one.ratio(shape))}, {figure(one.ratio(shape, graph=True))}" for shape in shapes]
-        lines.append(f"| {one.title} | {' | '.join(cells)} |")
-    return lines
-
-
 def source_text(types):
     """Of which builds, inputs and types all tables are, and what none of them has."""
     held = {"rotated": "inputs rotated", "hot": "inputs hot, which flatters small products", "cold": "the L2 flushed before each sample"}
@@ -169,37 +142,12 @@ def source_text(types):
     return lines
 
 
-def missed_text(types):
-    """Each shape that falls short of the least that is aimed at, in bursts or sustained."""
-    lines = []
-    for one in types:
-        short = []
-        for shape in CUBES + OTHERS:
-            ratios = [one.ratio(shape, mode) for mode in ("burst", "sustained")]
-            if any(ratio is not None and not ratio >= one.aim[1] for ratio in ratios):
-                short.append(f"{text_of(shape)} ({figure(ratios[0])}, {figure(ratios[1])})")
-        if short:
-            lines.append(f"- {one.title}, {one.aim[1]:g}: {'; '.join(short)}.")
-    return (lines or ["- None of those that were measured."]) + [line for one in types for line in square_text(one)]
-
-
-def square_text(one):
-    """What is aimed at in bursts at 8192³ alone: 1.03 ×, and as much as the quickest hand-written kernel that is known."""
-    shape, times, teraflops = (8192, 8192, 8192), 1.03, 824
-    ratio = one.ratio(shape)
-    if one.name not in ("bf16", "f16") or ratio is None:
-        return []
-    own = 2 * one.speed(shape) / 1e12
-    verdict = "met" if ratio >= times and own >= teraflops else "missed"
-    return [f"- {one.title} at 8192³ in bursts, {times:g} and {teraflops} TFLOP/s: {figure(ratio)} and {own:.0f} TFLOP/s, {verdict}."]
-
-
-TABLES = {"source": source_text, "shapes": shapes_table, "missed": missed_text, "odd": odd_table, "layouts": layouts_table, "small": small_table}
+TABLES = {"source": source_text, "shapes": shapes_table, "odd": odd_table}
 
 
 def tables(kind, folder):
     folder = pathlib.Path(folder)
-    types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-graph", "-odd"))) for name in TYPES]
+    types = [Type(name, *(folder / f"matmul-products-{name}{end}.json" for end in ("", "-odd"))) for name in TYPES]
     types = [one for one in types if one.ours or one.wrong]
     for one in types:
         if one.wrong:

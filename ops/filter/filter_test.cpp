@@ -286,7 +286,7 @@ TEST(Kernel, ShortGaussiansOfNoWidthAreOpenCvs) {
   EXPECT_NEAR(kernel_of("gaussian", 11, 0, Element::f32).row[0], 2.2559306989 / 256, 1e-9);
 }
 
-TEST(Kernel, WhatCannotBeReadIsTold) {
+TEST(Kernel, WhatCannotBeReadIsReported) {
   const auto says = [](const std::string& text, const std::string& what) {
     try {
       (void)kernel_of(text, 4, 0, Element::u8);
@@ -365,7 +365,7 @@ TEST(Filter, TheNarrowestAndTheWidestBell) {
   }
 }
 
-TEST(Filter, ABadRegionOrBorderIsTold) {
+TEST(Filter, ABadRegionOrBorderIsReported) {
   const auto says = [](Arguments::Words words, const std::string& what) {
     try {
       (void)filtered(sized(4, 5, std::move(words)), std::vector<std::uint8_t>(20));

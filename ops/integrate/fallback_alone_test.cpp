@@ -38,13 +38,13 @@ class Fallback : public testing::Test {
   }
   void SetUp() override { gpu = {}; }
 
-  struct Told {
+  struct Ran {
     Where where;
     double value;
     std::string why, reason;
   };
-  static Told told(Arguments::Words words, const Request& request = {.cached = false},
-                   Element element = Element::f64) {
+  static Ran ran(Arguments::Words words, const Request& request = {.cached = false},
+                 Element element = Element::f64) {
     Arguments arguments(find_operation("integrate")->signature, element, {}, std::move(words));
     const Outcome outcome = run(*find_operation("integrate"), arguments, request);
     const auto text = [&](const char* name) {
@@ -70,7 +70,7 @@ class Fallback : public testing::Test {
 };
 
 TEST_F(Fallback, TheGpuTakesOverWhatIsMoreThanItsStart) {
-  const Told answer = told(long_one());
+  const Ran answer = ran(long_one());
   EXPECT_EQ(answer.where, Where::cuda);
   EXPECT_EQ(answer.value, 42);
   EXPECT_EQ(answer.why, "it is made up");
@@ -80,12 +80,12 @@ TEST_F(Fallback, TheGpuTakesOverWhatIsMoreThanItsStart) {
 }
 
 TEST_F(Fallback, TheProcessorsKeepWhatTheyHaveDoneByThen) {
-  const Told answer = told(short_one());
+  const Ran answer = ran(short_one());
   EXPECT_EQ(answer.where, Where::cpu);
   EXPECT_NEAR(answer.value, 2.9283724, 1e-7);
   EXPECT_EQ(answer.reason, "converged");
   EXPECT_EQ(gpu.runs, 0);
-  const Told named = told(short_one(), {.device = "cpu", .cached = false});
+  const Ran named = ran(short_one(), {.device = "cpu", .cached = false});
   EXPECT_EQ(answer.value, named.value) << "the same bits as without a GPU";
 }
 
@@ -94,7 +94,7 @@ TEST_F(Fallback, NobodyTakesOverFromANamedDeviceOrVariant) {
   words["most-seconds"] = "2";
   for (const Request& request : {Request{.device = "cpu", .cached = false},
                                  Request{.device = "auto", .variant = "rules", .cached = false}}) {
-    const Told answer = told(words, request);
+    const Ran answer = ran(words, request);
     EXPECT_EQ(answer.where, Where::cpu);
     EXPECT_NE(answer.reason, "converged");
   }
@@ -104,7 +104,7 @@ TEST_F(Fallback, NobodyTakesOverFromANamedDeviceOrVariant) {
 TEST_F(Fallback, NobodyTakesOverWhoCannot) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "2";
-  EXPECT_EQ(told(words, {.cached = false}, Element::f32).where, Where::cpu) << "it has no f32";
+  EXPECT_EQ(ran(words, {.cached = false}, Element::f32).where, Where::cpu) << "it has no f32";
   EXPECT_EQ(gpu.runs, 0);
 }
 
@@ -112,7 +112,7 @@ TEST_F(Fallback, NobodyTakesOverWhoCannot) {
 TEST_F(Fallback, NobodyTakesOverWithinLittleTime) {
   Arguments::Words words = long_one();
   words["most-seconds"] = "1.9";
-  EXPECT_EQ(told(words).where, Where::cpu);
+  EXPECT_EQ(ran(words).where, Where::cpu);
   EXPECT_EQ(gpu.runs, 0);
 }
 

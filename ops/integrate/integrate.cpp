@@ -44,10 +44,9 @@ Signature signature() {
       number("most-evaluations", "when to give up; 4e6, for several variables 1e8"),
       number("most-seconds", "when to give up; 10, for several variables 20"),
       integer("random-seed", 1, 0, std::int64_t{1} << 62, "of the random points of quasi_random and vegas"),
-      optional_integer(
-          "strips", 1, std::int64_t{1} << 50,
-          "strips of the trapezoid sum, such as 65536*256 or 1e6; --rule trapezoid takes 65536*256 "
-          "if none are given"),
+      optional_integer("strips", 1, std::int64_t{1} << 50,
+                       "strips of the trapezoid sum, such as 65536*256 or 1e6; --rule trapezoid takes "
+                       "65536*256 if none are given"),
       real("scale", 1, "what the integral is multiplied by"),
       choice("sum", {"pairwise", "plain", "kahan", "double_float", "exact"},
              "how samples are added; plain and kahan: in the variant's own order; the others: the same bits "

@@ -192,8 +192,8 @@ void check_seconds(const Arguments& arguments, int threads) {
   const double seconds = all / (core_per_second * std::max(1, threads));
   if (!(seconds <= most))
     throw Error(
-        fmt::format("{} strips would take about {:.2g} s on {} threads, more than {:g}: fewer --strips, "
-                    "or more --most-seconds",
+        fmt::format("{} strips would take about {:.2g} s on {} threads, more than {:g}: fewer --strips, or "
+                    "more --most-seconds",
                     options.strips, seconds, threads, most));
 }
 

@@ -164,10 +164,8 @@ std::string growth_text(const Drifts& drift, bool of_sum) {
   if (!of_sum || (told && growth <= of_chance)) return out;
   return out +
          " Neighbouring samples are almost equal, so each is rounded the same way as the one before; these "
-         "errors "
-         "add up one by one where errors of chance would cancel. And the sample times h shrinks as 1/N, "
-         "while the "
-         "sum's last place stays.";
+         "errors add up one by one where errors of chance would cancel. And the sample times h shrinks as "
+         "1/N, while the sum's last place stays.";
 }
 
 std::string cures_text(const Drifts& drift, bool accumulated) {
@@ -231,10 +229,8 @@ std::vector<std::string> drift_text(const TrapezoidOptions& options, const Drift
   if (quarter_circle)
     out.emplace_back(
         "Its end: from h = 2^-24 on, half of the last place of a sum above 1/4 is as much as a sample's "
-        "share: samples "
-        "above 1/2 count as one unit, those below as none. The sum then counts strips up to where y = 1/2, "
-        "and 4 times "
-        "the area is 4·√3/2 = 2√3 = 3.4641016, not π.");
+        "share: samples above 1/2 count as one unit, those below as none. The sum then counts strips up to "
+        "where y = 1/2, and 4 times the area is 4·√3/2 = 2√3 = 3.4641016, not π.");
   if (drifts) out.push_back(cures_text(drift, accumulated));
   return out;
 }
@@ -244,8 +240,7 @@ std::string no_order_text(const Drifts& drift) {
     return std::fabs(one.exact - drift.rows[0].exact) <= 1e-15 * drift.magnitude;
   });
   return same ? "Sums of any number of strips are the same in double: the trapezoid rule leaves nothing out "
-                "here, and no "
-                "error falls."
+                "here, and no error falls."
               : "The sums of few strips do not fall like a power of h: neither error nor prediction can be "
                 "told.";
 }
@@ -254,16 +249,14 @@ std::string partial_sums_text(const std::vector<Launched>& launched) {
   const Launched &alone = launched.front(), &together = launched.back(),
                  &best = *std::ranges::min_element(launched, {}, &Launched::off);
   std::string out = fmt::format(
-      "One thread's sum is {:.2g} units of a float's last place off, that of the most threads "
-      "{:.2g}",
+      "One thread's sum is {:.2g} units of a float's last place off, that of the most threads {:.2g}",
       alone.off, together.off);
   if (!(alone.off >= notable)) return out + ".";
   if (!(together.off < alone.off / 2)) return out + ": it does not fall with the number of threads.";
   if (best.off >= together.off / 2)
     return out +
            ": it falls with the length of a thread's partial sum, for a short sum's last place is small, and "
-           "few "
-           "are left to be added.";
+           "few are left to be added.";
   return out + fmt::format(", and that of {} threads {:.2g}: it falls, but not from row to row.",
                            best.threads, best.off);
 }
@@ -290,19 +283,18 @@ std::vector<Way> ways(const std::string& abscissa) {
 }
 
 std::int64_t most_strips(const Arguments& given) {
-  const std::int64_t asked = given.text("strips").empty() ? base * 256 : given.integer("strips");
-  if (asked < base)
+  const std::int64_t most = given.text("strips").empty() ? base * 256 : given.integer("strips");
+  if (most < base)
     throw Error("--study precision doubles the strips from " + std::to_string(base) + " on: --strips " +
-                std::to_string(asked) + " is less");
-  return asked;
+                std::to_string(most) + " is less");
+  return most;
 }
 
 std::string elsewhere_text(std::int64_t strips) {
   return fmt::format(
       "From {} strips on, sums for which one thread of the device would need more than {:g} s were added by "
-      "the "
-      "processors' one accumulator, in the same order: no time is told. What is longer than {:g} s for five "
-      "repetitions is repeated less often.",
+      "the processors' one accumulator, in the same order: no time is told. What is longer than {:g} s for "
+      "five repetitions is repeated less often.",
       strips, of_a_device.once, of_a_device.together);
 }
 
@@ -397,12 +389,10 @@ StudyTable table_of_threads(const Bench& bench, const Arguments& given, const Pl
   out.remarks = {
       partial_sums_text(launched),
       "Gain is against one thread, efficiency is gain over threads. A gain far beyond the number of lanes "
-      "(such as 2300 on a GPU of 112) is no "
-      "riddle: alone, a thread waits some twenty cycles or more for each of its results before it can use "
-      "it, so even its own lane is idle nearly "
-      "all the time. With enough threads for each lane, another one's instruction starts in every cycle of "
-      "that wait: lanes × latency "
-      "is the gain to expect, 112 × 20.6 = 2300. Beyond that, more threads only queue."};
+      "(such as 2300 on a GPU of 112) is no riddle: alone, a thread waits some twenty cycles or more for "
+      "each of its results before it can use it, so even its own lane is idle nearly all the time. With "
+      "enough threads for each lane, another one's instruction starts in every cycle of that wait: lanes × "
+      "latency is the gain to expect, 112 × 20.6 = 2300. Beyond that, more threads only queue."};
   if (plan.device.where == Where::simt)
     out.remarks.push_back(
         "These times are the executor's on this machine's processors; they say nothing of a GPU's.");
@@ -422,7 +412,7 @@ std::optional<Convergence> order_of(const TrapezoidOptions& options) {
                         static_cast<long double>(options.b) - options.a, 0x1p-64L);
 }
 
-void check(const Arguments& given, const Request& asked) {
+void check(const Arguments& given, const Request& given_request) {
   constexpr const char* both = "--study precision computes each sum in both types, and in several ways";
   if (given.element() == Element::f32) throw ignored("--element f32", both);
   for (const char* name :
@@ -430,7 +420,7 @@ void check(const Arguments& given, const Request& asked) {
     const std::string& word = given.text(name);
     if (word != given.signature().at(name).value) throw ignored(std::string("--") + name + " " + word, both);
   }
-  if (asked.tuning) throw ignored("--tuning", "the second table goes through launches");
+  if (given_request.tuning) throw ignored("--tuning", "the second table goes through launches");
 }
 
 // A study is of sums, whether their strips were named or not.
@@ -440,21 +430,21 @@ Arguments with_strips(const Operation& operation, const Arguments& given) {
   return {operation.signature, given.element(), {}, words};
 }
 
-void make(const Operation& operation, const Arguments& words, const Request& asked, const Progress& progress,
-          const std::function<void(const StudyTable&)>& made) {
-  check(words, asked);
+void make(const Operation& operation, const Arguments& words, const Request& given_request,
+          const Progress& progress, const std::function<void(const StudyTable&)>& made) {
+  check(words, given_request);
   const Arguments given = with_strips(operation, words);
   const TrapezoidOptions options = trapezoid_options_of(given);
   const auto order = order_of(options);
   // One accumulator is the lesson; how a launch's shape changes it has a table of its own.
-  Request request = asked, sums = asked;
-  const bool on_cpu = choose_device(operation, given, asked).where == Where::cpu;
+  Request request = given_request, sums = given_request;
+  const bool on_cpu = choose_device(operation, given, given_request).where == Where::cpu;
   sums.variant = on_cpu ? "naive" : "one_thread";
   sums.tuning = std::nullopt;
   if (!request.variant) request.variant = on_cpu ? "naive" : "strips_per_thread";
   const Plan plan = choose(operation, given, request);
-  if (asked.variant && !takes_launches(plan) && *asked.variant != "naive")
-    throw ignored("--variant " + *asked.variant,
+  if (given_request.variant && !takes_launches(plan) && *given_request.variant != "naive")
+    throw ignored("--variant " + *given_request.variant,
                   "the tables are of one accumulator, and of launches by block and thread");
   const TimeLimit time_limit = on_cpu ? TimeLimit{} : of_a_device;
   Drifts drift;

@@ -124,7 +124,7 @@ struct Adaption {
   }
 
   // Samples are whole multiples of the smallest number, and so is what each brings: where they are few
-  // multiples, that is no small share. Zeros alone are told otherwise.
+  // multiples, that is no small share. Zeros alone end as doubtful.
   BATCH_FN double lost() const {
     const double smallest = 0x1p-1074, furthest = may_be_endless ? smaller(below.nonzero, above.nonzero) : 2;
     const double tail = furthest < 2 ? 1 / (furthest * furthest) : 0;
@@ -163,8 +163,8 @@ struct Adaption {
     return true;
   }
 
-  BATCH_FN void write(int index, int of_piece, double start, const Sums& sums, double told) {
-    const double radius = 0.5 * width, its_error = larger(told, radius * unresolved(sums));
+  BATCH_FN void write(int index, int of_piece, double start, const Sums& sums, double estimate) {
+    const double radius = 0.5 * width, its_error = larger(estimate, radius * unresolved(sums));
     list.set(from_of, index, start);
     list.set(width_of, index, width);
     list.set(value_of, index, radius * sums.kronrod);
@@ -198,8 +198,8 @@ struct Adaption {
 
   // How far the sum is off, in what this halving moved, where it grows towards the end of its piece. What is
   // left falls by a factor, or as a power p of the logarithm only, that is of the number of halvings; from p
-  // = 1 down nothing bounds it, and near 1 nobody can tell. The rule's outermost point is nine halvings ahead
-  // of its cell: counting four makes p too small.
+  // = 1 down nothing bounds it, and near 1 nothing can be said. The rule's outermost point is nine halvings
+  // ahead of its cell: counting four makes p too small.
   BATCH_FN double ahead_of_end(double left_apart) const {
     constexpr double least = 1.5, any = 1e6;
     double halvings = 4;
@@ -220,7 +220,8 @@ struct Adaption {
   }
 
   // What a half owes where nearly all of its parent's differences have gone at once, but those left do not
-  // fall: far out its few points that saw anything may have met the zeros of a swing. Another halving tells.
+  // fall: far out its few points that saw anything may have met the zeros of a swing. Another halving
+  // decides.
   BATCH_FN double gone_at_once(const Sums& half) const {
     constexpr double much = 64;
     const double sizes = 0.5 * width * half.sizes;
@@ -255,7 +256,7 @@ struct Adaption {
     ++count;
   }
 
-  // Claimed or not: what is told holds what cells owe each other where they meet.
+  // Converged or not: the error holds what cells owe each other where they meet.
   BATCH_FN bool decide() {
     list.settle();
     if (!is_finite(value.high) || !is_finite(error.high)) return stop(non_finite);

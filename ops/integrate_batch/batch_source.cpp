@@ -30,8 +30,7 @@ std::string callable(const std::string& type, const std::string& function, std::
     arguments += fmt::format(", p{}", i);
   }
   return fmt::format(
-      "struct {0} {{\n{1}  __device__ __forceinline__ {0}(const "
-      "Work& work, long long index) {{\n    "
+      "struct {0} {{\n{1}  __device__ __forceinline__ {0}(const Work& work, long long index) {{\n    "
       "(void)work, (void)index;\n{2}  }}\n"
       "  __device__ __forceinline__ double operator()(double first) const {{ return {3}(first{4}); }}\n}};\n",
       type, members, reads, function, arguments);

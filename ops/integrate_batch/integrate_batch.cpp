@@ -18,10 +18,9 @@ Signature signature() {
   using namespace parameter;
   Signature out;
   Parameter evaluations = output("evaluations", {"n"}, "how often each integrand was computed"),
-            reasons = output(
-                "reasons", {"n"},
-                "why each ended: 0 converged, 1 cap on evaluations, 4 roundoff, 5 singularity suspected, "
-                "6 non-finite value, 9 doubtful: only zeros were seen");
+            reasons = output("reasons", {"n"},
+                             "why each ended: 0 converged, 1 cap on evaluations, 4 roundoff, 5 singularity "
+                             "suspected, 6 non-finite value, 9 doubtful: only zeros were seen");
   evaluations.element = reasons.element = Element::i32;
   out.parameters = {
       word("FORMULA", "the integrand, of the variable and of parameters, such as \"cos(k*x)*exp(-x)\""),
@@ -30,8 +29,7 @@ Signature signature() {
             "k"),
       text("parameters", "",
            "what differs, such as \"k=0.5:20,w=1e-3:1e3:log,c\": k runs evenly over the n integrals, w by "
-           "equal "
-           "factors, c is the next column of P; all of them go together"),
+           "equal factors, c is the next column of P; all of them go together"),
       optional_integer("n", 1, std::int64_t{1} << 31, "how many integrals, where P does not say it"),
       integer("first", 0, 0, std::int64_t{1} << 31,
               "where these are a part of a batch: its integrals before them"),

@@ -21,7 +21,7 @@ const Operation& operation() { return *find_operation("integrate_batch"); }
 struct Batch {
   std::vector<double> value, error;
   std::vector<int> spent, why;
-  Values told;
+  Values values;
 
   std::size_t size() const { return value.size(); }
   bool operator==(const Batch& other) const {
@@ -59,7 +59,7 @@ Batch ran(Arguments arguments,
   take("errors", out.error);
   take("evaluations", out.spent);
   take("reasons", out.why);
-  out.told = outcome.values;
+  out.values = outcome.values;
   return out;
 }
 
@@ -245,7 +245,7 @@ TEST(Batch, NullRulesAreNull) {
 TEST(Batch, EachReasonIsItsOwn) {
   const auto why = [](const char* formula, const char* limits, Arguments::Words words = {}) {
     const Batch batch = ran(arguments_of(formula, limits, "k=1", 1, std::move(words)));
-    EXPECT_EQ(std::get<std::string>(batch.told.at("reason")) == "converged", batch.why[0] == converged);
+    EXPECT_EQ(std::get<std::string>(batch.values.at("reason")) == "converged", batch.why[0] == converged);
     return batch.why[0];
   };
   EXPECT_EQ(why("k*x", "0 1"), converged);
@@ -261,7 +261,7 @@ TEST(Batch, EachReasonIsItsOwn) {
   EXPECT_EQ(why("exp(-(x*x+x)^2+2e8*k*(x*x+x)-1e16)", "-inf inf"), doubtful);
 }
 
-// Jumps and kinks by the dozen, most of them between the outermost points of two cells: what is told of an
+// Jumps and kinks by the dozen, most of them between the outermost points of two cells: the error of an
 // integral that is not claimed is as far as it is off, too. Of two teeth in a cell all differences may be
 // small by chance: one in hundreds is off by half more.
 TEST(Batch, ErrorsHoldWhereNothingIsClaimed) {

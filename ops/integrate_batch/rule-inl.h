@@ -12,7 +12,7 @@
 // The difference of the pair of rules is 0 for some place of a kink, while Kronrod's rule is off. So there
 // are four such differences (null rules: 0 for polynomials up to degree 19, 17, 15 and 13), of which the
 // largest counts; wherever in a cell a jump or a kink lies, the rule is off by little more. Where they fall
-// off like those of a smooth function, what is told falls off too. None sees what happens between the
+// off like those of a smooth function, so does the error. None sees what happens between the
 // outermost point and the end of the cell: where two cells meet, what each expects must agree.
 
 enum Why {  // numbered as quadrature::Reason

@@ -298,7 +298,7 @@ TEST(Rungs, AllGiveTheSameBits) {
   EXPECT_GT(compared, 340);
 }
 
-TEST(Refocus, WhatCannotBeIsTold) {
+TEST(Refocus, WhatCannotBeIsReported) {
   const auto says = [](const char* name, Arguments::Words words, const std::string& what) {
     try {
       (void)computed(name, {.rows = 2, .cols = 2, .height = 2, .width = 2}, {}, Element::u8,

@@ -127,38 +127,10 @@ Options options_of(const Arguments& arguments) {
 }
 
 std::int64_t scaled(std::int64_t side, const std::string& scale) {
-  constexpr std::int64_t most = std::int64_t{1} << 40;
-  const std::size_t letter = std::min(scale.find_first_of("eE"), scale.size());
-  const std::string number = scale.substr(0, letter);
-  // Digits below the point, after the exponent has moved it.
-  std::int64_t below = -(letter < scale.size() ? std::stoll(scale.substr(letter + 1)) : 0);
-  if (const std::size_t point = number.find('.'); point != std::string::npos)
-    below += static_cast<std::int64_t>(number.size() - point) - 1;
-  std::string product;  // the lowest digit first
-  std::int64_t carry = 0;
-  const auto put = [&](std::int64_t value) {
-    product += static_cast<char>('0' + value % 10);
-    return value / 10;
-  };
-  for (auto digit = number.rbegin(); digit != number.rend(); ++digit)
-    if (*digit != '.') carry = put((*digit - '0') * side + carry);
-  while (carry != 0) carry = put(carry);
-  const auto place = [&](std::int64_t i) {
-    return i < 0 || i >= static_cast<std::int64_t>(product.size())
-               ? 0
-               : product[static_cast<std::size_t>(i)] - '0';
-  };
-  std::int64_t out = 0;
-  for (std::int64_t i = static_cast<std::int64_t>(product.size()) - 1; i >= std::max(below, std::int64_t{0});
-       --i) {
-    out = out * 10 + place(i);
-    if (out > most) throw Error("--scale " + scale + " makes more than 2^40 pixels of a side");
-  }
-  for (std::int64_t i = below; i < 0; ++i) {
-    out *= 10;
-    if (out > most) throw Error("--scale " + scale + " makes more than 2^40 pixels of a side");
-  }
-  return out + (place(below - 1) >= 5 ? 1 : 0);
+  // Of 64 bits of precision: 5 times 0.1 is a half.
+  const long double pixels = std::floor(static_cast<long double>(side) * std::stold(scale) + 0.5L);
+  if (!(pixels <= 0x1p40L)) throw Error("--scale " + scale + " makes more than 2^40 pixels of a side");
+  return static_cast<std::int64_t>(pixels);
 }
 
 Band band_of(const Arguments& arguments) {

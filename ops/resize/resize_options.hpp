@@ -41,7 +41,7 @@ struct Options {
 
 // Throws Error for names that are unknown and for options that a convention does not have.
 Options options_of(const Arguments& arguments);
-// That many times a side, to the nearest, halves up: exactly, of a number in decimal as it was typed.
+// That many times a side, to the nearest, halves up.
 std::int64_t scaled(std::int64_t side, const std::string& scale);
 Method method_named(const std::string& word, Convention convention);
 

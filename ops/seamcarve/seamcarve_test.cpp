@@ -261,7 +261,7 @@ TEST(Seamcarve, WhatIsToGoDoesNotPayForWhatIsToStay) {
   EXPECT_EQ(carved(m, {{"width", "3"}}), (Samples{0, 1, 3, 4, 6, 7, 9, 10, 11, 13, 14, 15}));
 }
 
-TEST(Seamcarve, WhatCannotBeIsTold) {
+TEST(Seamcarve, WhatCannotBeIsReported) {
   Random random(7);
   Made m{4, 6, random_samples(random, 24, 256)};
   const auto says = [&](const Made& made, Arguments::Words words, const std::string& what) {

@@ -62,9 +62,9 @@ TEST(Sharpest, ThePlaneThatHasTheTexture) {
       for (int x = 0; x < width; ++x) {
         if (x % 12 < 3 || x % 12 > 8) continue;  // windows that two textures share
         const int plane = x / 12, at = y * width + x;
-        std::uint16_t told = 0;
-        std::memcpy(&told, depth.data() + 2 * at, 2);
-        ASSERT_EQ(told, plane * 21845) << request.variant.value_or("") << " " << y << " " << x;
+        std::uint16_t reported = 0;
+        std::memcpy(&reported, depth.data() + 2 * at, 2);
+        ASSERT_EQ(reported, plane * 21845) << request.variant.value_or("") << " " << y << " " << x;
         for (int c = 0; c < channels; ++c)
           ASSERT_EQ(picture[static_cast<std::size_t>(at * channels + c)],
                     pixels[static_cast<std::size_t>(((plane * height + y) * width + x) * channels + c)]);

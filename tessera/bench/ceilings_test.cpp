@@ -59,7 +59,7 @@ TEST_F(Ceilings, ADamagedFileIsAsGoodAsNone) {
   EXPECT_FALSE(known_ceilings(device_));
 }
 
-TEST_F(Ceilings, AFolderThatCannotBeMadeIsTold) {
+TEST_F(Ceilings, ReportsAFolderThatCannotBeMade) {
   std::ofstream(folder_ / "file") << "x";
   setenv("XDG_CACHE_HOME", (folder_ / "file").c_str(), 1);
   EXPECT_NE(remember(device_, some(1, calm)), "");
@@ -105,7 +105,7 @@ TEST_F(Ceilings, WhatWasMeasuredUnderLoadIsMeasuredOnceMore) {
   EXPECT_GT(known_ceilings(two)->copy->rate, 1e8) << "and kept";
 }
 
-TEST_F(Ceilings, DoubtsAreTold) {
+TEST_F(Ceilings, ReportsDoubts) {
   EXPECT_EQ(doubt_about(device_, some(1, calm), then), "");
   EXPECT_EQ(doubt_about(device_, some(1, {}), then), "");
   EXPECT_NE(

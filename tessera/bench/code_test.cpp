@@ -224,7 +224,7 @@ TEST(Code, CodeRunsOnLaterDevicesOfItsFamilyOnly) {
 }
 
 // Any prefix, and any byte changed, is either read or refused with words.
-TEST(Code, DamageIsAnError) {
+TEST(Code, CorruptFilesAreErrors) {
   for (const std::string& whole : {cubin(), program(fatbin(cubin()))}) {
     int refused = 0;
     for (std::size_t size = 0; size < whole.size(); ++size)

@@ -117,7 +117,7 @@ class OneRun {
       twin_.run.at(arrays_.arguments().element())(arrays_.arguments(), plan_.tuning, run);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::memory) throw;
-      if (tracer.told) return;
+      if (tracer.explained) return;
       simt::Finding finding;
       finding.kind = simt::Finding::Kind::stopped;
       finding.text = e.what();
@@ -256,14 +256,14 @@ simt::AccessCounts Traced::total(simt::Space space, simt::Act act) const {
 }
 
 Traced trace(const Operation& operation, Element element, const Case& problem, const Plan& plan,
-             const Tracing& asked) {
+             const Tracing& options) {
   Traced out;
   out.plan = plan;
   out.dims = problem.dims;
   out.element = element;
-  out.code = code_of(plan, element, asked);
+  out.code = code_of(plan, element, options);
   out.absent = simt::tracing_absent();
-  Inputs inputs(operation, element, problem, asked.seed);
+  Inputs inputs(operation, element, problem, options.seed);
   out.elements = operation.element_name(inputs.arguments());
   if (!out.absent) out.absent = refuses(plan, inputs.arguments());
   const Choice* const twin = out.absent ? nullptr : traced_twin(*plan.variant, *plan.choice);
@@ -271,7 +271,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
   if (out.absent) return out;
 
   const double flops = operation.flops ? operation.flops(inputs.arguments()) : 0;
-  Tracing tracing = asked;
+  Tracing tracing = options;
   limit_blocks(plan, *twin, inputs.arguments(), tracing, flops);
   Resolver resolver;
   int threads = plan.device.threads;
@@ -294,7 +294,7 @@ Traced trace(const Operation& operation, Element element, const Case& problem, c
       out.blocks == 0 ? 0 : static_cast<double>(out.blocks_run) / static_cast<double>(out.blocks);
   out.flops = flops * share;
   out.bytes = operation.bytes(inputs.arguments()) * share;
-  std::optional<std::int64_t> registers = asked.registers;
+  std::optional<std::int64_t> registers = options.registers;
   if (!registers && out.code) registers = out.code->registers;
   out.registers_known = registers.has_value();
   out.occupancy = occupancy(multiprocessor_of(tracing.compute_capability), out.threads_per_block,

@@ -160,37 +160,45 @@ void declare_flags(OptionParser& parser, BenchOptions& options, const Operation*
   }
 }
 
-void declare(OptionParser& parser, BenchOptions& options, const Operation* operation) {
+namespace {
+
+// What bench, sweep and tune have in common: where it runs and how it is measured.
+void declare_measuring(OptionParser& parser, BenchOptions& options) {
   parser.positionals("OPERATION SIZES", options.positionals, "");
   parser.value("--device,--devices", options.device,
                "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
-  parser.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
-  parser.value("--vs", options.versus, "the variant to compare with", "NAME");
   parser.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
-  parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
-  parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
-  parser.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
   parser.value("--time", options.time, "the most that a candidate may take at one size [10]", "SECONDS");
   parser.value("--reps", options.samples,
                "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
   parser.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
   parser.value("--least-clock", options.least_clock,
                "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
+  parser.flag("--cold", options.cold, "flush the caches before each sample");
+  parser.flag("--no-verify", options.no_verify, "leave the results unverified");
+  parser.value("--seed", options.seed, "of the random data [1]", "N");
+  parser.value("--json", options.json, "the results, rewritten as they come; - is standard output", "FILE");
+}
+
+}  // namespace
+
+void declare(OptionParser& parser, BenchOptions& options, const Operation* operation) {
+  declare_measuring(parser, options);
+  parser.value("--variant", options.variants, "these only; a list [the devices' whole ladders]", "NAME,…");
+  parser.value("--vs", options.versus, "the variant to compare with", "NAME");
+  parser.value("--tuning", options.tuning, "keep the choices with these values", "NAME=N,…");
+  parser.value("--tunings", options.tunings, "all: every choice, not each variant's default", "all");
+  parser.value("--pivot", options.pivot, "GFLOP/s with this tuning (or \"variant\") across", "NAME");
   parser.value("--pause", options.pause, "rest before each sample, in which devices cool [0]", "SECONDS");
   parser.value_or("--sustained", options.sustained, "3",
                   "then each alone, run after run, for so long [3]: what heat and power allow", "[SECONDS]");
-  parser.flag("--cold", options.cold, "flush the caches before each sample");
   parser.flag(
       "--rotate", options.rotate,
       "each launch takes the next of sets of inputs and outputs, 2.5 times the last-level cache together");
   parser.flag("--profile", options.profile, "launch plainly, for a profiler: launches are not hidden");
   parser.flag("--graph", options.graph, "launch the runs of a sample as one graph");
-  parser.flag("--no-verify", options.no_verify, "leave the results unverified");
   parser.flag("--no-serial", options.no_serial, "do without the serial rung");
-  parser.value("--seed", options.seed, "of the random data [1]", "N");
   parser.value("--shard", options.shard, "the i-th of n parts of the sizes, from 1", "I/N");
-  parser.value("--json", options.json, "the results, rewritten after each size; - is standard output",
-               "FILE");
   parser.flag("--resume", options.resume, "keep what --json FILE holds already, and measure the rest");
   parser.value("--csv", options.csv, "the results as lines of comma-separated values", "FILE");
   parser.value("--junit", options.junit,
@@ -317,9 +325,7 @@ std::string places_of(const std::vector<const Variant*>& variants) {
 }  // namespace
 
 void declare_search(OptionParser& parser, SearchOptions& options, const Operation* operation) {
-  parser.positionals("OPERATION SIZES", options.positionals, "");
-  parser.value("--device,--devices", options.device,
-               "cpu, simt, cuda[:N], a list of these, or all [a GPU, else cpu]", "WHERE");
+  declare_measuring(parser, options);
   parser.value("--variant", options.variants, "the variants to look at; a list", "NAME,…");
   parser.values(
       "--over", options.over,
@@ -329,17 +335,6 @@ void declare_search(OptionParser& parser, SearchOptions& options, const Operatio
   parser.values("--where", options.where,
                 "a condition on parameters and sizes, such as 'x*y<=1024'; once for each", "EXPR");
   parser.value("--tuning", options.tuning, "fixes parameters", "NAME=N,…");
-  parser.value("--element", options.element, "a list [the operation's first]", "TYPE,…");
-  parser.value("--time", options.time, "the most that a configuration may take at one size [10]", "SECONDS");
-  parser.value("--reps", options.samples,
-               "samples of each [9 to 200, for 0.3 s and until their spread is settled]", "N");
-  parser.value("--spread", options.spread, "of the samples, enough to stop at [0.5]", "PERCENT");
-  parser.value("--least-clock", options.least_clock,
-               "samples below this share of the device's highest clock are dropped [60]", "PERCENT");
-  parser.flag("--cold", options.cold, "flush the caches before each sample");
-  parser.flag("--no-verify", options.no_verify, "leave the results unverified");
-  parser.value("--seed", options.seed, "of the random data [1]", "N");
-  parser.value("--json", options.json, "the results, rewritten as they come; - is standard output", "FILE");
   declare_flags(parser, options, operation);
 }
 

@@ -22,7 +22,8 @@ struct DeviceFlags {
 };
 
 // `in_parts`: devices can share one result; else only many files, a file each. `protect`: the flag's name.
-void declare(OptionParser& words, DeviceFlags& flags, bool in_parts, const std::string& protect = "--protect");
+void declare(OptionParser& words, DeviceFlags& flags, bool in_parts,
+             const std::string& protect = "--protect");
 
 // The devices of a list, or "all": GPUs and the processors, without the executor, which is for looking at
 // kernels.

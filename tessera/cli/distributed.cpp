@@ -47,7 +47,7 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
   const double flops = operation.flops ? operation.flops(arguments) : 0;
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
   const std::string by = words.devices ? "several devices each,"
-                                      : outcome.plan.variant->ladder + "/" + outcome.plan.variant->name;
+                                       : outcome.plan.variant->ladder + "/" + outcome.plan.variant->name;
   fmt::print(to, "{} on {} rank{} as {} × {}, {} panel{} of {}, by {}\n", by, outcome.ranks.size(),
              plural(outcome.ranks.size()), outcome.grid.rows, outcome.grid.cols, outcome.panels,
              plural(static_cast<std::size_t>(outcome.panels)), outcome.depth, outcome.connected_by);
@@ -56,7 +56,8 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
     for (const std::string& note : outcome.ranks[rank].notes) fmt::print(to, "rank {}: {}\n", rank, note);
   fmt::print(to, "product {}{}; with reading{} {}\n", report::seconds(outcome.product_seconds),
              flops > 0 ? ", " + report::number(flops / outcome.product_seconds * 1e-9) + " GFLOP/s" : "",
-             words.outputs.empty() || !outcome.passed ? "" : " and writing", report::seconds(outcome.seconds));
+             words.outputs.empty() || !outcome.passed ? "" : " and writing",
+             report::seconds(outcome.seconds));
   if (outcome.verdict) fmt::print(to, "{}\n", describe(*outcome.verdict));
   if (!outcome.passed) return;
   const Parameter& p = *operation.signature.of(Parameter::Kind::output).front();

@@ -311,7 +311,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const Options& options = call.options;
-  demand_apart_from_told(options, inputs_of(call.operation, options, places), outputs);
+  demand_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
   Loaded loaded = load(call, places);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
@@ -460,13 +460,13 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return out;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    demand_apart_from_told(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
+    demand_apart_from_reports(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
   if (!is_shared(options))
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);
     });
-  const MultiDeviceOptions shared = options_of(options.sharing, computing_devices(options.device),
-                                               call.request, Split::How::dynamic);
+  const MultiDeviceOptions shared =
+      options_of(options.sharing, computing_devices(options.device), call.request, Split::How::dynamic);
   const auto make = [&](std::size_t i, const MultiDeviceOptions& on, MultiDeviceOutcome& outcome) {
     Loaded loaded = load(call_for(i), places_for(i));
     for (const std::string& note : loaded.files.notes()) fmt::print(stderr, "{}\n", note);

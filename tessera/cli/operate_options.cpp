@@ -58,7 +58,7 @@ std::string about(const Operation& operation) {
     std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
     to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? array_width : 12, p.help,
                       p.kind == Kind::output  ? " (output)"
-                      : p.kind == Kind::value ? " (told)"
+                      : p.kind == Kind::value ? " (reported)"
                                               : "");
   }
   if (!others.empty()) out += "\n" + others;
@@ -131,8 +131,8 @@ std::vector<OperateOptions> options_for_each(const Operation& operation, const O
   return out;
 }
 
-void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
-                            const std::vector<std::string>& outputs) {
+void demand_apart_from_reports(const OperateOptions& options, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs) {
   demand_files_of_their_own({{"--json", options.json},
                              {"--timeline", options.sharing.timeline}},
                             inputs, outputs);

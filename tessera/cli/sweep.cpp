@@ -46,8 +46,8 @@ struct SweepOptions : SearchOptions {
 constexpr const char* of_the_run = "parameters left to the run";  // what --table alone means
 
 // The names of a table's sides. Without any: the two parameters that the first variant leaves to the run.
-std::vector<std::string> table_of(const std::string& asked, const std::vector<Subject>& subjects) {
-  if (asked != of_the_run) return split(asked, ',');
+std::vector<std::string> table_of(const std::string& names, const std::vector<Subject>& subjects) {
+  if (names != of_the_run) return split(names, ',');
   for (const Subject& subject : subjects)
     for (const Variant* variant : subject.variants)
       if (const auto& ranges = variant->choices.at(0).ranges; ranges.size() >= 2)

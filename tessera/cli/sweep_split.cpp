@@ -141,7 +141,8 @@ class SplitSweep {
       devices += (devices.empty() ? "" : " + ") + label;
       Json part{{"device", label}, {"share", one.run.flops > 0 ? device.flops / one.run.flops : 0}};
       part["seconds"] = device.tiles > 0 ? Json(device.end_seconds) : Json(nullptr);
-      part["gflops"] = device.busy_seconds > 0 ? Json(device.flops / device.busy_seconds * 1e-9) : Json(nullptr);
+      part["gflops"] =
+          device.busy_seconds > 0 ? Json(device.flops / device.busy_seconds * 1e-9) : Json(nullptr);
       part["variant"] = device.plan.variant == nullptr ? Json(nullptr) : Json(device.plan.variant->name);
       for (const Activity activity : {Activity::copy_in, Activity::compute, Activity::copy_out})
         part[name_of(activity)] = one.run.timeline.busy(d, activity);

@@ -13,8 +13,9 @@ namespace tessera::cli {
 int sweep_splits(const Operation& operation, const SearchOptions& options, const std::string& splits,
                  const std::string& memory, const Command& command);
 
-// What a sweep says at its end: "the fastest: auto; the best shares, 1:1, took 1.020 × that; dynamic 1.100 ×\n".
-// Of each split the seconds; of several shares only the best are named. "" where fewer than two were measured.
+// What a sweep says at its end: "the fastest: auto; the best shares, 1:1, took 1.020 × that; dynamic 1.100
+// ×\n". Of each split the seconds; of several shares only the best are named. "" where fewer than two were
+// measured.
 std::string fastest_split(const std::vector<std::pair<std::string, double>>& measured);
 
 }  // namespace tessera::cli

@@ -136,8 +136,8 @@ int exit_of(const bench::TraceSession& session) {
   const auto& rows = session.rows;
   if (std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.findings.empty(); }))
     return exit_code::memory;
-  const bool told = std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.absent || r.code; });
-  return told ? exit_code::passed : exit_code::no_device;
+  const bool useful = std::ranges::any_of(rows, [](const bench::Traced& r) { return !r.absent || r.code; });
+  return useful ? exit_code::passed : exit_code::no_device;
 }
 
 void print(std::FILE* to, const std::vector<bench::Traced>& rows, const Options& options) {
@@ -165,13 +165,13 @@ int trace(const Command& command) {
   const Element element = element_named(operation, options.element);
   if (!options.why.empty() && (!options.variants.empty() || !options.tunings.empty()))
     throw Error("--why names the two rungs itself: leave out --variant and --tunings");
-  const auto asked = rungs(operation, options);
-  const bench::Tracing tracing = tracing_of(options, asked);
+  const auto chosen = rungs(operation, options);
+  const bench::Tracing tracing = tracing_of(options, chosen);
   std::FILE* const to = table_stream(options.json);
   bench::TraceSession session{command.argv, operation.name, bench::now_utc(), tracing.seed, {}};
   for (const Case& problem : problems(operation, options)) {
     std::vector<bench::Traced> rows;
-    for (const bench::Candidate& rung : asked) {
+    for (const bench::Candidate& rung : chosen) {
       if (!rung.absent) {
         rows.push_back(bench::trace(operation, element, problem, rung.plan, tracing));
         continue;

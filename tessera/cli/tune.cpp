@@ -80,7 +80,7 @@ class Tune {
     means_.promising = number_named("--promising", "a percentage", options.promising, 0.01, 100) / 100;
     means_.retry = options.retry;
     means_.interrupted = interrupted;
-    means_.clock = [this] { return watch_.seconds(); };
+    means_.clock = [this] { return stopwatch_.seconds(); };
     read_budget(options.budget, means_);
     (void)tune::search_named(options.search, {}, 0);
   }
@@ -214,7 +214,7 @@ class Tune {
   std::FILE* to_;
   tune::Journal journal_;
   tune::Counter counter_;
-  bench::Stopwatch watch_;
+  bench::Stopwatch stopwatch_;
   tune::Means means_;
   bench::Session session_;
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array(),

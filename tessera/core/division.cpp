@@ -50,8 +50,7 @@ const Divide* find_division(const std::string& operation) {
 
 std::int64_t divided_rows(const std::string& operation, const Arguments& arguments) {
   const Divide* const divide = find_division(operation);
-  if (divide == nullptr)
-    throw Error(operation + " runs on one device: its result is not computed in parts");
+  if (divide == nullptr) throw Error(operation + " runs on one device: its result is not computed in parts");
   return (*divide)(arguments).rows;
 }
 

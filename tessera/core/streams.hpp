@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that copies and computes at the same time: three streams, each in its own order, and events by which
-// one waits for another. Each kind of device registers how its streams are opened; tests make their own of
-// threads.
+// A device that copies and computes at the same time: three streams, each in its own order, and events by
+// which one waits for another. Each kind of device registers how its streams are opened; tests make their own
+// of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -43,11 +43,12 @@ class Streams {
   virtual const Device& device() const = 0;
   virtual void* allocate(std::size_t bytes) = 0;  // device memory, aligned to 256 bytes, until free()
   virtual void free(void* address) noexcept = 0;
-  virtual std::shared_ptr<void> pinned(std::size_t bytes) = 0;         // pinned host memory
+  virtual std::shared_ptr<void> pinned(std::size_t bytes) = 0;      // pinned host memory
   virtual bool is_pinned(const void* data, std::size_t bytes) = 0;  // whether all of that host memory is
 
   virtual EventPtr record(StreamKind stream) = 0;
-  virtual void wait_for(StreamKind stream, const StreamEvent& event) = 0;  // the event may be another stream's
+  virtual void wait_for(StreamKind stream,
+                        const StreamEvent& event) = 0;  // the event may be another stream's
   // In the stream `in` from pinned host memory, in `out` to it.
   virtual void copy(StreamKind stream, const Rows& to, const Rows& from, const RowShape& shape) = 0;
   // `enqueue`, called at once or later, puts work into the compute stream.
@@ -63,8 +64,8 @@ class StreamFactory {
  public:
   virtual ~StreamFactory() = default;
   virtual std::unique_ptr<Streams> open(const Device& device) = 0;
-  // Pins host memory until what is returned is destroyed; the memory must not be freed before. Null: the system
-  // refuses.
+  // Pins host memory until what is returned is destroyed; the memory must not be freed before. Null: the
+  // system refuses.
   virtual std::shared_ptr<void> pin(void* data, std::size_t bytes) = 0;
 };
 

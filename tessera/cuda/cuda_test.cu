@@ -10,7 +10,7 @@
 #include "tessera/core/device.hpp"
 #include "tessera/core/part.hpp"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/scalar.cuh"
 #include "tessera/cuda/staging.hpp"
 

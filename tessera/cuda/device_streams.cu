@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <vector>
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {
@@ -65,7 +65,8 @@ class CudaStreams final : public Streams {
     const OnDevice on_device(device.index);
     // Copies take no multiprocessors: only what is computed is bound to a part's.
     for (std::size_t kind = 0; kind < stream_count; ++kind)
-      streams_.push_back(kind == static_cast<std::size_t>(StreamKind::compute) ? stream_on(device) : Stream());
+      streams_.push_back(kind == static_cast<std::size_t>(StreamKind::compute) ? stream_on(device)
+                                                                               : Stream());
     start_ = std::make_unique<Event>();
   }
 
@@ -156,7 +157,9 @@ struct Unregister {
 
 class CudaStreamFactory final : public StreamFactory {
  public:
-  std::unique_ptr<Streams> open(const Device& device) override { return std::make_unique<CudaStreams>(device); }
+  std::unique_ptr<Streams> open(const Device& device) override {
+    return std::make_unique<CudaStreams>(device);
+  }
 
   std::shared_ptr<void> pin(void* data, std::size_t bytes) override {
     if (bytes == 0) return nullptr;

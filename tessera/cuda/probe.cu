@@ -4,7 +4,7 @@
 #include <vector>
 #include "tessera/core/part.hpp"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/mma_f64.cuh"
 #include "tessera/cuda/ptx/scalar.cuh"
 

@@ -64,7 +64,7 @@ enum class Roots : std::uint8_t { ieee, fast };
 inline constexpr int most_links = 24;
 
 // A program of one input as a chain between two links of the caller's: `head` leaves abscissae in the value,
-// `tail` takes heights from it and returns.
+// `tail` takes samples from it and returns.
 template <class T>
 class Chain {
  public:

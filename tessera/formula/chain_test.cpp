@@ -129,17 +129,17 @@ void fast_roots_are_near() {
   EXPECT_LE(units_off(roots[700], odd[700]), 5);
   std::vector<T> circle(1024);
   for (std::size_t i = 0; i < circle.size(); ++i) circle[i] = static_cast<T>(i) / 1023;
-  const std::vector<T> heights = fast_roots<T>("sqrt(1-x^2)", circle);
+  const std::vector<T> samples = fast_roots<T>("sqrt(1-x^2)", circle);
   // The difference is rounded once where the processor fuses, and roots are its estimates' own.
   const auto link = [](LinkKind kind) { return chains<T>().links[static_cast<int>(kind)]; };
   const bool fused =
       link(LinkKind::multiply_add) != nullptr && link(LinkKind::fast_root) != link(LinkKind::root);
   for (std::size_t i = 0; i + 1 < circle.size(); ++i) {
     const T square = circle[i] * circle[i];
-    EXPECT_LE(units_off(heights[i], fused ? std::fma(-circle[i], circle[i], T(1)) : T(1) - square),
+    EXPECT_LE(units_off(samples[i], fused ? std::fma(-circle[i], circle[i], T(1)) : T(1) - square),
               sizeof(T) == 4 ? 5 : 3);
   }
-  EXPECT_EQ(heights[1023], 0);
+  EXPECT_EQ(samples[1023], 0);
 }
 
 TEST(Chain, FastRootsAreNear) {

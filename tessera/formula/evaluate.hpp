@@ -13,8 +13,8 @@ struct Input {
   bool varies = true;  // one value for each point; else one value for all of them
 };
 
-// out[i] = the value at the i-th point, on the calling thread. `inputs` as compile() was told them; `out`
-// overlaps none of them.
+// out[i] = the value at the i-th point, on the calling thread. `inputs` in the order that compile() was
+// given; `out` overlaps none of them.
 template <class T>
 void evaluate_many(const Program<T>& program, std::span<const Input<T>> inputs, std::size_t count, T* out);
 

@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/formula/running_error.hpp"
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include "tessera/formula/interpret.hpp"
-#include "tessera/formula/open_steps.hpp"
 
 namespace tessera::formula {
 namespace {
 
 constexpr double unit = 0x1p-53, infinity = std::numeric_limits<double>::infinity();
 constexpr double own = 2 * unit, library = 16 * unit;  // of the value: what functions may be off
-// Near the smallest number rounding is no share of the value any more, and what it took off is no number
-// either.
-constexpr double smallest = std::numeric_limits<double>::denorm_min(), shares_end = 0x1p-968;
-
-// What is lost where a value falls below those of which it would be a share.
-double lost_below(Op op, double a, double b, double value) {
-  if (!(std::fabs(value) < shares_end)) return 0;
-  switch (op) {
-    case Op::mul:
-      return a != 0 && b != 0 ? smallest : 0;
-    case Op::div:
-      return a != 0 && std::isfinite(b) ? smallest : 0;
-    case Op::pow:
-    case Op::exp:
-    case Op::exp2:
-    case Op::expm1:
-    case Op::erfc:
-      return value != 0 ? 2 * smallest : 0;  // what is 0 may be less than the smallest by far
-    default:
-      return 0;
-  }
-}
-
 double residual_of_sum(double a, double b, double sum) {
   const double other = sum - a;
   return std::fabs((a - (sum - other)) + (b - other));
@@ -188,162 +163,43 @@ double of_three(Op op, Running a, Running b, Running c, double value) {
   return a.value != 0 ? b.error : c.error;
 }
 
-// Of a value too large for the type: the logarithm of what its absolute value is at least, which is a number
-// where that value is none. -inf: nothing is known.
-struct Beyond {
-  Running running;
-  double least = -infinity;
-
-  bool too_large() const { return std::isinf(running.value); }
-  double slack() const { return too_large() ? 0 : running.error; }
-  // The logarithms of the nearest to 0 that it may be, and of the farthest where it is a number.
-  double low() const { return too_large() ? least : std::log(std::fabs(running.value) - slack()); }
-  double high() const { return std::log(std::fabs(running.value) + slack()); }
-  double near() const {
-    return too_large() ? std::copysign(std::exp(std::fmin(least, 709)), running.value) : running.value;
-  }
-  // The least that it may be itself.
-  double size() const { return too_large() ? std::exp(least) : std::fabs(running.value) - slack(); }
-};
-
-// What an operator that grows with its operands' size leaves at least; NaN: nothing is known.
-double least_of(Op op, const Beyond& a, const Beyond& b, const Beyond& c) {
-  const double x = a.low(), y = b.low();
-  switch (op) {
-    case Op::select:
-      return a.running.value != 0 ? b.least : c.least;
-    case Op::add:
-    case Op::sub:
-      if (a.too_large() && b.too_large()) return std::fmax(x, y);
-      // What is added is less than half of it, or it may be anything.
-      return a.too_large() ? (b.high() < x - 1 ? x - 1 : -infinity) : a.high() < y - 1 ? y - 1 : -infinity;
-    case Op::mul:
-      return x + y;
-    case Op::div:
-      return x - b.high();
-    case Op::min:
-    case Op::max:
-    case Op::fmin:
-    case Op::fmax:
-      return a.too_large() && b.too_large() ? std::fmin(x, y) : a.too_large() ? x : y;
-    case Op::neg:
-    case Op::abs:
-    case Op::floor:
-    case Op::ceil:
-    case Op::trunc:
-    case Op::round:
-      return x;
-    case Op::sqrt:
-      return x / 2;
-    case Op::cbrt:
-      return x / 3;
-    case Op::exp:
-    case Op::expm1:
-    case Op::sinh:
-    case Op::cosh:
-      return a.size() - 1;
-    case Op::exp2:
-      return a.size() * std::numbers::ln2;
-    case Op::log:
-    case Op::log2:
-    case Op::log10:
-    case Op::log1p:
-    case Op::asinh:
-    case Op::acosh:
-      return std::log(x) - 1;
-    case Op::pow:
-      return b.too_large() ? -infinity : x * (b.running.value - std::copysign(b.slack(), x));
-    default:
-      return -infinity;
-  }
-}
-
-// What the operator makes of operands of which one is at least so large.
-double at_least(Op op, const Beyond& a, const Beyond& b, const Beyond& c) {
-  if (op == Op::div && b.too_large() && !a.too_large()) return std::exp(a.high() - b.least);
-  if (op == Op::pow && a.too_large() && b.running.value < 0)
-    return std::exp(a.least * (b.running.value + b.slack()));
-  if (op == Op::exp && a.too_large()) return std::exp(-a.size());
-  return apply<double>(op, a.near(), b.near(), c.near());
-}
-
-// A number of which an operand was too large for one: what it would be at the least that this may be.
-double left_by(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double value) {
-  const Beyond* const all[] = {&a, &b, &c};
-  for (const Beyond* operand : all)
-    if (operand->too_large() && !(operand->least > -infinity)) return infinity;
-  if (op == Op::select) return a.running.value != 0 ? b.running.error : c.running.error;
-  if (op == Op::min || op == Op::fmin || op == Op::max || op == Op::fmax)
-    return value == a.running.value ? a.running.error : b.running.error;
-  const double there = at_least(op, a, b, c);
-  const auto share = [](const Beyond& operand) {
-    return operand.too_large() || operand.slack() == 0 ? 0
-                                                       : operand.slack() / std::fabs(operand.running.value);
-  };
-  const double moved = std::fmax(std::fabs(there - value), value == 0 ? std::fabs(there) : 0);
-  return moved * 1.001 + std::fabs(there) * (share(a) + share(b));
-}
-
-// An overflow on the way to a number: 1/cosh(x) is 0 far out, which is off by no more than 1/cosh(x).
-Beyond concluded(Op op, const Beyond& a, const Beyond& b, const Beyond& c, double value, double error,
-                 double most) {
-  const bool met = a.too_large() || b.too_large() || c.too_large();
-  if (std::isinf(value)) {
-    const double told = least_of(op, a, b, c);
-    const double least = std::isnan(told) ? -infinity : told;
-    if (met) return {{value, infinity}, least};
-    const bool pole = op == Op::div && b.running.value == 0;
-    return {{value, infinity}, pole ? -infinity : std::fmax(std::log(most), least)};
-  }
-  return {{value, met ? left_by(op, a, b, c, value) : error}};
-}
-
-// The error of a step that is taken to be on the right side of its jump.
-double decided(Op op, Running a, Running b, Running c) {
-  if (op == Op::select) return a.value != 0 ? b.error : c.error;
-  return op == Op::fmod ? a.error + std::fabs(std::trunc(a.value / b.value)) * b.error : 0;
+double error_of(Op op, Running a, Running b, Running c, double value) {
+  // What overflows is taken for exact: 1/cosh(x) is 0 far out, and right.
+  if (std::isinf(a.value) || std::isinf(b.value) || std::isinf(c.value))
+    return std::isfinite(value) ? 0 : infinity;
+  if (!std::isfinite(value)) return infinity;
+  const int count = arity(op);
+  return count == 1   ? of_one(op, a, value)
+         : count == 2 ? of_two(op, a, b, value)
+                      : of_three(op, a, b, c, value);
 }
 
 // What f32 rounds off is what f64 would have kept.
 template <class T>
-Running followed(const Program<T>& program, std::span<const double> inputs,
-                 std::vector<OpenStep>* open = nullptr) {
-  constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
-  Beyond registers[most_registers];
-  const auto operand = [&](std::uint8_t code) -> Beyond {
+Running followed(const Program<T>& program, std::span<const double> inputs) {
+  Running registers[most_registers];
+  const auto operand = [&](std::uint8_t code) -> Running {
     if (code < first_input) return registers[code];
-    if (code >= first_constant) {
-      const auto constant = static_cast<double>(program.constants[code - first_constant]);
-      return {{constant,
-               constant != 0 && std::fabs(constant) < std::numeric_limits<double>::min() ? smallest : 0}};
-    }
+    if (code >= first_constant) return {static_cast<double>(program.constants[code - first_constant]), 0};
     const double given = inputs[code - first_input], taken = static_cast<T>(given);
-    return {{taken, std::isinf(taken) ? 0 : std::fabs(given - taken)}};
+    return {taken, std::isinf(taken) ? 0 : std::fabs(given - taken)};
   };
   for (int i = 0; i < program.step_count; ++i) {
     const Step& step = program.steps[i];
     const int count = arity(step.op);
-    const Beyond a = operand(step.a), b = count > 1 ? operand(step.b) : Beyond{},
-                 c = count > 2 ? operand(step.c) : Beyond{};
-    const double x = a.running.value, y = b.running.value, z = c.running.value;
-    const double value = apply<double>(step.op, x, y, z);
-    double error = count == 1   ? of_one(step.op, a.running, value)
-                   : count == 2 ? of_two(step.op, a.running, b.running, value)
-                                : of_three(step.op, a.running, b.running, c.running, value);
-    if (open != nullptr)
-      if (const auto other = other_outcome(step.op, a.running, b.running, c.running, value)) {
-        open->push_back({i, *other});
-        error = decided(step.op, a.running, b.running, c.running);
-      }
-    error += lost_below(step.op, x, y, value);
-    double given = value;
+    const Running a = operand(step.a), b = count > 1 ? operand(step.b) : Running{},
+                  c = count > 2 ? operand(step.c) : Running{};
+    double value = apply<double>(step.op, a.value, b.value, c.value);
+    double error = error_of(step.op, a, b, c, value);
     if constexpr (sizeof(T) < sizeof(double)) {
-      given = apply<T>(step.op, static_cast<T>(x), static_cast<T>(y), static_cast<T>(z));
-      if (std::isfinite(given)) error += std::fabs(given - value);
+      const double single =
+          apply<T>(step.op, static_cast<T>(a.value), static_cast<T>(b.value), static_cast<T>(c.value));
+      if (std::isfinite(single)) error += std::fabs(single - value);
+      value = single;
     }
-    registers[step.to] = concluded(step.op, a, b, c, given, error, largest);
+    registers[step.to] = {value, error};
   }
-  return operand(program.result).running;
+  return operand(program.result);
 }
 
 }  // namespace
@@ -354,16 +210,6 @@ Running running_error(const Program<double>& program, std::span<const double> in
 
 Running running_error(const Program<float>& program, std::span<const double> inputs) {
   return followed(program, inputs);
-}
-
-Running running_error(const Program<double>& program, std::span<const double> inputs,
-                      std::vector<OpenStep>& open) {
-  return followed(program, inputs, &open);
-}
-
-Running running_error(const Program<float>& program, std::span<const double> inputs,
-                      std::vector<OpenStep>& open) {
-  return followed(program, inputs, &open);
 }
 
 }  // namespace tessera::formula

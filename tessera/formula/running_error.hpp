@@ -4,7 +4,6 @@
 // digit of it is right, no value of it shows.
 #pragma once
 #include <span>
-#include <vector>
 #include "tessera/formula/program.hpp"
 
 namespace tessera::formula {
@@ -15,22 +14,10 @@ struct Running {
 };
 
 // The inputs are taken for exact. What + - * / and square roots round off is computed, not estimated; of
-// other functions it is what they may be off. Good to first order: for an estimate, not for a proof.
+// other functions it is what they may be off. A part that overflows is taken for exact. Good to first order:
+// for an estimate, not for a proof.
 Running running_error(const Program<double>& program, std::span<const double> inputs);
 // In f32, from inputs that are rounded to it first: that is counted, too.
 Running running_error(const Program<float>& program, std::span<const double> inputs);
-
-// A step whose value jumps where rounding may have led it to the wrong side, and what it would give on the
-// other.
-struct OpenStep {
-  int step = 0;
-  double other = 0;
-};
-
-// The same, but open steps are noted, and taken to have come out right.
-Running running_error(const Program<double>& program, std::span<const double> inputs,
-                      std::vector<OpenStep>& open);
-Running running_error(const Program<float>& program, std::span<const double> inputs,
-                      std::vector<OpenStep>& open);
 
 }  // namespace tessera::formula

@@ -4,12 +4,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <link.h>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -90,47 +87,6 @@ void drop_oldest(const CacheFolder& of) {
   for (std::size_t i = 0; i < files.size() - of.most / 2; ++i) fs::remove(files[i].second, failed);
 }
 
-// Whether a loaded object holds the address.
-bool holds(const dl_phdr_info& object, std::uintptr_t address) {
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
-    const std::uintptr_t start = object.dlpi_addr + part.p_vaddr;
-    if (part.p_type == PT_LOAD && start <= address && address < start + part.p_memsz) return true;
-  }
-  return false;
-}
-
-// The note that the linker wrote, among those of one part: each has a name and a text, both padded.
-std::string id_among(const char* at, std::size_t size) {
-  const auto padded = [](std::size_t length) { return (length + 3) / 4 * 4; };
-  while (size >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) note;
-    std::memcpy(&note, at, sizeof note);
-    const std::size_t whole = sizeof note + padded(note.n_namesz) + padded(note.n_descsz);
-    if (whole > size) break;
-    const char* const name = at + sizeof note;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0)
-      return {name + padded(4), note.n_descsz};
-    at += whole;
-    size -= whole;
-  }
-  return {};
-}
-
-int read_id(dl_phdr_info* object, std::size_t, void* to) {
-  if (!holds(*object, reinterpret_cast<std::uintptr_t>(&read_id))) return 0;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
-    if (part.p_type != PT_NOTE) continue;
-    std::string found =
-        id_among(reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr), part.p_memsz);
-    if (found.empty()) continue;
-    *static_cast<std::string*>(to) = std::move(found);
-    break;
-  }
-  return 1;
-}
-
 }  // namespace
 
 std::optional<std::string> find_cached(const CacheFolder& folder, const std::string& key) {
@@ -146,15 +102,6 @@ std::optional<std::string> find_cached(const CacheFolder& folder, const std::str
 void store_cached(const CacheFolder& folder, const std::string& key, const std::string& result) {
   // The checksum tells what a machine that lost power kept a part of.
   if (write_cached(file_name(folder, key), file_of(key, result), false).empty()) drop_oldest(folder);
-}
-
-std::string build_id() {
-  static const std::string id = [] {
-    std::string out;
-    dl_iterate_phdr(read_id, &out);
-    return out;
-  }();
-  return id;
 }
 
 }  // namespace tessera

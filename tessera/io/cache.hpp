@@ -30,8 +30,4 @@ std::optional<std::string> find_cached(const CacheFolder& folder, const std::str
 // Does nothing where the file cannot be written.
 void store_cached(const CacheFolder& folder, const std::string& key, const std::string& result);
 
-// By which the linker tells the program, or library, that holds this function from any other, of the same
-// version too; empty where it wrote none.
-std::string build_id();
-
 }  // namespace tessera

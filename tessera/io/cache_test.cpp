@@ -91,7 +91,5 @@ TEST_F(Cache, WithoutAFolderNothingIsKeptAndNothingFails) {
   EXPECT_EQ(find_cached(things_, "a key"), std::nullopt);
 }
 
-TEST_F(Cache, TheLinkerTellsThisProgram) { EXPECT_EQ(build_id(), build_id()); }
-
 }  // namespace
 }  // namespace tessera

@@ -10,7 +10,7 @@ using namespace std::string_view_literals;
 
 std::string kind(std::string_view text) { return kind_of(std::as_bytes(std::span(text))); }
 
-TEST(FileKind, IsToldByTheFirstBytes) {
+TEST(FileKind, IsRecognisedByTheFirstBytes) {
   EXPECT_EQ(kind("%PDF-1.7\n%\xe2\xe3"), "a PDF document");
   EXPECT_EQ(kind("GIF89a\x01\0"sv), "a GIF picture");
   EXPECT_EQ(kind("RIFF\x24\0\0\0WEBPVP8 "sv), "a WebP picture");
@@ -27,7 +27,7 @@ TEST(FileKind, IsToldByTheFirstBytes) {
             "a program");
 }
 
-TEST(FileKind, TextIsToldApartFromBytes) {
+TEST(FileKind, TextIsDistinguishedFromBytes) {
   EXPECT_EQ(kind(""), "empty");
   EXPECT_EQ(kind("BM is how this text begins"), "text");
   EXPECT_EQ(kind("Gr\xc3\xbc\xc3\x9f"

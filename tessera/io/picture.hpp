@@ -36,8 +36,8 @@ bool begins_as_picture(const std::string& path);
 // Whether a name ends as one of these does.
 bool named_as_picture(const std::string& path);
 bool named_as_jpeg(const std::string& path);
-// Whether an output of that name is a picture; else it is a .npy array: where the name ends so, has no ending,
-// or is a device. Throws Error for other endings.
+// Whether an output of that name is a picture; else it is a .npy array: where the name ends so, has no
+// ending, or is a device. Throws Error for other endings.
 bool is_picture_output(const std::string& path);
 
 // Throws Error "PATH: reason", also where this build lacks the format's library. A damaged file is an error,

@@ -97,7 +97,7 @@ TEST_F(Grid, NoNumberIsLeftOutOrCut) {
   EXPECT_EQ(find_grid(in("w{row}*{col}.pgm")).paths, std::vector{in("w3x4.pgm")});
 }
 
-TEST_F(Grid, WhatFollowsAnyViewIsTold) {
+TEST_F(Grid, WhatFollowsAnyViewIsReported) {
   put("v_0_0.pgm", 0);
   put("v_0_1.pgm", 0);
   const GridFiles files = find_grid(in("v_{row}_{col}.pgm"));
@@ -107,7 +107,7 @@ TEST_F(Grid, WhatFollowsAnyViewIsTold) {
   EXPECT_FALSE(read_grid(files, false).first_of_several);
 }
 
-TEST_F(Grid, WhatIsMissingOrTwiceIsTold) {
+TEST_F(Grid, WhatIsMissingOrTwiceIsReported) {
   put_all();
   std::filesystem::remove(in("v_02_9.pgm"));
   const std::string pattern = in("*_{row}_{col}.pgm");

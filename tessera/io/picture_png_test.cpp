@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libpng only warns of, or says nothing of, is told or refused.
+// What libpng only warns of, or says nothing of, is reported or refused.
 #include <gtest/gtest.h>
 #include "tessera/io/picture.hpp"
 #include "tests/png_files.hpp"
@@ -114,7 +114,7 @@ TEST_F(Png, EveryChecksumCounts) {
   }
 }
 
-TEST_F(Png, AProfileThatIsLostIsTold) {
+TEST_F(Png, AProfileThatIsLostIsReported) {
   EXPECT_FALSE(parsed(png_file(grey, "", grey_rows)).profile_lost);
   for (const std::string& data : {"a\0\0no stream"s, "a\0\0"s + png_stream("no profile"), ""s}) {
     const Picture picture = parsed(png_file(grey, png_chunk("iCCP", data), grey_rows));
@@ -124,7 +124,7 @@ TEST_F(Png, AProfileThatIsLostIsTold) {
   }
 }
 
-TEST_F(Png, AnAnimationIsToldAsSeveralPictures) {
+TEST_F(Png, AnAnimationIsReportedAsSeveralPictures) {
   const std::string two_frames = png_chunk("acTL", "\0\0\0\2\0\0\0\0"s);
   EXPECT_FALSE(parsed(png_file(grey, "", grey_rows)).first_of_several);
   EXPECT_TRUE(parsed(png_file(grey, two_frames, grey_rows)).first_of_several);

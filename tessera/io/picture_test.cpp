@@ -208,7 +208,7 @@ TEST(Picture, AHeaderAloneTakesNoMemory) {
   EXPECT_LT(kilobytes() - before, 100000);
 }
 
-TEST(Picture, ShortMemoryIsNoDamage) {
+TEST(Picture, ShortMemoryIsNoDamagedFile) {
   constexpr std::size_t beyond_any_memory = std::size_t{1} << 62;
   EXPECT_STREQ(unreadable("a.png", "PNG", "Out of memory", beyond_any_memory).what(),
                "a.png: there is not enough memory to read this PNG file: Out of memory");
@@ -216,7 +216,7 @@ TEST(Picture, ShortMemoryIsNoDamage) {
                "a.jpg: is a damaged JPEG file: Bogus length");
 }
 
-TEST(Picture, AKindThatALibraryLacksIsNoDamage) {
+TEST(Picture, AKindThatALibraryLacksIsNoDamagedFile) {
   EXPECT_STREQ(unreadable("a.jpg", "JPEG", "Unsupported JPEG data precision 12").what(),
                "a.jpg: is a JPEG file of a kind that is not read here: Unsupported JPEG data precision 12");
   EXPECT_STREQ(
@@ -225,7 +225,7 @@ TEST(Picture, AKindThatALibraryLacksIsNoDamage) {
 }
 
 // A stream in a file that asks for gigabytes where its picture needs bytes.
-TEST(Picture, ToAskForTooMuchMemoryIsDamage) {
+TEST(Picture, ToAskForTooMuchMemoryIsADamagedFile) {
   EXPECT_STREQ(unreadable("a.tif", "TIFF", "cannot allocate memory", 1000).what(),
                "a.tif: is a damaged TIFF file: cannot allocate memory");
   EXPECT_STREQ(unreadable("a.png", "PNG", "Out of memory").what(),
@@ -249,7 +249,7 @@ TEST(Picture, ASampleAboveTheLargestValueIsAnError) {
   expect_refused("P6 1 1 300\n\0\0\1\x2d\1\x2c"s, "sample 2 is 301, more than the largest value of 300");
 }
 
-TEST(Picture, WhatFollowsThePictureIsTold) {
+TEST(Picture, WhatFollowsThePictureIsReported) {
   using namespace std::string_literals;
   const auto flags = [](const std::string& file) {
     const Picture p = parse(std::as_bytes(std::span(file)), "file");
@@ -275,7 +275,7 @@ TEST(Picture, WhatFollowsThePictureIsTold) {
 }
 
 // One to four changes: a byte of any value, an end too early, a piece twice or left out.
-void damage(Bytes& file, Random& random) {
+void corrupt(Bytes& file, Random& random) {
   for (std::uint64_t changes = 1 + random.below(4); changes-- > 0 && file.size() > 8;) {
     const std::size_t at = random.below(file.size());
     const std::size_t length = 1 + random.below(std::min<std::size_t>(file.size() - at, 16));
@@ -308,7 +308,7 @@ TEST(Picture, DamagedFilesAreErrorsOrPictures) {
     if (!file) continue;
     for (int i = 0; i < 4000; ++i) {
       Bytes damaged = *file;
-      damage(damaged, random);
+      corrupt(damaged, random);
       try {
         const Picture p = parse(damaged, "file", limits);
         ASSERT_EQ(p.pixels.extents().size(), 3u);

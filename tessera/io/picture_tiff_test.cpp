@@ -85,7 +85,7 @@ TEST(Tiff, PalettesBecomeBytes) {
   expect_refused(tiff_file({tiff_page(2, 1, 4, 3, 1, {bytes_of({0})})}), "file");
 }
 
-TEST(Tiff, AKindThatLibtiffLacksIsNoDamage) {
+TEST(Tiff, AKindThatLibtiffLacksIsNoDamagedFile) {
   for (const std::uint32_t compression : {6u, 34712u}) {  // JPEG as it was before 1995; JPEG 2000
     TiffPage page = tiff_page(2, 1, 8, 1, 1, {bytes_of({0, 1})});
     for (TiffTag& tag : page.tags)

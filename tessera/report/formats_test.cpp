@@ -117,7 +117,7 @@ TEST_F(Formats, TheClosingSentencePropagatesBothSpreads) {
   EXPECT_TRUE(bench::summary_of(session_.rows).empty());
 }
 
-TEST_F(Formats, ReasonsAreToldOnceAndLongListsAreCut) {
+TEST_F(Formats, ReasonsAreListedOnceAndLongListsAreCut) {
   bench::Row row = session_.rows[0];
   row.seconds.clear();
   row.reason = "needs 2048 threads, the most is 1024";

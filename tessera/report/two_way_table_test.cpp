@@ -77,7 +77,7 @@ TEST(TwoWayTable, WrongIsNeverTheFastest) {
   EXPECT_NE(text.find("everywhere"), std::string::npos);
 }
 
-TEST(TwoWayTable, TimeWhereItIsAskedFor) {
+TEST(TwoWayTable, TimesInsteadOfRates) {
   const std::vector<bench::Row> rows{row({{"x", 1}, {"y", 1}}, 0.1)};
   EXPECT_NE(two_way_table(rows, {"y"}, "x", true).find("*100.0 ms"), std::string::npos);
   EXPECT_EQ(two_way_table(rows, {"y"}, "x", true).find("GFLOP/s"), std::string::npos);

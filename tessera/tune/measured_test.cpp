@@ -49,14 +49,14 @@ TEST(Measured, WhatFailsIsARow) {
 }
 
 TEST(Measured, AnInterruptEndsTheRetries) {
-  int asked = 0;
+  int calls = 0;
   const auto rows = measure_each(
       candidates(Where::simt), [](const auto& some) { return measure(some, 16); },
-      [&asked] { return ++asked > 1; });
+      [&calls] { return ++calls > 1; });
   EXPECT_EQ(rows.size(), 1u);
 }
 
-TEST(Conclusion, ComparesWithTheDefault) {
+TEST(TuneSummary, ComparesWithTheDefault) {
   auto rows = measure(candidates(Where::cuda), 0);
   EXPECT_EQ(
       summary_of(rows),

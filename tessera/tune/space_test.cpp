@@ -34,7 +34,7 @@ TEST(Space, EveryCompiledChoiceAndPowersOfTwo) {
   EXPECT_EQ(describe(space), "21 of 21 configurations kept");
 }
 
-TEST(Space, ValuesAskedFor) {
+TEST(Space, NamedValues) {
   const Variant a = compiled(), b = shaped();
   EXPECT_EQ(words(space_of({&b}, {.over = {{{"x", 7}}, {{"x", 8}}}})),
             (std::vector<std::string>{"x=7,y=4", "x=8,y=4"}));

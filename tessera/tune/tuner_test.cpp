@@ -73,7 +73,7 @@ class TunerTest : public testing::Test {
   Outcome tune(Means means = {}) {
     const Inputs inputs(copying(), Element::f32, problem_, 1);
     const auto measure = [&](const std::vector<bench::Candidate>& candidates) {
-      for (const auto& candidate : candidates) asked_.push_back(to_string(candidate.plan.tuning));
+      for (const auto& candidate : candidates) requested_.push_back(to_string(candidate.plan.tuning));
       return made_up::measured(copying(), problem_, inputs.arguments(), candidates, times_);
     };
     means.explore = measure;
@@ -102,7 +102,7 @@ class TunerTest : public testing::Test {
   std::string file_ = testing::TempDir() + "tuning-" + std::to_string(::getpid()) + ".jsonl";
   made_up::Times times_ = recorded;
   std::function<std::vector<double>(const Variant&, const Tuning&)> samples_;  // of the finals
-  std::vector<std::string> asked_;
+  std::vector<std::string> requested_;
 };
 
 TEST_F(TunerTest, FindsTheFastestThatIsRight) {
@@ -210,17 +210,17 @@ TEST_F(TunerTest, ASecondCallTakesUpWhereTheFirstWasStopped) {
   const Outcome first = tune(means);
   EXPECT_EQ(first.trials.size(), 4u);
   EXPECT_FALSE(first.complete);
-  asked_.clear();
+  requested_.clear();
   means.most_trials = {};
   const Outcome second = tune(means);
   EXPECT_TRUE(second.complete);
   EXPECT_EQ(second.kept(), 4u);
   EXPECT_EQ(second.trials.size(), 7u);
   EXPECT_EQ(to_string(second.best()->tuning), "tile=16");
-  asked_.clear();
+  requested_.clear();
   const Outcome third = tune(means);
   EXPECT_EQ(third.kept(), 7u) << "failed and wrong ones are known, too";
-  EXPECT_EQ(asked_.size(), third.finals.size()) << "only the finals are measured";
+  EXPECT_EQ(requested_.size(), third.finals.size()) << "only the finals are measured";
   means.retry = true;
   EXPECT_EQ(tune(means).kept(), 5u);
 }
@@ -228,7 +228,7 @@ TEST_F(TunerTest, ASecondCallTakesUpWhereTheFirstWasStopped) {
 TEST_F(TunerTest, AnInterruptKeepsWhatIsDone) {
   Means means;
   means.in_turn = 2;
-  means.interrupted = [this] { return asked_.size() >= 4; };
+  means.interrupted = [this] { return requested_.size() >= 4; };
   const Outcome first = tune(means);
   EXPECT_EQ(first.best(), nullptr);
   EXPECT_FALSE(chosen(64).tuned);

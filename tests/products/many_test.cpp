@@ -71,7 +71,7 @@ class Many : public OnDevice {
       std::deque<Product> products;
       std::vector<Arguments> entries;
       for (const std::int64_t more : {0, 5, 60}) {
-        Asked one = tried;
+        Asked one = asked;
         one.m += more, one.k += 2 * more;
         entries.push_back(products.emplace_back(run_, operation_called("matmul"), one, random).arguments());
         products.back().poison();

@@ -169,7 +169,7 @@ class Products : public OnDevice {
     set_layout(asked, way.a_across, way.b_across, random);
     const bool low = way.element != Element::f64 && way.element != Element::i32;
     if (way.waits || (gpu && low && once_in(random, 3))) make_plain(asked, random);
-    return tried;
+    return asked;
   }
 
   bool try_one(const Way& way, Random& random, const Rounds& rounds) {

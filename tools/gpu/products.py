@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what tools/product_tables.py makes tables of: matmul-products-TYPE.json, and with -odd, -graph or -cold before .json. A file
+"""Measures what tools/product_tables.py makes tables of: matmul-products-TYPE.json and matmul-products-TYPE-odd.json. A file
 that is there already is resumed, so several calls of one build make it together."""
 import math
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
-from product_tables import CUBES, LARGEST, ODD, OPS, OTHERS, PAST, SMALL, TYPES, WHOLE  # noqa: E402
+from product_tables import CUBES, LARGEST, ODD, OTHERS, TYPES  # noqa: E402
 
 LARGE = 3e10  # multiply-adds
 
@@ -27,11 +27,6 @@ def plans_of(name):
     if own[1] == "transpose" and name not in ("f64", "f32-columns"):
         yield "", [LARGEST], own, ["--no-verify", *long]
     yield "-odd", ODD, own, long
-    yield "", SMALL, own, [*rotated, "--reps", "15"]
-    yield "-graph", [*SMALL, (512, 512, 512)], own, ["--graph", *rotated, "--reps", "15"]
-    for layout in ((a, b) for a in OPS for b in OPS):
-        if layout != own and name not in ("f32-columns", "e4m3-fast", "f16"):
-            yield "", [WHOLE, PAST], layout, [*rotated, "--reps", "10", "--pause", "0.01"]
 
 
 def measure(tessera, folder):

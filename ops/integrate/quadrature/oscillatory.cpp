@@ -194,11 +194,11 @@ Series series_between(Sampler& sampler, const Part& part, const Tail& tail, std:
       out.answer.truncation += term.truncation;
       out.answer.rounding += term.rounding;
       if (f.errors) {
-        double of_values[2];
+        double noise[2];
         const double x[2] = {tail.start + tail.direction * (0.5 * cuts[i] + 0.5 * cuts[i + 1]),
                              tail.start + tail.direction * (0.75 * cuts[i] + 0.25 * cuts[i + 1])};
-        f.errors(x, x, of_values);
-        out.answer.rounding += 0.5 * (of_values[0] + of_values[1]) * (cuts[i + 1] - cuts[i]);
+        f.errors(x, x, noise);
+        out.answer.rounding += 0.5 * (noise[0] + noise[1]) * (cuts[i + 1] - cuts[i]);
       }
     }
     out.answer.magnitude += term.magnitude;

@@ -11,13 +11,15 @@ namespace tessera::matmul {
 template <int unit, class T>
 __device__ __forceinline__ void copy_part(T* to, const T* from, const T* any, int count) {
   constexpr int bytes = sizeof(T);
-  if (unit == 1 || count == 0 || count == unit) {
-    cuda::ptx::copy_async<unit * bytes>(to, count > 0 ? from : any, count * bytes);
-    return;
-  }
+  if constexpr (unit > 1) {
+    if (count > 0 && count < unit) {
 #pragma unroll 1
-  for (int i = 0; i < unit; ++i)
-    cuda::ptx::copy_async<bytes>(to + i, i < count ? from + i : any, i < count ? bytes : 0);
+      for (int i = 0; i < unit; ++i)
+        cuda::ptx::copy_async<bytes>(to + i, i < count ? from + i : any, i < count ? bytes : 0);
+      return;
+    }
+  }
+  cuda::ptx::copy_async<unit * bytes>(to, count > 0 ? from : any, count * bytes);
 }
 
 }  // namespace tessera::matmul

@@ -126,7 +126,8 @@ std::string DeviceSum::label() const {
   std::string out;
   for (const DeviceReport& one : reports_) {
     out += (out.empty() ? "" : " + ") + one.plan.device.label();
-    if (all > 0 && reports_.size() > 1) out += " " + std::to_string(std::lround(100 * one.flops / all)) + " %";
+    if (all > 0 && reports_.size() > 1)
+      out += " " + std::to_string(std::lround(100 * one.flops / all)) + " %";
   }
   return out;
 }

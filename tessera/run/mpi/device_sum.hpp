@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's part of a contraction on devices: each panel is one call that the rank's devices share. The devices
-// are opened for the first panel, and stay.
+// A rank's part of a contraction on devices: each panel is one call that the rank's devices share. The
+// devices are opened for the first panel, and stay.
 #pragma once
 #include "tessera/core/contraction.hpp"
 #include "tessera/run/mpi/communicator.hpp"
@@ -18,8 +18,8 @@ int threads_of_rank(const Device& device, const std::string& words, int ranks_on
 std::vector<Device> devices_of_rank(const std::vector<Device>& list, const std::string& words,
                                     const HostPlace& here);
 
-// How deep their panels are: each is read, copied to devices and added as a whole, so they are deeper than those
-// of processors. Sums that devices cannot add to are one panel.
+// How deep their panels are: each is read, copied to devices and added as a whole, so they are deeper than
+// those of processors. Sums that devices cannot add to are one panel.
 std::int64_t device_panel_depth(const Contraction& contraction, const Arguments& whole);
 
 class DeviceSum final : public PanelSum {
@@ -51,7 +51,7 @@ class DeviceSum final : public PanelSum {
   // Sums alternate between two arrays: no call reads where it writes, so that tiles can be computed again.
   Array spare_[2];
   ArrayView latest_;
-  std::vector<DeviceReport> reports_;  // sums over all panels
+  std::vector<DeviceReport> reports_;             // sums over all panels
   std::chrono::steady_clock::time_point origin_;  // of spans_
   std::vector<TimelineSpan> spans_;
   std::size_t panels_ = 0;

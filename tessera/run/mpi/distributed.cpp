@@ -87,17 +87,18 @@ void add_report(const std::string& text, DistributedOutcome& outcome) {
   for (std::size_t i = 0; i < std::size(seconds); ++i) *seconds[i] = from.at("seconds")[i];
   r.received_bytes = from.at("received");
   for (const Json& s : from.at("spans"))
-    r.spans.push_back({s[0].get<std::size_t>(), static_cast<Activity>(s[1].get<int>()), s[2].get<std::size_t>(),
-                       s[3].get<double>(), s[4].get<double>(), s[5].get<std::size_t>()});
+    r.spans.push_back({s[0].get<std::size_t>(), static_cast<Activity>(s[1].get<int>()),
+                       s[2].get<std::size_t>(), s[3].get<double>(), s[4].get<double>(),
+                       s[5].get<std::size_t>()});
   for (const Json& d : from.at("devices"))
-    r.devices.push_back({d[0].get<std::string>(), d[1].get<std::string>(), d[2].get<std::size_t>(),
-                         d[3].get<double>()});
+    r.devices.push_back(
+        {d[0].get<std::string>(), d[1].get<std::string>(), d[2].get<std::size_t>(), d[3].get<double>()});
   r.notes = from.at("notes").get<std::vector<std::string>>();
   if (from.contains("verdict")) add_verdict(from.at("verdict"), outcome.verdict);
 }
 
-// One number for what was asked, by which ranks see that it was the same: sizes, words, elements, layouts, and
-// the depth of panels, which differs between unlike processors.
+// One number for what was asked, by which ranks see that it was the same: sizes, words, elements, layouts,
+// and the depth of panels, which differs between unlike processors.
 std::int64_t fingerprint_of(const Arguments& whole, std::int64_t depth, const DistributedRequest& request,
                             bool devices) {
   std::string all = std::string(name_of(whole.element())) + request.output + (request.check ? "check" : "");
@@ -125,8 +126,7 @@ class Rank {
     const HostPlace here = ranks_.on_host();
     agree(ranks_, [&] {
       choose_devices(here);
-      outcome_.depth =
-          devices_ ? device_panel_depth(contraction_, whole_) : contraction_.depth(whole_);
+      outcome_.depth = devices_ ? device_panel_depth(contraction_, whole_) : contraction_.depth(whole_);
     });
     const std::int64_t print = fingerprint_of(whole_, outcome_.depth, request_, devices_.has_value());
     if (ranks_.largest(print) != -ranks_.largest(-print))
@@ -141,15 +141,16 @@ class Rank {
     });
     if (request_.check) check();
     if (outcome_.passed && !request_.output.empty()) outcome_.seconds += timed([&] { write(); });
-    for (const std::string& text : ranks_.gather(to_json(report_, verdict_).dump())) add_report(text, outcome_);
+    for (const std::string& text : ranks_.gather(to_json(report_, verdict_).dump()))
+      add_report(text, outcome_);
     return std::move(outcome_);
   }
 
  private:
   bool idle() const { return grid_ == nullptr; }
 
-  // Processors compute as one process would; anything else takes panels from the scheduler. GPUs are dealt out
-  // to the ranks of a host, processors they share.
+  // Processors compute as one process would; anything else takes panels from the scheduler. GPUs are dealt
+  // out to the ranks of a host, processors they share.
   void choose_devices(const HostPlace& here) {
     Request request = request_.request;
     if (request.device == "auto") request.device = "cpu";
@@ -279,8 +280,8 @@ class Rank {
     }
   }
 
-  // Every rank's devices may have failed; agree() would report one rank's reason. Rank 0 reports all, and what
-  // is the same on all of them once.
+  // Every rank's devices may have failed; agree() would report one rank's reason. Rank 0 reports all, and
+  // what is the same on all of them once.
   void name_failures(std::exception_ptr& failure) {
     if (ranks_.largest(failure ? 1 : 0) == 0) return;
     const std::vector<std::string> texts = ranks_.gather(kind_and_text(failure));
@@ -320,9 +321,8 @@ class Rank {
     const ArrayView& whole = whole_.array(contraction_.result);
     ArrayView block = result_.view();
     block.element = whole.element;
-    report_.write_seconds = timed([&] {
-      write_together(ranks_, request_.output, whole.extents, block, report_.rows, report_.cols);
-    });
+    report_.write_seconds = timed(
+        [&] { write_together(ranks_, request_.output, whole.extents, block, report_.rows, report_.cols); });
   }
 
   const Operation& operation_;
@@ -330,7 +330,7 @@ class Rank {
   const Arguments& whole_;
   Communicator& ranks_;
   const DistributedRequest& request_;
-  std::optional<MultiDeviceOptions> devices_;        // this rank's; nothing: its processors
+  std::optional<MultiDeviceOptions> devices_;       // this rank's; nothing: its processors
   std::unique_ptr<Communicator> grid_, row_, col_;  // null: this rank has nothing to do
   std::optional<Arguments> part_;
   Array result_;

@@ -24,8 +24,8 @@ struct RankReport {
   double read_seconds = 0, compute_seconds = 0, transfer_seconds = 0, wait_seconds = 0, agree_seconds = 0,
          check_seconds = 0, write_seconds = 0;
   double received_bytes = 0;
-  // Since the rank's own first panel set out. Device 0 is the rank itself: its messages and, on processors, its
-  // sums; from 1 on those of `devices`.
+  // Since the rank's own first panel set out. Device 0 is the rank itself: its messages and, on processors,
+  // its sums; from 1 on those of `devices`.
   std::vector<TimelineSpan> spans = {};
   std::vector<RankDevice> devices = {};  // empty: processors alone
   std::vector<std::string> notes = {};

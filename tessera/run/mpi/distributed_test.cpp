@@ -231,9 +231,10 @@ TEST_F(SharedProduct, DevicesAreStartedOnceForAllPanels) {
   for (const char* split : {"auto", "dynamic"})
     for (const bool pinned : {true, false}) {
       const made_up::OnStreams streams(std::vector<made_up::Traits>{{.pinned = pinned}});
-      const MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
-                          .request = {.cached = false},
-                          .split = parse_split(split)};
+      const MultiDeviceOptions options{
+          .devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
+          .request = {.cached = false},
+          .split = parse_split(split)};
       const auto errors = run_ranks(
           2, {.check = true, .devices = options},
           [](int, DistributedOutcome& outcome) {
@@ -256,7 +257,7 @@ TEST_F(SharedProduct, ADeviceThatFailsAmidAPanelIsLeftOutOfLaterPanels) {
   for (const std::size_t step : {1U, 12U, 20U}) {
     const made_up::OnStreams streams(std::vector<made_up::Traits>{{.fails_at_step = step}, {}});
     const MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
-                        .request = {.cached = false}};
+                                     .request = {.cached = false}};
     const auto errors = run_ranks(
         1, {.check = true, .devices = options},
         [step](int, DistributedOutcome& outcome) {
@@ -276,7 +277,7 @@ TEST_F(SharedProduct, ADeviceThatFailsIsLeftOutOfLaterPanels) {
   const Array a = filled(64, 9000), b = filled(9000, 48);
   std::atomic<int> calls = 0;
   MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
-                .split = parse_split("1:1")};
+                             .split = parse_split("1:1")};
   options.before_tile = [&](std::size_t device, std::size_t) {
     if (device == 1 && calls++ == 0) throw Error("it broke");
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that a launcher (mpirun, srun) started, and MPI, a shared library that is loaded only when it is needed.
+// Ranks that a launcher (mpirun, srun) started, and MPI, a shared library that is loaded only when it is
+// needed.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,7 +9,6 @@
 #include "tessera/run/mpi/communicator.hpp"
 
 namespace tessera {
-
 
 struct Launcher {
   std::string name;         // the variable that told
@@ -25,8 +25,6 @@ using Environment = std::function<const char*(const char*)>;  // as std::getenv
 // its tasks could meet. An allocation's alone say nothing: they are set for whatever runs within it, a batch
 // script among it. TESSERA_MPI=none: nobody started it.
 std::optional<Launcher> find_launcher(const Environment& environment);
-
-
 
 // Of what library and program hand to each other; to be raised whenever Communicator or Pending change.
 inline constexpr int mpi_interface = 4;

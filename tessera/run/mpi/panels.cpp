@@ -7,7 +7,6 @@
 
 namespace tessera {
 
-
 Interval nth_part(std::int64_t extent, std::int64_t parts, std::int64_t index) {
   const std::int64_t each = extent / parts, more = extent % parts;
   const std::int64_t first = index * each + std::min(index, more);
@@ -73,7 +72,6 @@ int Panels::owner(std::int64_t panel) const {
 }
 
 Interval Panels::owned(int owner) const { return nth_part(count_, owners_, owner); }
-
 
 PanelOperand::PanelOperand(const ArrayView& seen, bool over_first, const Panels& panels, int mine)
     : seen_(seen), over_first_(over_first), panels_(panels), mine_(mine) {}
@@ -211,8 +209,9 @@ class Warnings {
 
 }  // namespace
 
-PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, PanelOperand& left, PanelOperand& right,
-                      PanelSum& sum, const std::function<void(std::exception_ptr)>& failed) {
+PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, PanelOperand& left,
+                      PanelOperand& right, PanelSum& sum,
+                      const std::function<void(std::exception_ptr)>& failed) {
   PanelTimes times;
   const auto beginning = times.started = Clock::now();
   Warnings warnings(grid);

@@ -15,7 +15,6 @@
 
 namespace tessera {
 
-
 // Part `index` of `parts` of [0, extent): their sizes differ by at most 1; the larger ones come first.
 Interval nth_part(std::int64_t extent, std::int64_t parts, std::int64_t index);
 
@@ -68,7 +67,6 @@ class Panels {
   int owners_;
 };
 
-
 // One input on one rank: its own panels, and room for two of others.
 class PanelOperand {
  public:
@@ -108,7 +106,8 @@ struct PanelTimes {
 // Adds all panels in their order. `row`, `col`: the ranks of this one's row and column of the grid, which
 // share left and right; `grid`: all of it. Where adding fails on any rank, all stop within two panels, and
 // `failed` is called with what it was on that one.
-PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, PanelOperand& left, PanelOperand& right,
-                      PanelSum& sum, const std::function<void(std::exception_ptr)>& failed);
+PanelTimes add_panels(Communicator& grid, Communicator& row, Communicator& col, PanelOperand& left,
+                      PanelOperand& right, PanelSum& sum,
+                      const std::function<void(std::exception_ptr)>& failed);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks do together, with threads for ranks: agreeing, panels along a grid, and failing in the middle; and
-// grids of ranks: every element of the result belongs to one of them, and none communicates less.
+// What ranks do together, with threads for ranks: agreeing, panels along a grid, and failing in the middle;
+// and grids of ranks: every element of the result belongs to one of them, and none communicates less.
 #include "tessera/run/mpi/panels.hpp"
 #include <gtest/gtest.h>
 #include <atomic>
@@ -72,7 +72,7 @@ double one_rank(Communicator& ranks, const RankGrid& grid, const Problem& p, Who
   const Array a = seen(rows.first, rows.last, p.k, p.left_over_first, false),
               b = seen(cols.first, cols.last, p.k, p.right_over_first, true);
   PanelOperand left(p.left_over_first ? a.view().transposed() : a.view(), p.left_over_first,
-               Panels(p.k, p.depth, row->size()), row->rank()),
+                    Panels(p.k, p.depth, row->size()), row->rank()),
       right(p.right_over_first ? b.view().transposed() : b.view(), p.right_over_first,
             Panels(p.k, p.depth, col->size()), col->rank());
   left.read();
@@ -105,7 +105,8 @@ void check(const RankGrid& grid, const Problem& p) {
 }
 
 TEST(Distributed, EveryGridGivesTheProduct) {
-  for (const RankGrid& grid : {RankGrid{1, 1}, RankGrid{1, 2}, RankGrid{2, 1}, RankGrid{2, 2}, RankGrid{1, 3}, RankGrid{3, 2}})
+  for (const RankGrid& grid :
+       {RankGrid{1, 1}, RankGrid{1, 2}, RankGrid{2, 1}, RankGrid{2, 2}, RankGrid{1, 3}, RankGrid{3, 2}})
     for (const std::int64_t k : {0, 1, 7, 8, 9, 40})
       for (const int layout : {0, 1, 2, 3}) check(grid, {13, 11, k, 8, (layout & 1) != 0, (layout & 2) != 0});
 }
@@ -225,7 +226,8 @@ TEST(RankGrid, SquareProductsHaveSquareGrids) {
 TEST(RankGrid, TheFormulaCountsWhatEveryRankLacks) {
   for (const ProductSize& size :
        {ProductSize{1000, 700, 300, 4, 4}, ProductSize{13, 17, 5, 1, 8}, ProductSize{7, 7, 0, 4, 4}})
-    for (const RankGrid& grid : {RankGrid{1, 1}, RankGrid{2, 3}, RankGrid{3, 2}, RankGrid{1, 5}, RankGrid{6, 1}}) {
+    for (const RankGrid& grid :
+         {RankGrid{1, 1}, RankGrid{2, 3}, RankGrid{3, 2}, RankGrid{1, 5}, RankGrid{6, 1}}) {
       double bytes = 0, most = 0;
       for (int rank = 0; rank < grid.ranks(); ++rank) {
         const auto m = nth_part(size.m, grid.rows, grid.row_of(rank)).size(),

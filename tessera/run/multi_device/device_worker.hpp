@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes tiles on one device, for the scheduler: in this process, here or with streams (streamed_worker.hpp),
-// or in a process of its own (process_worker.hpp).
+// Computes tiles on one device, for the scheduler: in this process, here or with streams
+// (streamed_worker.hpp), or in a process of its own (process_worker.hpp).
 #pragma once
 #include <vector>
 #include "tessera/core/division.hpp"
@@ -20,8 +20,8 @@ class DeviceWorker {
   virtual void begin(const Tile& tile) { begun_ = tile; }
   virtual std::vector<TimelineSpan> finish() { return compute(begun_); }
   virtual std::size_t most_under_way() const { return 1; }
-  // Whether finish() throws Interrupted when the flag of its thread is raised (core/interrupt.hpp); from then on
-  // nothing is written into the result.
+  // Whether finish() throws Interrupted when the flag of its thread is raised (core/interrupt.hpp); from then
+  // on nothing is written into the result.
   virtual bool can_cancel() const { return false; }
   virtual void stop() noexcept {}  // after a failure: waits until nothing writes into the result any more
 

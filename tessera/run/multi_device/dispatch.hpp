@@ -8,9 +8,9 @@ namespace tessera {
 
 struct DispatchedCalls {
   std::vector<double> work;  // of each call, in any unit
-  // Makes the call by run_on_devices with `on`, which names one device. What it throws is the device's failure:
-  // another gets the call. Without devices in what it returns the call did not come to the device: its file
-  // could not be read. Called by several threads at once.
+  // Makes the call by run_on_devices with `on`, which names one device. What it throws is the device's
+  // failure: another gets the call. Without devices in what it returns the call did not come to the device:
+  // its file could not be read. Called by several threads at once.
   std::function<MultiDeviceOutcome(std::size_t call, const MultiDeviceOptions& on)> make;
 };
 

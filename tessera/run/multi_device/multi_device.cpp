@@ -104,8 +104,9 @@ std::vector<Fault> parse_faults(const std::string& words) {
     const std::string_view word = std::string_view(words).substr(first, last - first);
     const std::size_t at = word.find('@');
     Fault fault;
-    if (!word.starts_with("kill:") || at == std::string_view::npos || !read(word.substr(5, at - 5), fault.device) ||
-        !read(word.substr(at + 1), fault.tile) || fault.tile < 1)
+    if (!word.starts_with("kill:") || at == std::string_view::npos ||
+        !read(word.substr(5, at - 5), fault.device) || !read(word.substr(at + 1), fault.tile) ||
+        fault.tile < 1)
       throw Error("--fault cannot be '" + std::string(word) + "': write kill:DEVICE@PART");
     out.push_back(fault);
     first = last + 1;
@@ -148,7 +149,8 @@ MultiDeviceOutcome run_on_devices(const Operation& operation, Arguments& host,
   check_faults(options);
   std::map<std::string, Array> outputs;
   give_memory_to_outputs(host, outputs, options.in_processes());
-  const std::vector<std::shared_ptr<void>> pinned = options.pin ? pin(host, options) : std::vector<std::shared_ptr<void>>();
+  const std::vector<std::shared_ptr<void>> pinned =
+      options.pin ? pin(host, options) : std::vector<std::shared_ptr<void>>();
   DevicePool pool(options.devices.size());
   std::vector<MultiDeviceOutcome> runs;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, options.repeat); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call on several devices of this host, alike or not: its result is cut into tiles, each computed whole by
-// one device, straight into the result.
+// One call on several devices of this host, alike or not: its result is cut into tiles, each computed whole
+// by one device, straight into the result.
 #pragma once
 #include <chrono>
 #include "tessera/core/division.hpp"
@@ -12,7 +12,8 @@ namespace tessera {
 // Who computes what.
 struct Split {
   enum class How {
-    automatic,  // fixed by measured speed: of GPUs by a trial before, of others once all have shown their speed
+    automatic,  // fixed by measured speed: of GPUs by a trial before, of others once all have shown their
+                // speed
     dynamic,    // each device takes the next tile when it has done one
     shares,     // of the result's rows, named by the caller
   };
@@ -36,13 +37,13 @@ struct MultiDeviceOptions {
   Split split = {};
   bool whole = false;             // the result is one tile, on one device
   std::int64_t memory_bytes = 0;  // the most that a device with memory of its own may hold; 0: what is free
-  // Each device in a process of its own, and each tile checked by the host: a device that dies, hangs or computes
-  // wrongly loses nothing. Faults alone mean such processes, too, but no checks.
+  // Each device in a process of its own, and each tile checked by the host: a device that dies, hangs or
+  // computes wrongly loses nothing. Faults alone mean such processes, too, but no checks.
   bool protect = false;
   std::vector<Fault> faults = {};
   double limit_seconds = 300;  // the longest that a tile may take in such a process
-  std::size_t repeat = 1;  // runs, one after another, of which the median counts
-  bool pin = false;        // pins host arrays for devices with streams: worth it from the second run on
+  std::size_t repeat = 1;      // runs, one after another, of which the median counts
+  bool pin = false;            // pins host arrays for devices with streams: worth it from the second run on
   // Optional: called on the device's thread before a tile begins. What it throws is the device's failure.
   std::function<void(std::size_t device, std::size_t tile)> before_tile = {};
 
@@ -54,8 +55,8 @@ struct DeviceReport {
   Plan plan;
   std::size_t tiles = 0, begun = 0;  // begun: in all runs
   double flops = 0;
-  double busy_seconds = 0;  // computing and copying; where these overlap: computing
-  double end_seconds = 0;   // when its last tile was done
+  double busy_seconds = 0;             // computing and copying; where these overlap: computing
+  double end_seconds = 0;              // when its last tile was done
   std::size_t checked = 0, wrong = 0;  // protected: tiles checked, and found wrong and computed again
   double check_seconds = 0;
   std::string failed = {};  // why the device was given up; others did its tiles

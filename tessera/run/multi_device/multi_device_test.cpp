@@ -51,7 +51,8 @@ TEST(MultiDevice, AnySplitOverLikeDevicesHasTheBitsOfOneAlone) {
     Inputs inputs(product(), Element::f32, square(size, 130), 3, {.padding = 1});
     const auto wanted = alone(inputs, device);
     for (const char* split : {"dynamic", "auto", "2:1:1", "0:3:1", "1:0:0"}) {
-      MultiDeviceOptions options{.devices = devices, .request = {.cached = false}, .split = parse_split(split)};
+      MultiDeviceOptions options{
+          .devices = devices, .request = {.cached = false}, .split = parse_split(split)};
       if (options.split.how == Split::How::shares) options.split.shares.resize(devices.size());
       inputs.poison();
       const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
@@ -73,8 +74,8 @@ TEST(MultiDevice, AnIdleDeviceTakesOverASlowOnesTile) {
     bool left = false;
     for (int attempt = 0; attempt < 5 && !left; ++attempt) {
       MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                    .request = {.cached = false},
-                    .split = parse_split(split)};
+                                 .request = {.cached = false},
+                                 .split = parse_split(split)};
       std::atomic<int> begun{0};  // by the other
       options.before_tile = [&begun](std::size_t device, std::size_t) {
         if (device == 1) {
@@ -101,8 +102,8 @@ TEST(MultiDevice, AnIdleDeviceTakesOverASlowOnesTile) {
 TEST(MultiDevice, SharesAreThoseThatWereNamed) {
   Inputs inputs(product(), Element::f32, square(768, 64), 3);
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                      .request = {.cached = false},
-                      .split = parse_split("2:1")};
+                                   .request = {.cached = false},
+                                   .split = parse_split("2:1")};
   const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options);
   EXPECT_EQ(outcome.devices[0].flops, 2.0 * 512 * 768 * 64);
   EXPECT_EQ(outcome.devices[1].flops, 2.0 * 256 * 768 * 64);
@@ -130,7 +131,7 @@ TEST(MultiDevice, PartsThatTheWholesVariantRefusesHaveBitsOfTheirOwn) {
   register_a_coy_variant();
   Inputs inputs(product(), Element::f32, {{{"m", 777}, {"n", 64}, {"k", 48}}}, 3);
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                      .request = {.cached = false}};
+                                   .request = {.cached = false}};
   const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
   EXPECT_EQ(outcome.devices[0].plan.variant->name, "coy");
   EXPECT_FALSE(outcome.same_bits);
@@ -140,7 +141,7 @@ TEST(MultiDevice, PartsThatTheWholesVariantRefusesHaveBitsOfTheirOwn) {
 TEST(MultiDevice, UnlikeDevicesStayWithinTheBound) {
   Inputs inputs(product(), Element::f64, square(256, 64), 3);
   const MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "simt:threads=1"}),
-                      .request = {.cached = false}};
+                                   .request = {.cached = false}};
   const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
   EXPECT_FALSE(outcome.same_bits);
   EXPECT_TRUE(outcome.verdict->passed);
@@ -178,8 +179,8 @@ TEST(MultiDevice, ADeviceThatFailsLosesNothing) {
   const auto wanted = alone(inputs, "cpu");
   for (const char* split : {"dynamic", "auto", "1:1"}) {
     MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                  .request = {.cached = false},
-                  .split = parse_split(split)};
+                               .request = {.cached = false},
+                               .split = parse_split(split)};
     // The other waits until this one has failed, so that it always does.
     std::atomic<bool> failed = false;
     options.before_tile = [&failed](std::size_t device, std::size_t) {
@@ -220,7 +221,7 @@ TEST(MultiDevice, SmallAndEmptyResults) {
 TEST(MultiDevice, RefusesWhatItCannotDivide) {
   Inputs inputs(product(), Element::f32, square(64, 8), 3);
   EXPECT_THROW(run_on_devices(product(), inputs.arguments(),
-                            {.devices = devices_of({"cpu"}), .split = parse_split("1:2")}),
+                              {.devices = devices_of({"cpu"}), .split = parse_split("1:2")}),
                Error);
   EXPECT_THROW(run_on_devices(product(), inputs.arguments(), {}), Error);
   Operation whole = product();
@@ -263,7 +264,7 @@ TEST(Tiles, CoverTheResultOnceWithinTheMemory) {
       // Memory that holds everything changes nothing.
       if (memory == 0) {
         EXPECT_EQ(tiles, tiles_of(division, inputs.arguments(), {0, m},
-                                        {.least_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
+                                  {.least_flops = 1, .memory_bytes = std::int64_t{1} << 40}));
       }
     }
   }
@@ -311,10 +312,10 @@ TEST(ProcessWorker, SharedOperandsAreNotCopiedAndOthersOnce) {
   fill_normal(2, b.view());
   Arguments host(product.signature, Element::f32, {{"A", a.view().transposed()}, {"B", b.view()}}, {});
   MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
-                .request = {.cached = false},
-                .split = parse_split("1:1"),  // from a queue one might have had every part
-                .protect = true,
-                .faults = parse_faults("kill:1@1")};
+                             .request = {.cached = false},
+                             .split = parse_split("1:1"),  // from a queue one might have had every part
+                             .protect = true,
+                             .faults = parse_faults("kill:1@1")};
   const MultiDeviceOutcome outcome = run_on_devices(product, host, options, true);
   EXPECT_EQ(missed_faults(options.faults, outcome.devices), std::vector<std::string>{});
   EXPECT_EQ(outcome.copied_bytes, n * n * 4);
@@ -353,19 +354,6 @@ TEST(Faults, AreReadAsTyped) {
     EXPECT_THROW(parse_faults(word), Error);
 }
 
-// A wrong tile is computed again; a device is given up after three.
-TEST(Protect, AWrongTileIsComputedAgain) {
-  Inputs inputs(product(), Element::f32, square(256, 64), 3);
-  MultiDeviceOptions options{.devices = devices_of({"cpu:threads=1", "cpu:threads=1"}),
-                             .request = {.cached = false},
-                             .split = parse_split("1:1"),
-                             .protect = true};
-  const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
-  EXPECT_EQ(outcome.devices[0].checked, outcome.devices[0].tiles);
-  EXPECT_GT(outcome.devices[0].check_seconds, 0);
-  EXPECT_TRUE(outcome.verdict->passed);
-}
-
 MultiDeviceOptions two_devices(const char* split = "dynamic") {
   return {.devices = {find_device("cpu:threads=1"), find_device("cpu:threads=1")},
           .request = {.cached = false},
@@ -385,13 +373,14 @@ TEST(Dispatch, EachCallIsMadeOnceOnOneDevice) {
     std::mutex mutex;
     std::multiset<std::size_t> made;
     const MultiDeviceOutcome outcome = dispatch(
-        two_devices(split), {.work = std::vector<double>(20, 1), .make = [&](std::size_t call, const MultiDeviceOptions& on) {
-                          EXPECT_EQ(on.devices.size(), 1u);
-                          EXPECT_TRUE(on.whole);
-                          const std::lock_guard lock(mutex);
-                          made.insert(call);
-                          return of_one(on);
-                        }});
+        two_devices(split),
+        {.work = std::vector<double>(20, 1), .make = [&](std::size_t call, const MultiDeviceOptions& on) {
+           EXPECT_EQ(on.devices.size(), 1u);
+           EXPECT_TRUE(on.whole);
+           const std::lock_guard lock(mutex);
+           made.insert(call);
+           return of_one(on);
+         }});
     EXPECT_EQ(made.size(), 20u);
     EXPECT_EQ(std::set(made.begin(), made.end()).size(), 20u);
     EXPECT_EQ(outcome.devices[0].tiles + outcome.devices[1].tiles, 20u);
@@ -407,16 +396,16 @@ TEST(Dispatch, AFailedDevicesCallIsMadeByAnother) {
   const Device first = find_device("cpu:threads=1"), second = find_device("simt:threads=1");
   MultiDeviceOptions options = two_devices("1:1");
   options.devices = {first, second};
-  const MultiDeviceOutcome outcome =
-      dispatch(options, {.work = std::vector<double>(6, 1), .make = [&](std::size_t, const MultiDeviceOptions& on) {
-                           if (on.devices[0].where == Where::simt) {
-                             failed = true;
-                             throw Error(Error::Kind::no_device, "it fell off the bus");
-                           }
-                           while (!failed) std::this_thread::yield();
-                           ++made;
-                           return of_one(on);
-                         }});
+  const MultiDeviceOutcome outcome = dispatch(
+      options, {.work = std::vector<double>(6, 1), .make = [&](std::size_t, const MultiDeviceOptions& on) {
+                  if (on.devices[0].where == Where::simt) {
+                    failed = true;
+                    throw Error(Error::Kind::no_device, "it fell off the bus");
+                  }
+                  while (!failed) std::this_thread::yield();
+                  ++made;
+                  return of_one(on);
+                }});
   EXPECT_EQ(outcome.devices[1].failed, "it fell off the bus");
   EXPECT_EQ(outcome.devices[0].tiles, 6u);
   EXPECT_EQ(made, 6);
@@ -427,16 +416,16 @@ TEST(Dispatch, AFaultsPartIsACall) {
   options.faults = parse_faults("kill:1@2");
   std::mutex mutex;
   std::vector<std::size_t> faults;
-  (void)dispatch(options,
-                  {.work = std::vector<double>(6, 1), .make = [&](std::size_t call, const MultiDeviceOptions& on) {
-                     const std::lock_guard lock(mutex);
-                     for (const Fault& fault : on.faults) {
-                       EXPECT_EQ(fault.device, 0u);
-                       EXPECT_EQ(fault.tile, 1u);
-                       faults.push_back(call);
-                     }
-                     return of_one(on);
-                   }});
+  (void)dispatch(options, {.work = std::vector<double>(6, 1),
+                           .make = [&](std::size_t call, const MultiDeviceOptions& on) {
+                             const std::lock_guard lock(mutex);
+                             for (const Fault& fault : on.faults) {
+                               EXPECT_EQ(fault.device, 0u);
+                               EXPECT_EQ(fault.tile, 1u);
+                               faults.push_back(call);
+                             }
+                             return of_one(on);
+                           }});
   EXPECT_EQ(faults, std::vector<std::size_t>{4});  // the second of 3, 4, 5
 }
 
@@ -447,13 +436,13 @@ TEST(Dispatch, WhatCouldNotBeReadIsNoPartOfItsDevice) {
   std::vector<std::size_t> faults;
   const auto made = [&](const std::set<std::size_t>& unreadable) {
     faults.clear();
-    return dispatch(options,
-                     {.work = std::vector<double>(6, 1), .make = [&](std::size_t call, const MultiDeviceOptions& on) {
-                        if (unreadable.contains(call)) return MultiDeviceOutcome{};
-                        const std::lock_guard lock(mutex);
-                        for (std::size_t i = 0; i < on.faults.size(); ++i) faults.push_back(call);
-                        return of_one(on);
-                      }});
+    return dispatch(options, {.work = std::vector<double>(6, 1),
+                              .make = [&](std::size_t call, const MultiDeviceOptions& on) {
+                                if (unreadable.contains(call)) return MultiDeviceOutcome{};
+                                const std::lock_guard lock(mutex);
+                                for (std::size_t i = 0; i < on.faults.size(); ++i) faults.push_back(call);
+                                return of_one(on);
+                              }});
   };
   // The second of 3, 4, 5 is the first that the device has; the other one has no fourth.
   MultiDeviceOutcome outcome = made({3});
@@ -464,15 +453,16 @@ TEST(Dispatch, WhatCouldNotBeReadIsNoPartOfItsDevice) {
   outcome = made({3, 4, 5});
   EXPECT_TRUE(faults.empty());
   EXPECT_EQ(outcome.devices[1].tiles, 0u);
-  EXPECT_EQ(missed_faults(options.faults, outcome.devices).front(), "fault kill:1@1 did not happen: device 1 had 0 parts");
+  EXPECT_EQ(missed_faults(options.faults, outcome.devices).front(),
+            "fault kill:1@1 did not happen: device 1 had 0 parts");
 }
 
 TEST(Dispatch, WithoutAnyDeviceLeftEachIsNamed) {
-  const DispatchedCalls lost{.work = {1, 1}, .make = [](std::size_t, const MultiDeviceOptions& on) -> MultiDeviceOutcome {
-                    throw AllDevicesFailed(Error::Kind::no_device,
-                                       "no device is left: " + on.devices[0].label() + ": no power",
-                                       {"no power"});
-                  }};
+  const DispatchedCalls lost{
+      .work = {1, 1}, .make = [](std::size_t, const MultiDeviceOptions& on) -> MultiDeviceOutcome {
+        throw AllDevicesFailed(Error::Kind::no_device,
+                               "no device is left: " + on.devices[0].label() + ": no power", {"no power"});
+      }};
   try {
     (void)dispatch(two_devices("1:1"), lost);
     FAIL();
@@ -483,9 +473,10 @@ TEST(Dispatch, WithoutAnyDeviceLeftEachIsNamed) {
 }
 
 TEST(Dispatch, WithoutAnyDeviceLeftItSaysWhy) {
-  const DispatchedCalls broken{.work = {1, 1}, .make = [](std::size_t, const MultiDeviceOptions&) -> MultiDeviceOutcome {
-                      throw Error(Error::Kind::no_device, "no power");
-                    }};
+  const DispatchedCalls broken{.work = {1, 1},
+                               .make = [](std::size_t, const MultiDeviceOptions&) -> MultiDeviceOutcome {
+                                 throw Error(Error::Kind::no_device, "no power");
+                               }};
   EXPECT_THROW(dispatch(two_devices(), broken), Error);
   EXPECT_THROW(dispatch(two_devices("1:1:1"), broken), Error);
   EXPECT_NO_THROW(dispatch(two_devices(), {.work = {}, .make = broken.make}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device in a process of its own: a program that is executed, not forked, for the caller may hold CUDA,
-// threads or an interpreter. A device that fails may take that process with it, but not this one. Operands and
-// result lie in memory that all of them map; other arrays are copied there, once for all processes.
+// threads or an interpreter. A device that fails may take that process with it, but not this one. Operands
+// and result lie in memory that all of them map; other arrays are copied there, once for all processes.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -42,10 +42,10 @@ class SharedCall {
 class ProcessWorker final : public DeviceWorker {
  public:
   struct Options {
-    double limit_seconds = 300;           // the longest that a tile may take
-    std::optional<std::size_t> kill_at = {};   // the process is killed at its tile of that number, from 1
-    std::int64_t memory_bytes = 0;        // streamed: the most to take of the device's memory
-    std::optional<Tile> largest = {};     // streamed: the largest tile; nothing: one thing after another
+    double limit_seconds = 300;               // the longest that a tile may take
+    std::optional<std::size_t> kill_at = {};  // the process is killed at its tile of that number, from 1
+    std::int64_t memory_bytes = 0;            // streamed: the most to take of the device's memory
+    std::optional<Tile> largest = {};         // streamed: the largest tile; nothing: one thing after another
   };
 
   // `process`: one that release() gave, of the same device; null: one is started.

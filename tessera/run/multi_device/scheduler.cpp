@@ -24,8 +24,8 @@ bool reads_what_it_writes(const Arguments& arguments) {
   for (const Parameter& p : arguments.signature().parameters)
     if (p.is_array() && arguments.has(p.name))
       (p.kind == Parameter::Kind::output ? written : read).push_back(arguments.array(p.name).data);
-  return std::ranges::any_of(
-      written, [&](const void* at) { return std::ranges::find(read, at) != read.end(); });
+  return std::ranges::any_of(written,
+                             [&](const void* at) { return std::ranges::find(read, at) != read.end(); });
 }
 
 // Of a device that failed before its first tile.
@@ -141,8 +141,8 @@ Scheduler::Scheduler(const Operation& operation, const Arguments& host, const Di
 
 Scheduler::~Scheduler() = default;
 
-// `auto` for devices with streams: shares by a trial of each, kept for later calls. A trial that fails leaves it
-// to the queue to find that out.
+// `auto` for devices with streams: shares by a trial of each, kept for later calls. A trial that fails leaves
+// it to the queue to find that out.
 Split Scheduler::fitted_split() {
   const Split& asked = options_->split;
   const auto streamed = [&](const DeviceReport& one) { return streams(one.plan); };
@@ -173,9 +173,10 @@ bool Scheduler::accepts_all_tiles(const Plan& plan) const {
 Tiling Scheduler::tiling(bool fixed) const {
   constexpr std::int64_t tiles_in_memory = 3;  // two under way, and gaps between their inputs
   const auto devices = std::ssize(out_.devices);
-  Tiling out{.wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
-             .least_flops = division_->least_flops,
-             .wave = wave_};
+  Tiling out{
+      .wanted = fixed ? std::max<std::int64_t>(16, 8 * devices) : std::max<std::int64_t>(64, 24 * devices),
+      .least_flops = division_->least_flops,
+      .wave = wave_};
   for (const DeviceReport& one : out_.devices) {
     const Device& device = one.plan.device;
     if (backend_of(device).shares_host_memory()) continue;
@@ -229,9 +230,10 @@ void Scheduler::make_queue(const Split& split) {
   constexpr std::int64_t tiles_in_memory = 3;
   std::vector<bool> holds_all;
   for (const DeviceReport& one : out_.devices)
-    holds_all.push_back(streams(one.plan) && bytes_of(*division_, *host_, division_->whole()) +
-                                                     tiles_in_memory * bytes_of(*division_, *host_, largest_) <=
-                                                 memory_of(one.plan.device));
+    holds_all.push_back(streams(one.plan) &&
+                        bytes_of(*division_, *host_, division_->whole()) +
+                                tiles_in_memory * bytes_of(*division_, *host_, largest_) <=
+                            memory_of(one.plan.device));
   if (std::ranges::find(holds_all, true) == holds_all.end()) return;
   queue_->arrange([this, holds_all](std::size_t d, const std::vector<std::size_t>& band) {
     return holds_all[d] ? in_growing_squares(tiles_, band) : band;
@@ -340,7 +342,8 @@ void Scheduler::serve(std::size_t d) {
 void Scheduler::wait(std::size_t d, std::unique_lock<std::mutex>& lock) {
   double seconds = 0.1;
   const double at = now();
-  if (const auto takeover = queue_->takeover_by(d, at); takeover && !cancellation_.is_asked(takeover->device)) {
+  if (const auto takeover = queue_->takeover_by(d, at);
+      takeover && !cancellation_.is_asked(takeover->device)) {
     seconds = std::clamp(takeover->at - at, 1e-4, seconds);
     if (takeover->at <= at) cancellation_.ask(takeover->device, d);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives the tiles of a call to its devices. Each device has a thread, which takes tiles from the queue and waits
-// for the device. A failed device's tiles go back to the queue.
+// Gives the tiles of a call to its devices. Each device has a thread, which takes tiles from the queue and
+// waits for the device. A failed device's tiles go back to the queue.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -104,8 +104,8 @@ class Scheduler {
 
 // What the executor's threads compute at once: a block each. Other devices do many blocks at a time.
 WaveSize wave_of(const Plan& plan, const Arguments& arguments, const Division& division);
-// Into how many launches the whole can be cut so that each fills a GPU's multiprocessors with threads enough to
-// hide latency. Nothing: the variant does not say how it is launched.
+// Into how many launches the whole can be cut so that each fills a GPU's multiprocessors with threads enough
+// to hide latency. Nothing: the variant does not say how it is launched.
 std::optional<std::int64_t> full_launches(const Plan& plan, const Arguments& arguments);
 
 // Throws Error for faults of devices that are not in the list.
@@ -117,14 +117,14 @@ double presumed_speed(const Device& device);
 // Pins the arrays for devices with streams, as far as the system allows, until what is returned is destroyed.
 std::vector<std::shared_ptr<void>> pin(const Arguments& host, const MultiDeviceOptions& options);
 
-// serve(device) for each device, on a thread of its own, until all have returned; where the system has no thread
-// left, fail(device, why) instead.
+// serve(device) for each device, on a thread of its own, until all have returned; where the system has no
+// thread left, fail(device, why) instead.
 void serve_devices(std::size_t count, const std::function<void(std::size_t)>& serve,
                    const std::function<void(std::size_t, const std::exception_ptr&)>& fail);
 // Why one device failed. Of a call on that device alone: that device's reason.
 std::string reason_of(const std::exception_ptr& failure);
-// `devices`: with their failures; `first`: what the first one threw. Throws AllDevicesFailed, or `first` itself
-// where it is a user's mistake that all devices report.
+// `devices`: with their failures; `first`: what the first one threw. Throws AllDevicesFailed, or `first`
+// itself where it is a user's mistake that all devices report.
 [[noreturn]] void fail_without_devices(const std::vector<DeviceReport>& devices,
                                        const std::exception_ptr& first);
 

@@ -97,8 +97,8 @@ ArrayView InputCache::get(const Slice& slice, const ArrayView& array, bool pinne
     Entry entry;
     entry.rows = PackedRows::of(slice, array);
     allocate(entry, oldest);
-    uploads_.copy({entry.data, static_cast<std::size_t>(entry.rows.pitch)}, HostRows::of(rows_of(slice, array)),
-                  pinned);
+    uploads_.copy({entry.data, static_cast<std::size_t>(entry.rows.pitch)},
+                  HostRows::of(rows_of(slice, array)), pinned);
     found = entries_.emplace(slice, std::move(entry)).first;
   }
   Entry& entry = found->second;
@@ -254,9 +254,10 @@ std::vector<TimelineSpan> StreamedWorker::finish() {
   buffer.leaving = streams_->record(StreamKind::out);
   for (std::size_t i = 0; i < buffer.writes.size(); ++i) {
     const Slice& slice = buffer.writes[i];
-    downloads_.copy(HostRows::of(rows_of(slice, host_->array(slice.array))),
-                    {buffer.memory->get() + buffer.offsets[i], static_cast<std::size_t>(buffer.rows[i].pitch)},
-                    pinned(slice.array));
+    downloads_.copy(
+        HostRows::of(rows_of(slice, host_->array(slice.array))),
+        {buffer.memory->get() + buffer.offsets[i], static_cast<std::size_t>(buffer.rows[i].pitch)},
+        pinned(slice.array));
   }
   buffer.left = streams_->record(StreamKind::out);
   downloads_.finish();

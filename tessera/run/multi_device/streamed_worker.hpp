@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles on a device that copies and computes at the same time: while one tile is computed, the next one's inputs
-// arrive and the last one's result leaves. Inputs stay in device memory for later tiles, so each row or column
-// panel crosses the link once while memory lasts; what was used longest ago makes room. So operands may be
-// larger than the device's memory. Knows no CUDA: what a device can do is behind Streams.
+// Tiles on a device that copies and computes at the same time: while one tile is computed, the next one's
+// inputs arrive and the last one's result leaves. Inputs stay in device memory for later tiles, so each row
+// or column panel crosses the link once while memory lasts; what was used longest ago makes room. So operands
+// may be larger than the device's memory. Knows no CUDA: what a device can do is behind Streams.
 #pragma once
 #include <array>
 #include <chrono>
@@ -65,8 +65,8 @@ class InputCache {
   InputCache(Streams& streams, std::int64_t bytes)
       : streams_(&streams), uploads_(streams), block_(streams, bytes), free_(bytes) {}
 
-  // The slice in device memory, once the stream `in` has come so far. `fresh` becomes true where it was not there
-  // before. Slices that tiles from `oldest` on read stay where they are.
+  // The slice in device memory, once the stream `in` has come so far. `fresh` becomes true where it was not
+  // there before. Slices that tiles from `oldest` on read stay where they are.
   ArrayView get(const Slice& slice, const ArrayView& array, bool pinned, std::size_t tile, std::size_t oldest,
                 bool& fresh);
   const StreamMemory& block() const { return block_; }
@@ -76,7 +76,7 @@ class InputCache {
     char* data = nullptr;
     PackedRows rows;
     std::size_t last_tile = 0;
-    std::int64_t offset = 0, bytes = 0;              // in the block
+    std::int64_t offset = 0, bytes = 0;             // in the block
     std::unique_ptr<StreamMemory> apart = nullptr;  // where the block had no room
   };
 
@@ -96,8 +96,8 @@ class StreamedWorker final : public DeviceWorker {
   static Reason refuses(const Operation& operation, const Arguments& host, const Division& division,
                         const Plan& plan);
 
-  // `memory_bytes`: the most to take of the device. Memory is allocated and code loaded here, for `largest`, the
-  // largest tile. The streams are nobody else's meanwhile. All references must stay.
+  // `memory_bytes`: the most to take of the device. Memory is allocated and code loaded here, for `largest`,
+  // the largest tile. The streams are nobody else's meanwhile. All references must stay.
   StreamedWorker(const Operation& operation, const Arguments& host, const Division& division, Plan plan,
                  Request request, std::shared_ptr<Streams> streams, std::int64_t memory_bytes,
                  const Tile& largest);

@@ -51,8 +51,8 @@ struct OneWorker {
     streams = made.get();
     const Request request{.cached = false};
     worker = std::make_unique<StreamedWorker>(product(), inputs.arguments(), division,
-                                         choose_on(device, product(), inputs.arguments(), request), request,
-                                         std::move(made), memory, tiles(wanted).front());
+                                              choose_on(device, product(), inputs.arguments(), request),
+                                              request, std::move(made), memory, tiles(wanted).front());
     inputs.poison();
   }
 
@@ -69,8 +69,7 @@ struct OneWorker {
   }
 
   std::vector<Tile> tiles(std::int64_t wanted) const {
-    return tiles_of(division, inputs.arguments(), {0, division.rows},
-                          {.wanted = wanted, .least_flops = 1});
+    return tiles_of(division, inputs.arguments(), {0, division.rows}, {.wanted = wanted, .least_flops = 1});
   }
 };
 
@@ -147,8 +146,8 @@ TEST(StreamedWorker, EverySplitGivesTheBitsOfOneDeviceAlone) {
     for (const char* split : {"dynamic", "auto", "2:1"}) {
       const OnStreams streams;
       MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
-                    .request = {.cached = false},
-                    .split = parse_split(split)};
+                                 .request = {.cached = false},
+                                 .split = parse_split(split)};
       inputs.poison();
       const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
       EXPECT_EQ(streams.opened(), 2u);
@@ -165,7 +164,7 @@ TEST(StreamedWorker, BesideADeviceWithoutStreams) {
   Inputs inputs(product(), Element::f64, sizes(256, 200, 64), 3);
   const OnStreams streams;
   const MultiDeviceOptions options{.devices = {find_device("cpu:threads=1"), find_device("simt:threads=1")},
-                      .request = {.cached = false}};
+                                   .request = {.cached = false}};
   inputs.poison();
   const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
   EXPECT_EQ(streams.opened(), 1u);
@@ -185,8 +184,8 @@ TEST(StreamedWorker, ADeviceThatFailsAmongItsTilesLosesNothing) {
   for (const std::size_t step : {1u, 2u, 5u}) {
     const OnStreams streams(std::vector<Traits>{{.fails_at_step = step}, {}});
     const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
-                        .request = {.cached = false},
-                        .split = parse_split("dynamic")};
+                                     .request = {.cached = false},
+                                     .split = parse_split("dynamic")};
     inputs.poison();
     const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
     EXPECT_EQ(outcome.devices[0].failed, "this device is broken");
@@ -199,8 +198,8 @@ TEST(StreamedWorker, WithoutAnyDeviceLeftItSaysWhy) {
   Inputs inputs(product(), Element::f32, sizes(900, 700, 500), 3);
   const OnStreams streams(std::vector<Traits>{{.fails_at_step = 3}});
   const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
-                      .request = {.cached = false},
-                      .split = parse_split("dynamic")};
+                                   .request = {.cached = false},
+                                   .split = parse_split("dynamic")};
   try {
     (void)run_on_devices(product(), inputs.arguments(), options);
     FAIL();
@@ -230,10 +229,39 @@ TEST(StreamedWorker, InProcessesADeviceThatIsKilledLosesNothing) {
   EXPECT_EQ(streams.opened(), 0u);
   EXPECT_NE(outcome.devices[1].failed.find("Killed"), std::string::npos) << outcome.devices[1].failed;
   EXPECT_GE(outcome.devices[0].checked, outcome.devices[0].tiles);
-  EXPECT_TRUE(std::ranges::any_of(outcome.timeline.spans, [](const TimelineSpan& span) {
-    return span.activity == Activity::copy_in;
-  }));
+  EXPECT_TRUE(std::ranges::any_of(
+      outcome.timeline.spans, [](const TimelineSpan& span) { return span.activity == Activity::copy_in; }));
   EXPECT_TRUE(bytes_of_result(inputs.arguments()) == wanted);
+}
+
+// Each tile is checked by the host; a device is given up after three wrong ones.
+TEST(StreamedWorker, ProtectedAWrongTileIsComputedAgain) {
+  Inputs inputs(product(), Element::f32, sizes(400, 300, 100), 3);
+  const OnStreams streams;
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tessera_worker_with_streams";
+  (void)setenv("TESSERA_WORKER", program.c_str(), 1);
+  for (const char* wrong : {"1", "2"}) {
+    (void)setenv("TESSERA_WRONG_COPIES", wrong, 1);
+    const MultiDeviceOptions options{.devices = std::vector<Device>(2, find_device("cpu:threads=1")),
+                                     .request = {.cached = false},
+                                     .split = parse_split("1:1"),
+                                     .protect = true};
+    inputs.poison();
+    const MultiDeviceOutcome outcome = run_on_devices(product(), inputs.arguments(), options, true);
+    for (const DeviceReport& device : outcome.devices) {
+      EXPECT_EQ(device.wrong, static_cast<std::size_t>(wrong[0] - '0'));
+      EXPECT_EQ(device.checked, device.tiles + device.wrong);
+      EXPECT_TRUE(device.failed.empty());
+    }
+    EXPECT_TRUE(outcome.verdict->passed);
+  }
+  (void)setenv("TESSERA_WRONG_COPIES", "99", 1);
+  EXPECT_THROW((void)run_on_devices(product(), inputs.arguments(),
+                                    {.devices = {find_device("cpu:threads=1")}, .protect = true}),
+               Error);
+  (void)unsetenv("TESSERA_WRONG_COPIES");
+  (void)unsetenv("TESSERA_WORKER");
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ TileQueue::TileQueue(std::vector<double> work, std::vector<double> speeds, Mode 
   make_bands(0);
 }
 
-TileQueue::TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight)
+TileQueue::TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands,
+                     std::size_t in_flight)
     : work_(std::move(work)),
       owners_(work_.size()),
       untaken_(work_.size()),

@@ -7,8 +7,9 @@
 // fast one that finishes them sooner; and an idle device takes over another device's tile if it would finish
 // sooner and the other can cancel it.
 //
-// Fixed bands are worked off by their devices alone; only a failed device's tiles go to others. They are fixed
-// by shares, or (Mode::measured) once each device has shown its speed and a quarter of the work is done.
+// Fixed bands are worked off by their devices alone; only a failed device's tiles go to others. They are
+// fixed by shares, or (Mode::measured) once each device has shown its speed and a quarter of the work is
+// done.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -27,7 +28,7 @@ class TileQueue {
   // bands, and their ratios count until a device has shown its own. `in_flight`: tiles that a device has at a
   // time, more than one where the next one's copies hide behind the first.
   TileQueue(std::vector<double> work, std::vector<double> speeds, Mode mode = Mode::dynamic,
-        std::size_t in_flight = 2);
+            std::size_t in_flight = 2);
   // Fixed bands: each tile is in one of them.
   TileQueue(std::vector<double> work, std::vector<std::deque<std::size_t>> bands, std::size_t in_flight = 2);
 

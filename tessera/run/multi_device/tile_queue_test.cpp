@@ -131,8 +131,7 @@ TEST(TileQueue, BandsSettledByMeasuredSpeedsFollowDriftLess) {
   EXPECT_LE(settled, 1.10);
   EXPECT_LE(mean_makespan({.speeds = {4, 2, 1, 1}}), settled);
   // A loss frees the others to take what is left.
-  EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}, .dies_at = 0.5, .mode = TileQueue::Mode::measured}),
-            1.30);
+  EXPECT_LE(mean_makespan({.speeds = {1, 1, 1, 1}, .dies_at = 0.5, .mode = TileQueue::Mode::measured}), 1.30);
 }
 
 TEST(TileQueue, SettledBandsStayWithTheirDevices) {
@@ -297,7 +296,7 @@ Corner worst(const std::vector<std::size_t>& counts, const How& how, bool guesse
         Speeds turned;
         for (const double speed : speeds) turned.push_back(1 / speed);
         for (const Speeds& guesses : guessed_right ? std::vector<Speeds>{speeds}
-                                     : how.cancels  ? std::vector<Speeds>{Speeds(speeds.size(), 1), turned}
+                                     : how.cancels ? std::vector<Speeds>{Speeds(speeds.size(), 1), turned}
                                                    : std::vector<Speeds>{Speeds(speeds.size(), 1)}) {
           const double found = time_of(speeds, guesses, tiles, how) / best_split(speeds, tiles);
           if (found > out.ratio)

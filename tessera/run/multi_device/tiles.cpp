@@ -54,7 +54,8 @@ std::vector<Interval> split_by_shares(std::int64_t extent, std::int64_t granule,
   double upto = 0;
   for (const double share : shares) {
     upto += share / largest;
-    given = std::clamp(static_cast<std::int64_t>(std::llround(upto / sum * static_cast<double>(all))), given, all);
+    given = std::clamp(static_cast<std::int64_t>(std::llround(upto / sum * static_cast<double>(all))), given,
+                       all);
     const std::int64_t last = std::min(extent, given * granule);
     out.push_back({first, last});
     first = last;
@@ -77,7 +78,8 @@ std::vector<Interval> even_parts(Interval whole, std::int64_t most, std::int64_t
 
 std::vector<std::size_t> in_growing_squares(const std::vector<Tile>& tiles, std::vector<std::size_t> some) {
   std::set<std::int64_t> rows, cols;
-  for (const std::size_t tile : some) rows.insert(tiles[tile].rows.first), cols.insert(tiles[tile].cols.first);
+  for (const std::size_t tile : some)
+    rows.insert(tiles[tile].rows.first), cols.insert(tiles[tile].cols.first);
   const auto place = [](const std::set<std::int64_t>& all, std::int64_t first) {
     return std::distance(all.begin(), all.find(first));
   };

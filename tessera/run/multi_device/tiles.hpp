@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a result is cut for several devices: into bands by shares, and into tiles that the devices take from a queue.
+// How a result is cut for several devices: into bands by shares, and into tiles that the devices take from a
+// queue.
 #pragma once
 #include <span>
 #include <vector>

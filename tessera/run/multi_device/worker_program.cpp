@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side: sets up the call that it is sent, then computes tile after tile, until it is sent another
-// call.
+// The worker's side: sets up the call that it is sent, then computes tile after tile, until it is sent
+// another call.
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -68,8 +68,8 @@ class Service {
       view.extents = about.at("extents").get<Extents>();
       view.strides = about.at("strides").get<Extents>();
       if (about.contains("file")) {
-        mapped_.push_back(map_shared(files.at(about.at("file").get<std::size_t>()),
-                                     about.at("bytes").get<std::size_t>()));
+        mapped_.push_back(
+            map_shared(files.at(about.at("file").get<std::size_t>()), about.at("bytes").get<std::size_t>()));
         view.data = static_cast<char*>(mapped_.back().get()) + about.at("offset").get<std::int64_t>();
       }
       (about.at("output").get<bool>() ? outputs : inputs).emplace(about.at("name").get<std::string>(), view);
@@ -105,8 +105,8 @@ class Service {
                                             tile_of(about.at("largest")));
   }
 
-  // In the middle of a tile: part of its result is overwritten with NaN, so that what is left of it cannot pass
-  // for a result.
+  // In the middle of a tile: part of its result is overwritten with NaN, so that what is left of it cannot
+  // pass for a result.
   void die(const Tile& tile) const {
     for (const Slice& slice : division_.writes(tile)) {
       const ArrayView view = part_of(arguments_->array(slice.array), slice.box);

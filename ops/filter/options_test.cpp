@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of words that filtering cannot take: kernels that are none, numbers that no float holds,
+// Options that filtering refuses, and what it says: kernels that are none, numbers that no float holds,
 // options that would change nothing.
 #include <gtest/gtest.h>
 #include "weights.hpp"
@@ -24,7 +24,7 @@ TEST(Kernel, RowsOfNumbersAsTheyAreTyped) {
   EXPECT_EQ(rows_of_numbers(".5 1e-3 -2E2"), (Rows{{0.5, 1e-3, -200}}));
 }
 
-TEST(Kernel, WhatIsNoRowOfNumbersIsTold) {
+TEST(Kernel, WhatIsNoRowOfNumbersIsReported) {
   const auto says = [](const char* text, const std::string& what) {
     try {
       (void)rows_of_numbers(text);

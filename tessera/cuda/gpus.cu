@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include <cuda.h>
 #include <map>
 #include <mutex>
