@@ -6,7 +6,6 @@
 #include <tuple>
 #include <vector>
 #include "tessera/core/device.hpp"
-#include "tessera/core/part.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/nvml.hpp"
 
