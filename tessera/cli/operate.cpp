@@ -20,7 +20,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/study.hpp"
+#include "tessera/cli/study_tables.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"

@@ -79,11 +79,8 @@ TEST(VegasSource, GivesTheBitsOfTheProcessors) {
   const Device device = host_device(Where::simt);
   tessera::Run run{.device = &device};
   const auto answer = [&](const quadrature::VegasEngineFor& engine) {
-    std::vector<quadrature::Axis> axes;
-    for (const quadrature::Range& range :
-         {quadrature::Range{0, 0.7}, {0, 1.1}, {-1, 1.3}, {0, quadrature::infinity}})
-      axes.push_back(quadrature::Axis::of(range));
-    quadrature::Cube cube(quadrature::many_values_of(tree, variables), axes, {.evaluations = 150'000});
+    const quadrature::Box box{{{0, 0.7}, {0, 1.1}, {-1, 1.3}, {0, quadrature::infinity}}};
+    quadrature::Cube cube(quadrature::many_values_of(tree, variables), box, {.evaluations = 150'000});
     return quadrature::vegas(cube, {.relative = 1e-3}, {.seed = 5, .engine = engine});
   };
   const quadrature::Answer processors = answer({}),

@@ -20,14 +20,12 @@ ManyValues of(const std::string& text, int d) {
 
 Answer product_of(const std::string& text, int d, double relative, int threads = 1,
                   std::int64_t most = 2'000'000) {
-  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))},
-            {.evaluations = most});
+  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = most});
   return gauss_kronrod_product(cube, {.relative = relative}, threads);
 }
 
 Answer genz_malik_of(const std::string& text, int d, double relative) {
-  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))},
-            {.evaluations = 20'000'000});
+  Cube cube(of(text, d), Box{std::vector<Range>(static_cast<std::size_t>(d))}, {.evaluations = 20'000'000});
   return genz_malik(cube, {.relative = relative}, 1);
 }
 
@@ -155,16 +153,17 @@ TEST(KronrodProduct, KeepsToItsCapsAndGivesTheSameBitsFromAnyNumberOfThreads) {
 TEST(KronrodProduct, IsARuleByNameAndOneOfAutos) {
   const auto named = [](const std::string& text, const Box& box, double relative) {
     return integrate_several("gauss_kronrod", of(text, box.dimensions()), box, {.relative = relative},
-                   usual_cubature_limits, {}, 1);
+                             usual_cubature_limits, {}, 1);
   };
   const Answer bell = named("exp(-(x^2+y^2)/2)", {{{-infinity, infinity}, {-infinity, infinity}}}, 1e-10);
   EXPECT_TRUE(bell.converged()) << reason_text(bell);
   EXPECT_LE(std::fabs(bell.value - 2 * std::numbers::pi), 1e-9);
   EXPECT_NEAR(named("x*y", {{{1, 0}, {0, 1}}}, 1e-6).value, -0.25, 1e-12);
   EXPECT_EQ(named("1/(x-0.5)", {{{0, 1}, {0, 1}}}, 1e-6).reason == Reason::converged, false);
-  EXPECT_THROW(integrate_several("gauss_kronrod", many_values_of(formula::parse("x*y*z*w"), {"x", "y", "z", "w"}),
-                       {std::vector<Range>(4, {0, 1})}, {}, usual_cubature_limits, {}, 1),
-               Error);
+  EXPECT_THROW(
+      integrate_several("gauss_kronrod", many_values_of(formula::parse("x*y*z*w"), {"x", "y", "z", "w"}),
+                        {std::vector<Range>(4, {0, 1})}, {}, usual_cubature_limits, {}, 1),
+      Error);
 }
 
 }  // namespace

@@ -219,8 +219,8 @@ TEST(Vegas, HelpsWhereNoOtherRuleCan) {
 
 TEST(Vegas, IsOneOfTheRulesByName) {
   const ManyValues f = many_values_of(formula::parse("exp(x+y)"), {"x", "y"});
-  const Answer answer =
-      integrate_several("vegas", f, {{{0, 1}, {1, 0}}}, {.relative = 1e-3}, {.evaluations = 1'000'000}, {}, 2);
+  const Answer answer = integrate_several("vegas", f, {{{0, 1}, {1, 0}}}, {.relative = 1e-3},
+                                          {.evaluations = 1'000'000}, {}, 2);
   EXPECT_TRUE(answer.converged());
   EXPECT_NEAR(answer.value, -std::pow(std::exp(1.0) - 1, 2), 4e-3);
   EXPECT_THROW(integrate_several("vegas", f, {std::vector<Range>(40)}, {.relative = 1e-3}, {}, {}, 1), Error);
