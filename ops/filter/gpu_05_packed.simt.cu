@@ -3,9 +3,9 @@
 //
 // A picture of bytes at the speed of memory leaves some ten instructions for a sample, fewer than unpacking,
 // nine products and packing take. Here an instruction works on two samples as halves, of which a
-// multiprocessor has twice as many a clock; a byte is a half without any conversion (pairs.hpp), and what
+// multiprocessor has twice as many a clock; a byte is a half without any conversion (runs.hpp), and what
 // lies beside two bytes are two others, or halves of two. Floats are four to a run: there the samples beside
-// a run, which other lanes have, are most of what is loaded, so lanes ask each other (warp_lines.hpp). The
+// a run, which other lanes have, are most of what is loaded, so lanes ask each other (runs.hpp). The
 // window slides as one rung below. What limits it now is memory, and for bytes how many lines can be on their
 // way beside the registers that sums take.
 #include "runs.hpp"

@@ -6,7 +6,7 @@
 // limits it now: random numbers and the grid's double arithmetic, and for small tasks the launches of an
 // iteration.
 #include <memory>
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "ops/integrate/kernels/vegas_run.hpp"

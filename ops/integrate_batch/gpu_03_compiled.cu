@@ -11,7 +11,7 @@
 #include <optional>
 #include "batch_source.hpp"
 #include "integrate_batch.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/rung.hpp"

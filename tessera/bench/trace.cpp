@@ -117,7 +117,7 @@ class OneRun {
       twin_.run.at(arrays_.arguments().element())(arrays_.arguments(), plan_.tuning, run);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::memory) throw;
-      if (tracer.told) return;
+      if (tracer.explained) return;
       simt::Finding finding;
       finding.kind = simt::Finding::Kind::stopped;
       finding.text = e.what();

@@ -9,7 +9,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/ranges.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/run/known_tunings.hpp"
+#include "tessera/run/choose.hpp"
 
 namespace tessera::cli {
 

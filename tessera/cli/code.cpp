@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
@@ -144,7 +145,9 @@ std::vector<bench::KernelCode> kernels_of(const CodeOptions& options) {
   for (const std::string& file : files) std::ranges::move(bench::read_code(file), std::back_inserter(out));
   name_rungs(out);
   const auto order = [](const bench::KernelCode& kernel) {
-    return std::tie(kernel.operation, kernel.variant, kernel.element, kernel.tuning, kernel.name);
+    using Text = std::string_view;  // a shorter tuning before a longer one: tile=8 before tile=16
+    return std::tuple(Text(kernel.operation), Text(kernel.variant), Text(kernel.element),
+                      kernel.tuning.size(), Text(kernel.tuning), Text(kernel.name));
   };
   std::ranges::stable_sort(out, {}, order);
   drop_copies(out);

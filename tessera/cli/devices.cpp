@@ -112,10 +112,10 @@ Json json_of(const Command& command, const std::vector<Found>& all) {
   out["rows"] = Json::array();
   for (const auto& [device, measured, ceilings] : all) {
     out["rows"].push_back(bench::to_json(device));
-    Json& told = out["rows"].back()["ceilings"] = ceilings ? bench::to_json(*ceilings) : Json(nullptr);
+    Json& known = out["rows"].back()["ceilings"] = ceilings ? bench::to_json(*ceilings) : Json(nullptr);
     if (!measured) continue;
-    told["measured"] = measured->date();
-    told["under_load"] = measured->under_load();
+    known["measured"] = measured->date();
+    known["under_load"] = measured->under_load();
   }
   return out;
 }

@@ -58,8 +58,8 @@ TEST_F(PairedFiles, WithoutACommonNameAsManyInTheirOrder) {
   EXPECT_EQ(paired_files("protect", folder_ + "*.png", {"b.jpg", "a.jpg"}), (Files{one, two}));
   const std::string list = put("list", two + "\n" + one + "\n");
   EXPECT_EQ(paired_files("protect", "@" + list, {"b.jpg", "a.jpg"}), (Files{two, one}));
-  const std::string told = refusal(folder_ + "*.png", {"a.jpg", "b.jpg", "c.jpg"});
-  EXPECT_NE(told.find("means 2 files for 3 files to be read, none called alike"), std::string::npos) << told;
+  const std::string text = refusal(folder_ + "*.png", {"a.jpg", "b.jpg", "c.jpg"});
+  EXPECT_NE(text.find("means 2 files for 3 files to be read, none called alike"), std::string::npos) << text;
   EXPECT_NE(refusal(folder_ + "*.png", {"a.jpg"}).find("means 2 files for 1 file"), std::string::npos);
 }
 

@@ -112,19 +112,19 @@ void demand_array(const std::string& path) {
 
 }  // namespace
 
-Files::Files(const FileOptions& options) : asked_alpha_(options.alpha), tiles_(options.tiles) {
+Files::Files(const FileOptions& options) : alpha_rule_(options.alpha), tiles_(options.tiles) {
   if (!options.most_pixels.empty()) limits_.pixels = evaluate(options.most_pixels);
   if (!options.quality.empty())
     style_.quality = static_cast<int>(std::clamp<std::int64_t>(evaluate(options.quality), 0, 101));
   if (style_.quality < 1 || style_.quality > 100) throw Error("--quality is 1 to 100");
-  if (!asked_alpha_.empty() && asked_alpha_ != "aside" && asked_alpha_ != "channel" && asked_alpha_ != "drop")
-    throw Error("--alpha cannot be '" + asked_alpha_ + "'" +
-                suggestion(asked_alpha_, {"aside", "channel", "drop"}));
+  if (!alpha_rule_.empty() && alpha_rule_ != "aside" && alpha_rule_ != "channel" && alpha_rule_ != "drop")
+    throw Error("--alpha cannot be '" + alpha_rule_ + "'" +
+                suggestion(alpha_rule_, {"aside", "channel", "drop"}));
 }
 
 Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) {
   const std::string usual = p.picture == Picture::colour ? "aside" : "channel";
-  const std::string rule = asked_alpha_.empty() ? usual : asked_alpha_;
+  const std::string rule = alpha_rule_.empty() ? usual : alpha_rule_;
   if (!picture.alpha) return picture.pixels;
   const std::int64_t channels = picture.pixels.extents()[2];
   if (rule == "channel") {
@@ -135,14 +135,14 @@ Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) 
   return channels_of(picture.pixels, 0, channels - 1);
 }
 
-picture::Picture Files::told(const std::string& name, picture::Picture picture) {
+picture::Picture Files::noted(const std::string& name, picture::Picture picture) {
   if (picture.first_of_several) notes_.push_back(name + ": has several pictures; the first is read");
   if (picture.bytes_behind) notes_.push_back(name + ": goes on behind its picture; that is not read");
   if (picture.profile_lost) notes_.push_back(name + ": its colour profile is damaged and is left out");
   return picture;
 }
 
-picture::Picture Files::parsed(const std::string& path) { return told(path, picture::read(path, limits_)); }
+picture::Picture Files::parsed(const std::string& path) { return noted(path, picture::read(path, limits_)); }
 
 Array Files::read_picture(const Parameter& p, const std::string& path, std::optional<Element> as) {
   const picture::Picture picture = parsed(path);
@@ -157,8 +157,8 @@ Array Files::read_picture(const Parameter& p, const std::string& path, std::opti
 
 // What is computed from a grid is written as pictures are.
 Array Files::read_grid(const Parameter& p, const std::string& path, std::optional<Element> as) {
-  if (asked_alpha_ == "aside") throw Error("--alpha of " + p.name + " is channel or drop: each has its own");
-  const bool drop = asked_alpha_ == "drop", named = picture::names_grid(path);
+  if (alpha_rule_ == "aside") throw Error("--alpha of " + p.name + " is channel or drop: each has its own");
+  const bool drop = alpha_rule_ == "drop", named = picture::names_grid(path);
   if (named && !tiles_.empty()) throw Error("--tiles is for one picture, not for " + path);
   dimensions_ = grey_dimensions;
   if (!named && !picture::begins_as_picture(path) && !picture::named_as_picture(path)) {
@@ -172,7 +172,7 @@ Array Files::read_grid(const Parameter& p, const std::string& path, std::optiona
                 ": is one picture; --tiles ROWSxCOLS says how many it holds, and a name with {row} and {col} "
                 "means several files");
   const picture::Picture grid =
-      named ? told("a view of " + path, picture::read_grid(picture::find_grid(path), drop, limits_))
+      named ? noted("a view of " + path, picture::read_grid(picture::find_grid(path), drop, limits_))
             : picture::cut_tiles(parsed(path), tiles_, path);
   profile_ = grid.profile;
   whole_alpha_ = grid.alpha && !drop;
@@ -303,9 +303,9 @@ ArrayView Files::write(const Parameter& p, const std::string& path, const ArrayV
   if (!is_numbered(p, path, view)) return write_one(p, path, view);
   for (std::int64_t i = 0; i < view.extents[0]; ++i)
     (void)write_one(p, numbered(path, i, view.extents[0]), entry_of(view, i));
-  ArrayView told = view;
-  told.data = nullptr;
-  return told;
+  ArrayView shape = view;
+  shape.data = nullptr;
+  return shape;
 }
 
 ArrayView Files::write_one(const Parameter& p, const std::string& path, const ArrayView& view) const {

@@ -47,7 +47,7 @@ class Files {
  private:
   ArrayView write_one(const Parameter& p, const std::string& path, const ArrayView& view) const;
   // Notes what a file had beside the picture.
-  picture::Picture told(const std::string& name, picture::Picture picture);
+  picture::Picture noted(const std::string& name, picture::Picture picture);
   picture::Picture parsed(const std::string& path);
   Array read_grid(const Parameter& p, const std::string& path, std::optional<Element> as);
   Array read_picture(const Parameter& p, const std::string& path, std::optional<Element> as);
@@ -58,7 +58,7 @@ class Files {
 
   picture::Limits limits_;
   picture::Style style_;
-  std::string asked_alpha_, tiles_;
+  std::string alpha_rule_, tiles_;
   std::vector<std::string> notes_;
   std::vector<std::byte> profile_;
   std::optional<std::size_t> dimensions_;  // of the first picture's file

@@ -20,7 +20,7 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/study.hpp"
+#include "tessera/cli/study_tables.hpp"
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/io/atomic_file.hpp"
@@ -311,7 +311,7 @@ int run_in_parts(const Call& call, Loaded& loaded, const std::vector<std::string
 int run_once(const Call& call, const Places& places, const std::vector<std::string>& outputs, std::FILE* to,
              Progress* progress = nullptr) {
   const Options& options = call.options;
-  demand_apart_from_told(options, inputs_of(call.operation, options, places), outputs);
+  demand_apart_from_reports(options, inputs_of(call.operation, options, places), outputs);
   Loaded loaded = load(call, places);
   for (const std::string& note : loaded.files.notes()) {
     if (progress != nullptr) progress->clear();
@@ -460,7 +460,7 @@ int run_each(const Call& call, const Places& places, const std::string& name,
     return out;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    demand_apart_from_told(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
+    demand_apart_from_reports(options, inputs_of(call.operation, own[i], places_for(i)), outputs[i]);
   if (!is_shared(options))
     return run_files(inputs, [&](std::size_t i, Progress& progress) {
       return run_once(call_for(i), places_for(i), outputs[i], nullptr, &progress);

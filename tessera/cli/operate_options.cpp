@@ -7,7 +7,7 @@
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/cli/study.hpp"
+#include "tessera/cli/study_tables.hpp"
 #include "tessera/core/contraction.hpp"
 #include "tessera/core/division.hpp"
 
@@ -58,7 +58,7 @@ std::string about(const Operation& operation) {
     std::string& to = p.is_array() && !p.extents.empty() ? arrays : others;
     to += fmt::format("  {:<{}}{}{}\n", p.name, p.is_array() && !p.extents.empty() ? array_width : 12, p.help,
                       p.kind == Kind::output  ? " (output)"
-                      : p.kind == Kind::value ? " (told)"
+                      : p.kind == Kind::value ? " (reported)"
                                               : "");
   }
   if (!others.empty()) out += "\n" + others;
@@ -82,7 +82,8 @@ void declare(OptionParser& words, const Operation& operation, OperateOptions& op
               std::string("auto, cpu, simt or cuda[:N]; cpu:threads=N") +
                   (divisible ? "; a list of these, or all" : "") + " [auto]",
               "WHERE");
-  if (divisible) declare(words, options.sharing, find_division(operation.name) != nullptr, protect_flag(operation));
+  if (divisible)
+    declare(words, options.sharing, find_division(operation.name) != nullptr, protect_flag(operation));
   words.value("--variant", options.variant, "the rung to use; tessera list shows them", "NAME");
   words.value("--tuning", options.tuning, "its parameters", "NAME=N,…");
   const bool files = !operation.signature.of(Kind::input).empty();
@@ -131,11 +132,10 @@ std::vector<OperateOptions> options_for_each(const Operation& operation, const O
   return out;
 }
 
-void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
-                            const std::vector<std::string>& outputs) {
-  demand_files_of_their_own({{"--json", options.json},
-                             {"--timeline", options.sharing.timeline}},
-                            inputs, outputs);
+void demand_apart_from_reports(const OperateOptions& options, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs) {
+  demand_files_of_their_own({{"--json", options.json}, {"--timeline", options.sharing.timeline}}, inputs,
+                            outputs);
 }
 
 }  // namespace tessera::cli

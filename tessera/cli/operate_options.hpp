@@ -31,7 +31,7 @@ std::vector<OperateOptions> options_for_each(const Operation& operation, const O
                                              const std::vector<std::vector<std::string>>& outputs);
 // To be asked before anything is computed: throws Error where what tells of a call would be written over its
 // files.
-void demand_apart_from_told(const OperateOptions& options, const std::vector<std::string>& inputs,
-                            const std::vector<std::string>& outputs);
+void demand_apart_from_reports(const OperateOptions& options, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs);
 
 }  // namespace tessera::cli

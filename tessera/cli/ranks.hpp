@@ -24,7 +24,7 @@ class Ranks {
   // Meets the others, where a launcher started several, or where that is asked for. Throws Error without MPI.
   void join(bool asked);
   Communicator* communicator();  // null: this process is alone
-  bool speaks() const;                 // alone, or rank 0
+  bool speaks() const;           // alone, or rank 0
   // "mpirun started 4 ranks": throws where there are several, for what only one process does.
   void demand_alone(const std::string& what) const;
 

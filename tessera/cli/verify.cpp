@@ -77,14 +77,14 @@ Walked verify_on(const Operation& operation, const Device& device, const Options
                  Findings& findings) {
   Progress progress;
   std::int64_t done = 0;
-  const auto told = [&](const WalkItem& item) {
+  const auto report = [&](const WalkItem& item) {
     findings.take(item, bench::label_of(device));
     progress.say(fmt::format("[{}] {} {} {}", ++done, bench::label_of(device), item.variant->name,
                              to_string(*item.tried)));
   };
-  const Walk asked = walk_of(options, operation, device);
+  const Walk chosen = walk_of(options, operation, device);
   Walked out{&operation, device,
-             options.quick ? walk(quick(operation), asked, told) : walk(operation, asked, told)};
+             options.quick ? walk(quick(operation), chosen, report) : walk(operation, chosen, report)};
   std::erase_if(out.totals, [](const WalkTotals& t) { return t.passed + t.skipped + t.failed == 0; });
   return out;
 }

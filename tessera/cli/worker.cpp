@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program tessera-worker: one device of a call that several share, see tessera/run/multi_device/process_worker.hpp.
+// The program tessera-worker: one device of a call that several share, see
+// tessera/run/multi_device/process_worker.hpp.
 #include <sys/prctl.h>
 #include <csignal>
 #include <cstdio>

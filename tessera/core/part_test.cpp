@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a GPU that is only described.
-#include "tessera/core/part.hpp"
+#include "tessera/core/device.hpp"
 #include <gtest/gtest.h>
 
 namespace tessera {

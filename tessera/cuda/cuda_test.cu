@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 #include "tessera/core/device.hpp"
-#include "tessera/core/part.hpp"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/ptx/scalar.cuh"
 #include "tessera/cuda/staging.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <vector>
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::cuda {

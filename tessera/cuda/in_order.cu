@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <vector>
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 
 namespace tessera::cuda {
 namespace {

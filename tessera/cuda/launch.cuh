@@ -7,7 +7,7 @@
 #include <type_traits>
 #include "tessera/core/device.hpp"
 #include "tessera/core/thread.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 
 namespace tessera {
 inline namespace TESSERA_UNIT {

@@ -220,7 +220,7 @@ std::string short_name(const std::string& name) {
 std::string code_table(const std::vector<bench::KernelCode>& kernels) {
   Table table({{"kernel", Align::left},
                {"tuning", Align::left, true},
-               {"element", Align::left, true, 6},
+               {"element", Align::left, true},
                {"for", Align::right, false, 6},
                {"registers"},
                {"stack bytes", Align::right, false, 4},

@@ -4,11 +4,154 @@
 #include <cstdlib>
 #include "tessera/core/suggest.hpp"
 #include "tessera/run/enqueue.hpp"
-#include "tessera/run/known_tunings.hpp"
 #include "tessera/run/place.hpp"
 #include "tessera/run/tuned.hpp"
+#include <optional>
+#include "tessera/core/expression.hpp"
+#include "tessera/core/device.hpp"
+#include <map>
+#include <set>
 
 namespace tessera {
+namespace {
+
+// Parameters of some choices: the values that were fixed when they were compiled, and ranges left to the run.
+struct Known {
+  std::vector<std::string> names;
+  std::map<std::string, std::set<int>> fixed;
+
+  void add(const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+};
+
+Known known_of(const std::vector<const Choice*>& choices) {
+  Known out;
+  for (const Choice* choice : choices) {
+    for (const auto& [name, value] : choice->tuning) {
+      out.add(name);
+      out.fixed[name].insert(value);
+    }
+    for (const Range& range : choice->ranges) out.add(range.name);
+  }
+  return out;
+}
+
+std::string some_of(const std::vector<const Choice*>& choices) {
+  constexpr std::size_t most = 4;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(most, choices.size()); ++i)
+    out += (i == 0 ? "" : "; ") + to_string(choices[i]->defaults());
+  return choices.size() > most ? out + "; …" : out;
+}
+
+// Each value may be there, but not with the others.
+std::string has_instead(const std::vector<const Choice*>& choices, const Tuning& wanted) {
+  const Known known = known_of(choices);
+  if (known.names.empty()) return "; it takes no tuning";
+  std::string out;
+  for (const auto& [name, value] : wanted) {
+    if (std::ranges::find(known.names, name) == known.names.end())
+      return ": '" + name + "' is none of its parameters" + suggestion(name, known.names);
+    const auto fixed = known.fixed.find(name);
+    if (fixed == known.fixed.end() || fixed->second.contains(value)) continue;
+    out += (out.empty() ? "; it has " : "; ") + name + "=";
+    for (const int there : fixed->second)
+      out += (there == *fixed->second.begin() ? "" : ", ") + std::to_string(there);
+  }
+  return out.empty() ? "; it has " + some_of(choices) : out;
+}
+
+}  // namespace
+
+std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::optional<Element> element) {
+  std::vector<const Choice*> choices;
+  for (const Choice& choice : variant.choices)
+    if (!element || choice.run.contains(*element)) choices.push_back(&choice);
+  if (element && choices.empty()) return "does not compute " + std::string(name_of(*element));
+  const bool another = element && variant.find(wanted) != nullptr;  // of another element
+  return "has no choice with " + to_string(wanted) +
+         (another ? " for " + std::string(name_of(*element)) : "") + has_instead(choices, wanted);
+}
+
+namespace {
+
+struct DeviceWords {
+  Where where;
+  int index = 0;
+  std::optional<int> threads;
+  std::string part = {};  // of a GPU's multiprocessors
+};
+
+// `what` is the part of the device that the number is.
+int whole_number(const std::string& word, const std::string& what, const std::string& whole, int least) {
+  constexpr int most = 1 << 20;
+  std::optional<std::int64_t> value;
+  try {
+    value = evaluate(word);
+  } catch (const Error&) {  // it speaks of expressions, which nobody meant
+  }
+  if (!value || *value < least || *value > most)
+    throw Error("--device " + whole + ": " + what + " needs a whole number from " + std::to_string(least) +
+                (word.empty() ? "" : ", not '" + word + "'"));
+  return static_cast<int>(*value);
+}
+
+// "cuda:1", "cuda:1:sms=44", "cpu:threads=2".
+DeviceWords parse_device(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  const std::string name = word.substr(0, colon);
+  const auto where = parse_where(name);
+  if (!where)
+    throw Error("no device is called '" + name + "'" + suggestion(name, {"auto", "cpu", "simt", "cuda"}));
+  DeviceWords out{*where, 0, {}};
+  if (colon == std::string::npos) return out;
+  std::string rest = word.substr(colon + 1);
+  const std::string threads = "threads=", part = ":sms=";
+  if (const auto at = rest.find(part); *where == Where::cuda && at != std::string::npos) {
+    out.part = rest.substr(at + part.size());
+    if (out.part.empty())
+      throw Error("--device " + word + " names no multiprocessors: write sms=44 or sms=44-131");
+    rest.resize(at);
+  }
+  if (*where == Where::cuda) out.index = whole_number(rest, name + ":", word, 0);
+  else if (rest.starts_with(threads))
+    out.threads = whole_number(rest.substr(threads.size()), threads, word, 1);
+  else throw Error("'" + word + "' is not a device: write " + name + ":threads=NUMBER");
+  return out;
+}
+
+// "44": the first 44 of its multiprocessors; "44-131": those.
+Device named_part(const Device& gpu, const std::string& words, const std::string& whole) {
+  const std::size_t dash = words.find('-');
+  const std::string what = "sms=";
+  if (dash == std::string::npos) return as_part(gpu, 0, whole_number(words, what, whole, 1));
+  const int first = whole_number(words.substr(0, dash), what, whole, 0);
+  return as_part(gpu, first, whole_number(words.substr(dash + 1), what, whole, first) - first + 1);
+}
+
+Error no_device(const std::string& label, const std::string& reason) {
+  return Error(Error::Kind::no_device, label + " cannot be used: " + reason);
+}
+
+}  // namespace
+
+Device find_device(const std::string& word) {
+  const DeviceWords words = parse_device(word);
+  Backend* backend = find_backend(words.where);
+  if (backend == nullptr)
+    throw no_device(word, words.where == Where::cuda ? "this build has no CUDA" : "this build lacks it");
+  const auto& devices = backend->devices();
+  if (devices.empty()) throw no_device(word, backend->unusable());
+  const auto index = static_cast<std::size_t>(words.index);
+  if (index >= devices.size())
+    throw no_device(word, "there " + std::string(devices.size() == 1 ? "is" : "are") + " only " +
+                              std::to_string(devices.size()));
+  Device device = devices[index];
+  if (words.threads) device.threads = *words.threads;
+  return words.part.empty() ? device : named_part(device, words.part, word);
+}
+
 namespace {
 
 bool is_usable(Where where) {
@@ -140,8 +283,8 @@ Device choose_device(const Operation& operation, const Arguments& arguments, con
 // What a GPU's start and the compilation of a formula take is spent on trying without: together that is at
 // most twice the time of whichever would have been right. By work, not by the clock, so that on one machine
 // the same call gives the same bits.
-std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation,
-                                    const Arguments& arguments, const Request& request) {
+std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
+                                        const Arguments& arguments, const Request& request) {
   constexpr double start_seconds = 0.25,
                    core_per_second = 1e9;  // on an H200's host; of a formula's operators
   if (request.device != "auto" || request.variant || request.tuning || chosen.device.where != Where::cpu)
@@ -149,8 +292,8 @@ std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operati
   if (!is_usable(Where::cuda) || !has_variant(operation, std::nullopt, Where::cuda)) return std::nullopt;
   if (operation.flops(arguments) != 0) return std::nullopt;
   try {
-    return Relief{choose_on(find_device("cuda"), operation, arguments, request),
-                  start_seconds * core_per_second * chosen.device.threads};
+    return Fallback{choose_on(find_device("cuda"), operation, arguments, request),
+                    start_seconds * core_per_second * chosen.device.threads};
   } catch (const Error&) {  // none of its variants is for these arguments
     return std::nullopt;
   }

@@ -31,6 +31,11 @@ Reason refuses(const Plan& plan, const Arguments& host);
 // this build has none, with the reason; of kind user for words that mean nothing.
 Device find_device(const std::string& word);
 
+// Why a variant has no choice with a tuning that was asked for, and what it has instead:
+// "has no choice with tile=7; it has tile=4, 8, 16, 32". With an element, of the choices that compute it:
+// "has no choice with tile=5 for bf16; it has tile=1, 2". A name that none has is told with the nearest.
+std::string no_choice_with(const Variant& variant, const Tuning& wanted, std::optional<Element> element = {});
+
 // As find_device; "auto" weighs the GPU's speed against the way there and back.
 Device choose_device(const Operation& operation, const Arguments& arguments, const Request& request);
 
@@ -42,14 +47,14 @@ Plan choose_on(const Device& device, const Operation& operation, const Arguments
                const Request& request);
 
 // Who goes on where nobody knows before how long it takes (Operation::flops gives 0), and from when on.
-struct Relief {
-  Plan plan;        // on a GPU, which begins anew
+struct Fallback {
+  Plan plan;           // on a GPU, which begins anew
   double work_budget;  // Run::work_budget of the processors before it
 };
 
 // The GPU's part of an automatic choice that fell on the processors. Nothing: the device was named, or so was
 // the variant, there is no GPU, or none of its variants accepts the arguments.
-std::optional<Relief> choose_relief(const Plan& chosen, const Operation& operation,
-                                    const Arguments& arguments, const Request& request);
+std::optional<Fallback> choose_fallback(const Plan& chosen, const Operation& operation,
+                                        const Arguments& arguments, const Request& request);
 
 }  // namespace tessera

@@ -46,12 +46,12 @@ Outcome run(const Operation& operation, Arguments& host, const Request& request,
   outcome.plan = choose(operation, host, request);
   give_memory_to_outputs(host, outcome);
   const auto start = Clock::now();
-  const std::optional<Relief> relief = choose_relief(outcome.plan, operation, host, request);
+  const std::optional<Fallback> fallback = choose_fallback(outcome.plan, operation, host, request);
   const Plan begun = outcome.plan;
   try {
-    run_plan(host, check, relief ? relief->work_budget : no_end, 0, outcome);
+    run_plan(host, check, fallback ? fallback->work_budget : no_end, 0, outcome);
   } catch (const OutOfBudget&) {
-    outcome.plan = relief->plan;
+    outcome.plan = fallback->plan;
     try {
       run_plan(host, check, no_end, seconds_since(start), outcome);
     } catch (const Error&) {  // nobody has asked for that device

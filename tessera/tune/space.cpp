@@ -4,7 +4,7 @@
 #include <algorithm>
 #include "tessera/core/expression.hpp"
 #include "tessera/core/suggest.hpp"
-#include "tessera/run/known_tunings.hpp"
+#include "tessera/run/choose.hpp"
 
 namespace tessera::tune {
 namespace {

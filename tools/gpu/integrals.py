@@ -3,7 +3,7 @@
 """Integrals whose values are known, as results that `tessera report` shows.
   tools/gpu/integrals.py cubature PROGRAM RESULT.json [--devices cpu,cuda] [--relative R] [--seconds S] [NAME…]
       Genz's families in 5 to 8 dimensions: the GPU's cubature beside the processors' rule and closed forms
-  tools/gpu/integrals.py vegas PROGRAM RESULT.json [RUNG,…]
+  tools/gpu/integrals.py vegas PROGRAM RESULT.json [RUNG,… [FORMULA…]]
       VEGAS on the processors and by every kernel of a device: every bit must be the same
   tools/gpu/integrals.py given PROGRAM RESULT.json [ID…]
       tests/data/given_integrals.tsv by `auto`: what is claimed, and whether it is so"""
@@ -237,7 +237,7 @@ def main():
     if what == "given":
         return given(program, result, words)
     if what == "vegas":
-        return vegas_bits(program, result, *words)
+        return vegas_bits(program, result, *words[:1], cases=[case for case in VEGAS if case[0] in words[1:]] or None)
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--devices", default="cpu,cuda")

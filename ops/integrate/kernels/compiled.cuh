@@ -6,7 +6,7 @@
 #include <optional>
 #include "ops/integrate/kernels/compiled_source.hpp"
 #include "ops/integrate/integrate.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/rung.hpp"

@@ -6,7 +6,7 @@
 #include <cub/device/device_reduce.cuh>
 #include "ops/integrate/integrate.hpp"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::integration {

@@ -5,7 +5,7 @@
 #include <map>
 #include "ops/matmul/baselines/cublas_lt.cuh"
 #include "tessera/core/device.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/resources.hpp"
 
 namespace tessera::matmul::lt {

@@ -4,7 +4,7 @@
 #include "ops/matmul/problem/multiply.hpp"
 #include "ops/matmul/problem/call_arguments.hpp"
 #include "ops/matmul/problem/enqueue_testing.cuh"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -256,7 +256,7 @@ void TileQueue::give_back(std::size_t device, std::size_t tile) {
 // When it will end is as sure as its speed. One that has taken longer than its speed says may end at any
 // moment; but what has taken four times as long as it would here, is taken from it.
 std::optional<TileQueue::Takeover> TileQueue::takeover_by(std::size_t idle, double now) const {
-  constexpr double worth = 1.1, patience = 4;
+  constexpr double worth = 1.1, sure_after = 4;
   const State& other = devices_[idle];
   if (by_shares_ || other.lost || !other.held.empty()) return std::nullopt;
   std::optional<Takeover> out;
@@ -267,7 +267,7 @@ std::optional<TileQueue::Takeover> TileQueue::takeover_by(std::size_t idle, doub
     const double here = work_[tile] / pace(other, now);
     const double expected = worker.since + work_[worker.held.front()] / worker.speed;
     const bool front = worker.held.size() == 1, sure = delivered_work_ > 0 && expected > now;
-    double at = std::max(expected, worker.since + (front ? patience : worth) * here);
+    double at = std::max(expected, worker.since + (front ? sure_after : worth) * here);
     if ((sure || !front) && now + worth * here < finish(worker, now)) at = now;
     if (!out || at < out->at) out = {d, tile, std::max(at, now)};
   }

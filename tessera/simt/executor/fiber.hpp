@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers and the stacks that GPU threads run on. Each stack lies above an inaccessible gap, so that an overflow
-// faults where it happens instead of spoiling a neighbour.
+// Fibers and the stacks that GPU threads run on. Each stack lies above an inaccessible gap, so that an
+// overflow faults where it happens instead of spoiling a neighbour.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -419,7 +419,7 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
                  " at address " + std::to_string(address) + ", where nothing is";
   const std::lock_guard lock(tracer_.mutex);
-  tracer_.told = true;
+  tracer_.explained = true;
   tracer_.add(finding);
 }
 
@@ -430,7 +430,7 @@ void BlockTrace::wait_in_vain(Here here, const std::string& text) {
   finding.block = block_;
   finding.text = text;
   const std::lock_guard lock(tracer_.mutex);
-  tracer_.told = true;
+  tracer_.explained = true;
   tracer_.add(finding);
 }
 

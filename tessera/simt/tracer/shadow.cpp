@@ -95,7 +95,7 @@ bool Shadow::ordered(const Trail& before, int thread) {
   return (*clock.known)[own % 32][other % 32] > before.when.tick;
 }
 
-bool Shadow::told_by(const Trail& before, const Seen& seen) const {
+bool Shadow::knows_from(const Trail& before, const Seen& seen) const {
   const std::int64_t block = block_of(before.when);
   for (const auto& [address, count] : seen) {
     const auto& releases = releases_.at(address);
@@ -111,18 +111,18 @@ bool Shadow::told_by(const Trail& before, const Seen& seen) const {
 }
 
 // Whether something another block did is known to the thread. An atomic is to whoever came later to it.
-bool Shadow::told(const Trail& before, int thread, std::uint64_t address) {
+bool Shadow::knows(const Trail& before, int thread, std::uint64_t address) {
   const auto own = acquired_.find(thread);
   if (before.atomic &&
       (block_acquired_.contains(address) || (own != acquired_.end() && own->second.contains(address))))
     return true;
-  return told_by(before, block_acquired_) || (own != acquired_.end() && told_by(before, own->second));
+  return knows_from(before, block_acquired_) || (own != acquired_.end() && knows_from(before, own->second));
 }
 
 Conflict Shadow::against(const Trail& other, int thread, bool other_wrote, std::uint64_t address) {
   if (other.when.epoch == 0) return {};
   const bool this_block = other.when.epoch >= first_epoch_;
-  if (this_block ? other.when.epoch < epoch_ || ordered(other, thread) : told(other, thread, address))
+  if (this_block ? other.when.epoch < epoch_ || ordered(other, thread) : knows(other, thread, address))
     return {};
   return {Conflict::Kind::race, other, other_wrote};
 }

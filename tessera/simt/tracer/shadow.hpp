@@ -112,8 +112,8 @@ class Shadow {
   WarpClock& clock_of(std::size_t warp);
   Moment now(int thread);
   bool ordered(const Trail& before, int thread);
-  bool told(const Trail& before, int thread, std::uint64_t address);
-  bool told_by(const Trail& before, const Seen& seen) const;
+  bool knows(const Trail& before, int thread, std::uint64_t address);
+  bool knows_from(const Trail& before, const Seen& seen) const;
   Conflict against(const Trail& other, int thread, bool other_wrote, std::uint64_t address);
   Conflict touch(Cell& cell, Act act, int thread, std::uint32_t site, std::uint64_t address, bool is_shared);
   Conflict conflict_of_write(Cell& cell, Act act, int thread, std::uint64_t address);

@@ -102,7 +102,7 @@ struct Tracer {
   std::vector<Finding> findings;
   std::uint64_t threads = 0, warps = 0, blocks_run = 0, blocks = 0, launches = 0;
   std::int64_t shared_bytes = 0, threads_per_block = 0;  // the most of any launch
-  bool told = false;                                     // why a kernel ended: it is among the findings
+  bool explained = false;                                // why a kernel ended: it is among the findings
   bool blocks_communicate = false;  // by atomics or fences on global memory: their order matters
 
   std::vector<std::int64_t> blocks_to_run(std::int64_t of) const;

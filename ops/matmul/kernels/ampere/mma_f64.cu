@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 12's kernels of doubles.
 #include "ops/matmul/kernels/ampere/mma_launch.cuh"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 
 namespace tessera::matmul {
 

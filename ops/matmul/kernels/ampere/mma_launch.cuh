@@ -6,7 +6,7 @@
 #include "ops/matmul/kernels/ampere/mma_job.hpp"
 #include "ops/matmul/kernels/ampere/mma_kernel.cuh"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
 

@@ -13,7 +13,7 @@
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"
 #include "tessera/cuda/resources.hpp"
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/tensor_map.hpp"
 #include "tessera/rung.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cuda/device.hpp"
+#include "tessera/cuda/gpus.hpp"
 #include <cuda.h>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <vector>
 #include "tessera/core/device.hpp"
-#include "tessera/core/part.hpp"
 #include "tessera/cuda/resources.hpp"
 #include "tessera/cuda/nvml.hpp"
 

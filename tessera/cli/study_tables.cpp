@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cli/study.hpp"
+#include "tessera/cli/study_tables.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <algorithm>

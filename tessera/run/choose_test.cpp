@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/run/known_tunings.hpp"
+#include "tessera/run/choose.hpp"
 #include <gtest/gtest.h>
 
 namespace tessera {
