@@ -31,7 +31,7 @@ int integrals() {
   const double pi = std::acos(-1.0);
   const auto near = [](const tessera::quadrature::Answer& answer, double exact, double within) {
     std::printf("%.17g +- %.2g, %s: %s\n", answer.value, answer.error(),
-                tessera::quadrature::words(answer).c_str(), answer.why.c_str());
+                tessera::quadrature::reason_text(answer).c_str(), answer.why.c_str());
     return std::fabs(answer.value - exact) <= answer.error() + 1e-15 && answer.error() <= within;
   };
   const auto bell = [](double x, double y) { return std::exp(-(x * x + y * y)); };

@@ -228,7 +228,10 @@ Answer Automatic::finish(Answer out) {
   // Noise of the values is what keeps the rules from agreeing.
   const bool hindered = out.reason == Reason::doubtful || out.reason == Reason::unresolved;
   if (hindered && lost > allowed / 2 && out.truncation <= 8 * lost) out.reason = Reason::roundoff;
+  if (out.reason == Reason::roundoff && out.truncation > 8 * out.rounding) out.reason = Reason::unresolved;
   judge_size(out);
+  // Of a value that may be off by anything nothing is known.
+  if (std::isinf(out.truncation) && out.magnitude > 0 && !std::isinf(out.value)) out.value = nothing;
   return out;
 }
 

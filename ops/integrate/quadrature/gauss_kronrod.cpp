@@ -143,7 +143,8 @@ bool Adaption::sum(const KronrodNodes<half>& nodes, Cell& cell, const double* x,
     where_ = x[i];
     return false;
   }
-  double kronrod = nodes.kronrod[middle] * y[middle], gauss = half % 2 == 0 ? nodes.gauss[half / 2 - 1] * y[middle] : 0;
+  double kronrod = nodes.kronrod[middle] * y[middle],
+         gauss = half % 2 == 0 ? nodes.gauss[half / 2 - 1] * y[middle] : 0;
   double magnitude = nodes.kronrod[middle] * std::fabs(y[middle]);
   for (std::size_t i = 0; i < middle; ++i) {
     const double left = y[i], right = y[points - 1 - i];
@@ -282,7 +283,8 @@ Answer Adaption::run() {
   out.value = value();
   out.truncation = whole ? error() + known_.truncation : infinity;
   out.magnitude = magnitude_ + known_.magnitude;
-  out.rounding = known_.rounding + 4 * unit * magnitude_ + (unit_ > unit ? unit_ * magnitude_ : 0) + 4 * unit_ * std::sqrt(std::fmax(0, squares_));
+  out.rounding = known_.rounding + 4 * unit * magnitude_ + (unit_ > unit ? unit_ * magnitude_ : 0) +
+                 4 * unit_ * std::sqrt(std::fmax(0, squares_));
   out.evaluations = sampler_.evaluations();
   out.reason = reason_;
   out.where = where_;

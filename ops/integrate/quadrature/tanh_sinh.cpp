@@ -121,8 +121,8 @@ void TanhSinh::settle(int side, const First& first, double magnitude) {
                                       std::fabs(first.x[first.from[side] + last]) > far_out));
   const bool to_the_end = last == size || overflows;
   // Where nothing counts, smaller steps may find something anywhere.
-  reach_[side] = last == size || last == 0 ? variable_.reach(side)
-                                           : first_step * double(to_the_end ? last : last + 1);
+  reach_[side] =
+      last == size || last == 0 ? variable_.reach(side) : first_step * double(to_the_end ? last : last + 1);
   if (variable_.blind(side) > 0) find_blind(side, first);
   else if (to_the_end && last > 3) find_beyond(side, first, last - 1);
 }

@@ -155,15 +155,15 @@ class Rank {
     Request request = request_.request;
     if (request.device == "auto") request.device = "cpu";
     if (!devices_) {
+      if (request.device.starts_with("cuda:"))
+        throw Error("--device " + request.device +
+                    ": each rank takes the GPU of its place on the host, --device cuda");
       Device device = find_device(request.device);
       if (device.where == Where::cpu) {
         choose_on_processors(std::move(device), request, here);
         return;
       }
       if (device.where == Where::cuda) {
-        if (request.device.starts_with("cuda:"))
-          throw Error("--device " + request.device +
-                      ": each rank takes the GPU of its place on the host, --device cuda");
         const auto& all = backend_of(device).devices();
         device = all[static_cast<std::size_t>(here.rank) % all.size()];
       }
