@@ -16,6 +16,10 @@ namespace {
 
 constexpr double telling = 2e-3;  // share of a value that another rule may be off by, and still confirm it
 
+// Genz and Malik's rule sees nothing of a corner of a region that an oblique kink cuts off: its first regions
+// must be small.
+constexpr std::size_t first_points = 150'000;
+
 enum class Kind { adaptive, scattered };
 
 // A rule at work, and what it knows by now.
@@ -66,6 +70,7 @@ class Auto {
   void let_work(Runner& runner, std::int64_t evaluations);
   bool turn(std::int64_t evaluations);
   const Runner* confirmed(Runner& claim);
+  void widen(Answer& answer, const Runner& claim) const;
   bool decided();
   Answer undecided();
   Answer finished(Answer answer) const;
@@ -84,7 +89,10 @@ class Auto {
 template <class Rule>
 void Auto::enter(Kind kind, const char* name, double safety) {
   const Tolerance tolerance{tolerance_.relative / safety, tolerance_.absolute / safety};
-  const auto rule = std::make_shared<Rule>(cube_, tolerance, threads_);
+  std::shared_ptr<Rule> rule;
+  if constexpr (std::is_same_v<Rule, AdaptiveCubature<GenzMalik>>)
+    rule = std::make_shared<Rule>(cube_, tolerance, threads_, first_points);
+  else rule = std::make_shared<Rule>(cube_, tolerance, threads_);
   runners_.push_back({kind, name, [rule, safety](std::int64_t more) {
                         Answer out = rule->advance(more);
                         if (safety > 1) out.truncation *= 0.99 * safety;
@@ -210,6 +218,15 @@ const Runner* Auto::confirmed(Runner& claim) {
   return other_grid ? out : nullptr;
 }
 
+// As far as rules of similar accuracy are apart, each may be off.
+void Auto::widen(Answer& answer, const Runner& claim) const {
+  for (const Runner& other : runners_) {
+    const double apart = std::fabs(answer.value - other.answer.value);
+    if (&other != &claim && !other.refuted && other.known() && apart + answer.rounding <= allowed(answer))
+      answer.truncation = std::fmax(answer.truncation, apart);
+  }
+}
+
 bool Auto::decided() {
   for (Runner& claim : runners_) {
     const Answer& answer = claim.answer;
@@ -220,6 +237,7 @@ bool Auto::decided() {
     const Runner* const other = confirmed(claim);
     if (other == nullptr) continue;
     answer_ = answer;
+    widen(answer_, claim);
     answer_.why = fmt::format("{}, {} points; {} agree to {:.1g}", claim.name, claim.used, other->name,
                               std::fabs(answer.value - other->answer.value));
     return true;
