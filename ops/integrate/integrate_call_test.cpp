@@ -39,7 +39,6 @@ TEST(Call, TheRuleThatTheCircleNeeds) {
   EXPECT_NEAR(quarter.value, pi / 4, 1e-15);
   EXPECT_TRUE(quarter.converged()) << quarter.why;
   EXPECT_LE(std::fabs(quarter.value - pi / 4), quarter.error());
-  EXPECT_NE(quarter.why.find("h^1.5"), std::string::npos) << quarter.why;
   EXPECT_NEAR(integrate(circle, 1, 0).value, -pi / 4, 1e-15);
 }
 
@@ -50,8 +49,10 @@ TEST(Call, InfiniteRangesRulesTolerancesAndBreaks) {
   const Answer by_name = integrate([](double x) { return std::exp(x); }, 0, 1, {.rule = "simpson"});
   EXPECT_STREQ(by_name.rule, "simpson");
   EXPECT_NEAR(by_name.value, std::exp(1.0) - 1, 1e-9);
-  const Answer rough = integrate(circle, 0, 1, {.relative = 1e-3, .rule = "richardson"});
-  EXPECT_LT(rough.evaluations, 100);
+  const auto by_richardson = [](double relative) {
+    return integrate(circle, 0, 1, {.relative = relative, .rule = "richardson"}).evaluations;
+  };
+  EXPECT_LT(by_richardson(1e-3), by_richardson(1e-8));
   const Answer step = integrate([](double x) { return x < 0.3 ? 1.0 : 2.0; }, 0, 1, {.points = {0.3}});
   EXPECT_NEAR(step.value, 1.7, 1e-14);
   const Answer few = integrate([](double x) { return std::sin(1e6 * x); }, 0, 1, {.most_evaluations = 5000});
