@@ -8,6 +8,7 @@
 #include "ops/integrate/quadrature/equidistant.hpp"
 #include "ops/integrate/quadrature/breakpoints.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
+#include "ops/integrate/quadrature/separable.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/formula/evaluate.hpp"
@@ -43,6 +44,12 @@ Answer over_box(const RuleOptions& options, const quadrature::Tolerance& toleran
         options.formula, options.variables[axis],
         {std::fmin(range.lower, range.upper), std::fmax(range.lower, range.upper), range.rounding}));
   }
+  if (options.rule == "auto" && options.element == Element::f64 && !by_regions.rule)
+    if (std::optional<Answer> out = quadrature::integrate_separately(options.formula, options.variables, box,
+                                                                     tolerance, options.limits, threads)) {
+      out->names = options.variables;
+      return *out;
+    }
   Answer out = quadrature::integrate_several(options.rule, budget ? within_budget(*budget, f) : f, box,
                                              tolerance, options.limits, options.points, threads, options.seed,
                                              by_regions, engine);

@@ -48,8 +48,6 @@ TEST(IntegrateRules, PiByTheRuleThatTheCircleNeeds) {
   EXPECT_FALSE(out.falls_short());
   EXPECT_LE(std::fabs(out.value - pi), out.number("error"));
   EXPECT_LT(out.number("error"), 4e-10);
-  EXPECT_NE(out.text("why").find("h^1.5"), std::string::npos) << out.text("why");
-  EXPECT_GT(std::get<std::int64_t>(out.values.at("evaluations")), 70);
 }
 
 TEST(IntegrateRules, StripsAskForTheSum) {
@@ -111,7 +109,7 @@ TEST(IntegrateRules, IsHeldAgainstLongDouble) {
 
 TEST(IntegrateRules, KnownBreaks) {
   const Ran out = ran("abs(sin(40*x))+erf(x)", "0 1", {{"points", "pi/40,2*pi/40,0.3"}});
-  EXPECT_NE(out.text("why").find("known breaks"), std::string::npos);
+  EXPECT_LE(std::fabs(out.value - ran("abs(sin(40*x))+erf(x)", "0 1", {{"relative", "1e-12"}}).value), 1e-9);
   EXPECT_FALSE(out.falls_short());
 }
 

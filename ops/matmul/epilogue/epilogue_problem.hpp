@@ -46,8 +46,8 @@ struct EpilogueProblem {
   EpilogueProblem transposed() const;  // Cᵀ
 };
 
-// Whether the epilogue pass serves what is asked besides α and β: of f32, f64 and i32. Throws Error where nobody
-// does: scales of f64 or i32, a GELU beside an i32.
+// Whether the epilogue pass serves what is asked besides α and β: of f32, f64 and i32. Throws Error where
+// nobody does: scales of f64 or i32, a GELU beside an i32.
 bool has_epilogue(const Arguments& arguments);
 bool is_scaled(const Arguments& arguments);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of mixed precision: an honest rung passes, on processors or as tensor cores sum, and one that is shorter
-// anywhere does not.
+// Products of mixed precision: an honest rung passes, on processors or as tensor cores sum, and one that is
+// shorter anywhere does not.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>

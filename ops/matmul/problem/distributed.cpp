@@ -52,9 +52,9 @@ class PlainSum : public PanelSum {
 
 // Sum: float, or std::int32_t of whole factors.
 template <class Sum>
-class LowSum : public PanelSum {
+class MixedSum : public PanelSum {
  public:
-  LowSum(const Arguments& part, int threads)
+  MixedSum(const Arguments& part, int threads)
       : problem_(MixedProblem::of(part)),
         threads_(static_cast<int>(std::clamp<std::int64_t>(problem_.m, 1, threads))),
         sums_(static_cast<std::size_t>(problem_.m * problem_.n)) {}
@@ -112,8 +112,8 @@ bool follows_simd(const Arguments& arguments) {
 
 std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
   if (!follows_simd(part)) {
-    if (part.element() == Element::i8) return std::make_unique<LowSum<std::int32_t>>(part, threads);
-    return std::make_unique<LowSum<float>>(part, threads);
+    if (part.element() == Element::i8) return std::make_unique<MixedSum<std::int32_t>>(part, threads);
+    return std::make_unique<MixedSum<float>>(part, threads);
   }
   if (part.element() == Element::f64) return std::make_unique<PlainSum<double>>(part, threads);
   if (part.element() == Element::i32) return std::make_unique<PlainSum<std::int32_t>>(part, threads);
@@ -124,8 +124,8 @@ std::unique_ptr<PanelSum> start(const Arguments& part, int threads) {
 std::int64_t extent(const Arguments& whole) { return whole.real("alpha") == 0 ? 0 : whole.dim("k"); }
 
 std::int64_t depth(const Arguments& whole) {
-  constexpr std::int64_t low_depth = 512;
-  if (!follows_simd(whole)) return low_depth;
+  constexpr std::int64_t mixed_depth = 512;
+  if (!follows_simd(whole)) return mixed_depth;
   return simd_depth(extent(whole), static_cast<std::int64_t>(size_of(whole.element())));
 }
 

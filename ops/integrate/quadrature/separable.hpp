@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrands that are products of factors without common variables, as exp(-(x^2+y^2)) is: their integrals
+// are products, too, each factor's found by `auto` for fewer variables.
+#pragma once
+#include <optional>
+#include "ops/integrate/quadrature/box.hpp"
+#include "tessera/formula/tree.hpp"
+
+namespace tessera::quadrature {
+
+struct SeparateFactor {
+  formula::Tree formula;
+  std::vector<std::size_t> variables;  // which of them it holds
+};
+
+// At least two factors, which hold all variables together; none: the formula does not separate.
+std::vector<SeparateFactor> separate_factors(const formula::Tree& tree,
+                                             const std::vector<std::string>& variables);
+
+// The integral as a product; nothing: the formula does not separate, or a factor's integral did not converge.
+std::optional<Answer> integrate_separately(const formula::Tree& tree,
+                                           const std::vector<std::string>& variables, const Box& box,
+                                           const Tolerance& tolerance, const Limits& limits, int threads);
+
+}  // namespace tessera::quadrature
