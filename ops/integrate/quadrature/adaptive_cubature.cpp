@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/integrate/quadrature/adaptive_cubature.hpp"
 #include <algorithm>
+#include <utility>
 #include "ops/integrate/quadrature/genz_malik.hpp"
 #include "ops/integrate/quadrature/kronrod_product.hpp"
 
@@ -62,11 +63,15 @@ std::vector<std::vector<double>> AdaptiveCubature<Rule>::first_edges() const {
     out.push_back(regions * parts <= most ? edges : std::vector<double>{0, 1});
     regions *= out.back().size() - 1;
   }
-  constexpr std::size_t halved = 64;
-  for (std::vector<double>& edges : out)
-    if (edges.size() == 2 && 2 * regions <= halved) {
-      edges = {0, 0.5, 1};
+  const std::size_t wanted = std::clamp<std::size_t>(first_points_ / rule_.points(), 64, 4096);
+  for (bool more = true; std::exchange(more, false);)
+    for (std::vector<double>& edges : out) {
+      const bool whole = edges.size() == 2 || first_points_ > 0;  // breaks are cuts enough
+      if (!whole || 2 * regions > wanted) continue;
+      for (std::size_t k = edges.size() - 1; k > 0; --k)
+        edges.insert(edges.begin() + static_cast<std::ptrdiff_t>(k), (edges[k - 1] + edges[k]) / 2);
       regions *= 2;
+      more = true;
     }
   return out;
 }

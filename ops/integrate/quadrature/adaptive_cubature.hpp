@@ -47,8 +47,13 @@ class GrowingList {
 template <class Rule>
 class AdaptiveCubature {
  public:
-  AdaptiveCubature(Cube& cube, const Tolerance& tolerance, int threads)
-      : cube_(cube), tolerance_(tolerance), rule_(cube.dimensions()), threads_(threads) {}
+  // `first_points`: about so many are spent on the first regions, or on 64 regions where that is more.
+  AdaptiveCubature(Cube& cube, const Tolerance& tolerance, int threads, std::size_t first_points = 0)
+      : cube_(cube),
+        tolerance_(tolerance),
+        rule_(cube.dimensions()),
+        threads_(threads),
+        first_points_(first_points) {}
 
   // Goes on for so many evaluations. Reason::evaluations: more of them would help.
   Answer advance(std::int64_t evaluations);
@@ -80,6 +85,7 @@ class AdaptiveCubature {
   Tolerance tolerance_;
   Rule rule_;
   int threads_;
+  std::size_t first_points_;
   GrowingList<Region> regions_;
   GrowingList<RegionResult> results_;
   std::vector<std::size_t> chosen_;
