@@ -15,7 +15,7 @@ file(CONFIGURE OUTPUT ${file} CONTENT "${code}\n" @ONLY)
 file(CONFIGURE OUTPUT ${file}.plain.cpp CONTENT "#include \"${file}\"\n" @ONLY)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md)
 
-add_executable(tessera_with_example $<TARGET_OBJECTS:tessera_cli> ${file}.plain.cpp)
+add_executable(tessera_with_example ${PROJECT_SOURCE_DIR}/tessera/cli/main.cpp $<TARGET_OBJECTS:tessera_cli> ${file}.plain.cpp)
 target_include_directories(tessera_with_example PRIVATE ${PROJECT_SOURCE_DIR}/ops/matmul)
 target_link_libraries(tessera_with_example PRIVATE tessera_compile tessera::tessera fmt::fmt)
 set_target_properties(tessera_with_example PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

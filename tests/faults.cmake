@@ -16,7 +16,7 @@ target_link_libraries(tessera_faults PRIVATE tessera_compile tessera::tessera)
 tessera_test(faults faults_test.cpp)
 target_link_libraries(test_faults PRIVATE $<TARGET_OBJECTS:tessera_faults>)
 
-add_executable(tessera_with_faults $<TARGET_OBJECTS:tessera_cli> $<TARGET_OBJECTS:tessera_faults>)
+add_executable(tessera_with_faults ${PROJECT_SOURCE_DIR}/tessera/cli/main.cpp $<TARGET_OBJECTS:tessera_cli> $<TARGET_OBJECTS:tessera_faults>)
 target_link_libraries(tessera_with_faults PRIVATE tessera_compile tessera::tessera fmt::fmt)
 set_target_properties(tessera_with_faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 tessera_script(wrong_results ${TESSERA_PYTHON} tests/faults_test.py $<TARGET_FILE:tessera_with_faults>)

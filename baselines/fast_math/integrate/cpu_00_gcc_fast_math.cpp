@@ -23,7 +23,7 @@ void run_circle(const Arguments& arguments, const Tuning&, Run& run) {
   for (const double sum : sums) total.high += sum;
   Problem<double> ends = p;
   ends.sum = Sum::plain;
-  *p.result = ends.concluded(total);
+  *p.result = ends.finished(total);
 }
 
 Variant variant() {
