@@ -52,6 +52,9 @@ class Commands(unittest.TestCase):
     def given(self, command):
         if "code" in shlex.split(command)[1:2] and not BUILT_WITH_CUDA:
             return self.run_it(command, 2, "built without CUDA")
+        # Rungs that only a GPU has say so elsewhere.
+        if not HAS_CUDA and " --device cuda" in command and re.search(r"--variant \S*(cublas|wgmma)", command):
+            return self.run_it(command, 5, "cannot run here")
         if " trace " in command and not CAN_TRACE:
             return self.run_it(command, 5)
         # Two runs of some milliseconds: one may well be slower.

@@ -19,7 +19,7 @@ program_of "$here/../docs/integrate.md" > "$work/integrals.cpp"
 cmake -S "$here/install" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$work/prefix" -DREADME_PROGRAM="$work/readme.cpp" -DINTEGRALS_PROGRAM="$work/integrals.cpp" -DCALLS_PROGRAM="$here/../examples/calls/host.cpp" > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/stranger" > "$work/log" || { cat "$work/log"; exit 1; }
 "$work/stranger/stranger"
-"$work/stranger/readme" | grep -q ': right$'
+"$work/stranger/readme" | grep -q '^right$'
 "$work/stranger/calls" > "$work/calls"
 for told in '0.839844 by .*: right' '240 120 60: right'; do
   grep -q "$told" "$work/calls" || { cat "$work/calls"; exit 1; }
@@ -27,5 +27,16 @@ done
 "$work/stranger/integrals" > "$work/integrals"
 for told in '0.785398163397448.. ± .*, converged' 3.1415927 0.290000000 0.3333333 0.7853; do
   grep -q "$told" "$work/integrals" || { cat "$work/integrals"; exit 1; }
+done
+# What nvcc compiled, where there is one.
+if [ -x "$work/stranger/sums" ]; then
+  "$work/stranger/sums" | grep -q '^3.14159'
+else
+  echo "no nvcc: a stranger's .cu file was not compiled"
+fi
+# A program that calls the library does not carry it.
+for program in stranger readme integrals calls; do
+  bytes=$(stat -L -c %s "$work/stranger/$program")
+  [ "$bytes" -le 1048576 ] || { echo "$program has $bytes bytes, more than 1 MB" >&2; exit 1; }
 done
 "$work/prefix/bin/tessera" list

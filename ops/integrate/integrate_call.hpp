@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#include "ops/integrate/quadrature/box.hpp"
+#include "quadrature/box.hpp"
 #include "sum/partials.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/parallel.hpp"

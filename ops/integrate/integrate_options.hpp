@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "ops/integrate/quadrature/box.hpp"
+#include "quadrature/box.hpp"
 #include "sum/sums.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/operation.hpp"

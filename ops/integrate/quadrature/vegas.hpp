@@ -5,7 +5,7 @@
 // Sums follow a fixed tree. Therefore the same bits for any number of threads, on processors and on GPUs.
 #pragma once
 #include <memory>
-#include "ops/integrate/quadrature/box.hpp"
+#include "box.hpp"
 
 namespace tessera::quadrature {
 
