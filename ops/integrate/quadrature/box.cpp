@@ -126,7 +126,10 @@ void Cube::values(std::span<const double> u, std::size_t count, std::span<double
     ++holes;
     y[i] = 0;
     if (undefined_) continue;
-    if (std::isfinite(value)) undefined_ = too_large_ = true;
+    if (std::isfinite(value)) {  // at the far end of a map, or the product is beyond the largest number
+      if (!varies) undefined_ = too_large_ = true;
+      continue;
+    }
     at.resize(axes_.size());
     for (std::size_t k = 0; k < axes_.size(); ++k) at[k] = points[k * count + i];
     double found = value;
