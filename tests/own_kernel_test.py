@@ -134,8 +134,8 @@ class OwnKernels(unittest.TestCase):
     def test_what_does_not_fit_this_program(self):
         self.refuses("needs nowhere::found(int), which this program does not have", self.built("lacking"))
         self.refuses("brings neither a rung nor an operation", self.built("idle"))
-        for kind, message in (("other", "was built against Tessera 0.1.90, but this is 0.1.0"),
-                              ("grown", "was built against other headers of Tessera 0.1.0")):
+        for kind, message in (("other", "was built against Tessera 0.2.90, but this is 0.2.0"),
+                              ("grown", "was built against other headers of Tessera 0.2.0")):
             ran = self.refuses(message, self.built(kind), PLACE="matmul/cpu_90_x.cpp")
             self.assertNotIn("code of the loaded file runs", ran.stdout)
 

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-inline constexpr int version_major = 0, version_minor = 1, version_patch = 0;
+inline constexpr int version_major = 0, version_minor = 2, version_patch = 0;
 
 // A version, and the sizes of what units hand to each other, as part of a symbol's name: whoever needs
 // `here` of one Interface finds nothing in a program that was built with another, and the loader
