@@ -159,8 +159,8 @@ class Joining(unittest.TestCase):
 
     def test_the_page(self):
         text = table.markdown(self.joined([REQUESTS, SHARED], ["1000", "655360"]))
-        self.assertIn("| tiles | global_load.requests | 1,000 | 1,000 | exact |  |", text)
-        self.assertIn("| tiles | shared_load.requests | 1,048,576 | 655,360 | differs | the compiler joined", text)
+        self.assertIn("| tiles | global_load.requests |\n", text)  # exact ones are named
+        self.assertIn("| tiles | shared_load.requests | 1,048,576 | 655,360 | differs | (1) the compiler joined", text)
         self.assertIn("NVIDIA H200", text)
 
 

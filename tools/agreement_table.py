@@ -207,14 +207,30 @@ def markdown(table):
     out = ["# The executor against a GPU", "",
            f"What `tessera trace` counts beside what Nsight Compute counts of the same kernels on {table['device'] or 'a GPU'}: {tally}.",
            "`tools/agreement` measures and writes this page. *exact*: equal; *close*: within 1%; *informative*: the GPU's counter is a",
-           "related one, and equality is not expected; *differs*: more than 1% apart. Rows that are not exact say why, from the GPU's code", "itself.",
-           ""]
+           "related one, and equality is not expected; *differs*: more than 1% apart. Rows that are not exact say why, from the GPU's code",
+           "itself; a number in brackets stands for a reason given above. Exact counts are named only; `results/` holds all numbers.", ""]
     out += [f"- {note}" for note in table["notes"]] + ([""] if table["notes"] else [])
     for group, title in (("calibration", "Calibration kernels"), ("ladder", f"The ladder at {table['size']}³, {table['element']}")):
         rows = [r for r in table["rows"] if r["group"] == group]
         if not rows:
             continue
-        out += [f"## {title}", "", "| kernel | counter | executor | GPU | class | why |", "|---|---|--:|--:|---|---|"]
-        out += [f"| {r['kernel']} | {r['counter']} | {shown(r['executor'])} | {shown(r['gpu'])} | {r['class']} | {r.get('why', '')} |"
-                for r in rows] + [""]
+        alike = {}  # the names of the exact counters, and the kernels that have just these
+        for kernel in dict.fromkeys(r["kernel"] for r in rows):
+            exact = tuple(r["counter"] for r in rows if r["kernel"] == kernel and r["class"] == "exact")
+            alike.setdefault(exact, []).append(kernel)
+        out += [f"## {title}", "", "| kernels | exact |", "|---|---|"]
+        out += [f"| {'; '.join(kernels)} | {', '.join(exact) or 'none'} |" for exact, kernels in alike.items()] + [""]
+        other = [r for r in rows if r["class"] != "exact"]
+        if other:
+            out += ["| kernel | counter | executor | GPU | class | why |", "|---|---|--:|--:|---|---|"]
+            seen = []  # a reason is written once, then by its number
+            for r in other:
+                why = r.get("why", "")
+                if why and why not in seen:
+                    seen.append(why)
+                    why = f"({len(seen)}) {why}"
+                elif why:
+                    why = f"({seen.index(why) + 1})"
+                out.append(f"| {r['kernel']} | {r['counter']} | {shown(r['executor'])} | {shown(r['gpu'])} | {r['class']} | {why} |")
+            out.append("")
     return "\n".join(out)
