@@ -34,6 +34,7 @@ quadrature::ManyValues within_budget(std::int64_t budget, const quadrature::Many
 Answer over_box(const RuleOptions& options, const quadrature::Tolerance& tolerance, int threads,
                 const quadrature::ByRegions& by_regions, const quadrature::VegasEngineFor& engine,
                 std::optional<std::int64_t> budget) {
+  if (!options.points.empty()) throw Error("--points is for one variable");
   const quadrature::ManyValues f = options.element == Element::f32
                                        ? quadrature::many_single_values_of(options.formula, options.variables)
                                        : quadrature::many_values_of(options.formula, options.variables);

@@ -77,7 +77,7 @@ TEST(Integrate, FixedOrdersGiveTheSameBitsEverywhere) {
   for (const char* sum : {"pairwise", "double_float", "exact"})
     for (const char* formula : {"sqrt(1-x^2)", "exp(sin(9*x))-x"})
       for (const Element element : {Element::f64, Element::f32}) {
-        const Arguments::Words words{{"FORMULA", formula}, {"strips", "20011"}, {"sum", sum}, {"scale", "4"}};
+        const Arguments::Words words{{"FORMULA", formula}, {"strips", "7001"}, {"sum", sum}, {"scale", "4"}};
         const double first = result_of(words, element, everybody().front());
         EXPECT_TRUE(std::isfinite(first));
         int others = 0;
