@@ -66,7 +66,7 @@ std::vector<Way> ways() {
                         [=] {
                           Answer answer;
                           answer.value = boost->integrate(lambda, 0.0, 1.0, relative, &answer.truncation);
-                          answer.reason = quadrature::Reason::as_asked;
+                          answer.reason = quadrature::Reason::as_requested;
                           return answer;
                         }},
                        {"tanh_sinh, callable", [=] { return quadrature::tanh_sinh(call, range, tolerance); }},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in a stream of the program's own, of matrices that lie in the GPU's memory: once by itself, then within
-// a CUDA graph that is launched again and again.
+// Products in a stream of the program's own, of matrices that lie in the GPU's memory: once by itself, then
+// within a CUDA graph that is launched again and again.
 #include <cuda_runtime_api.h>
 #include <cstdio>
 #include <cstdlib>
@@ -60,6 +60,7 @@ int main() {
 
   std::vector<float> first(1);
   check(cudaMemcpy(first.data(), c.data, sizeof(float), cudaMemcpyDeviceToHost));
-  std::printf("%g by %s on %s\n", static_cast<double>(first[0]), plan.variant->name.c_str(), plan.device.name.c_str());
+  std::printf("%g by %s on %s\n", static_cast<double>(first[0]), plan.variant->name.c_str(),
+              plan.device.name.c_str());
   return first[0] == 11 * 512.0f ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of few bits from a program, of matrices in host memory: a layer of a network, checked, and a batch that
-// shares one matrix of 8-bit floats.
+// Products of few bits from a program, of matrices in host memory: a layer of a network, checked, and a batch
+// that shares one matrix of 8-bit floats.
 #include <cstdio>
 #include <vector>
 #include "tessera/ops/matmul.hpp"
@@ -16,8 +16,8 @@ int main() {
   const Outcome layer = matmul::multiply<bf16>(
       {a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n},
       {.check = true, .bias = matmul::bias_of_columns(bias.data()), .activation = matmul::Activation::gelu});
-  std::printf("%g by %s: %s\n", static_cast<double>(static_cast<float>(c[0])), layer.plan.variant->name.c_str(),
-              layer.verdict->passed ? "right" : "wrong");
+  std::printf("%g by %s: %s\n", static_cast<double>(static_cast<float>(c[0])),
+              layer.plan.variant->name.c_str(), layer.verdict->passed ? "right" : "wrong");
 
   // C[e] = s[e]·A[e]·B: e4m3 by e5m2 to f32, B held transposed, one scale for each entry.
   const std::int64_t batch = 3;

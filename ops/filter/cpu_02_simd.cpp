@@ -529,7 +529,7 @@ void strip_f32(const Problem<float>& p, const Piece& piece) { run_strip(p, piece
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"
 

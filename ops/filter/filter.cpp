@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/core/device.hpp"
 
 namespace tessera::filter {

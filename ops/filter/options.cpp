@@ -8,7 +8,7 @@
 #include <mutex>
 #include <numeric>
 #include "weights.hpp"
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/core/arguments.hpp"
 
 namespace tessera::filter {

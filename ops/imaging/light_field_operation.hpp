@@ -3,7 +3,7 @@
 #pragma once
 #include <functional>
 #include "ops/imaging/light_field.hpp"
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::lightfield {

@@ -31,8 +31,8 @@ void add_circle(const Problem<T>& p, Run& run) {
 
 bool is_circle(const TrapezoidOptions& options) {
   const formula::Program<double> known = formula::compile<double>(formula::parse(circle), {"x"}),
-                                 asked = program_of<double>(options);
-  return std::memcmp(&known, &asked, sizeof known) == 0;
+                                 requested = program_of<double>(options);
+  return std::memcmp(&known, &requested, sizeof known) == 0;
 }
 
 Variant cub_of_circle() {

@@ -4,7 +4,7 @@
 // Of several variables a fixed rule learns everywhere what it needs somewhere. Here every round estimates all
 // regions that are not good enough at once, a thread for each, and what is split next is decided on the
 // device: the host looks on from time to time. What limits it is the interpreter's work for each point.
-#include "ops/integrate/kernels/evaluate.hpp"
+#include "ops/integrate/kernels/program_evaluation.hpp"
 #include "ops/integrate/kernels/region_run.hpp"
 
 namespace tessera::integration {

@@ -101,11 +101,11 @@ quadrature::Answer answer_of_sum(const Arguments& arguments) {
     q.accumulated = q.scale_terms = false;
     return static_cast<long double>(add_by_simd(q, host_threads(), formula::Roots::ieee));
   };
-  const bool asked = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
+  const bool requested = !arguments.text("relative").empty() || !arguments.text("absolute").empty();
   quadrature::Tolerance tolerance = tolerance_of(arguments, true);
   if (arguments.text("relative").empty()) tolerance.relative = 0;
   quadrature::check(tolerance);
-  return trapezoid_answer(sum, sample, sum_of, asked ? &tolerance : nullptr);
+  return trapezoid_answer(sum, sample, sum_of, requested ? &tolerance : nullptr);
 }
 
 void report(const Arguments& arguments, Values& values) {
@@ -119,7 +119,7 @@ void report(const Arguments& arguments, Values& values) {
   const quadrature::Answer answer = arguments.element() == Element::f32 ? answer_of_sum<float>(arguments)
                                                                         : answer_of_sum<double>(arguments);
   values.merge(values_of(answer, scale));
-  if (answer.reason == quadrature::Reason::as_asked && arguments.text("strips").empty())
+  if (answer.reason == quadrature::Reason::as_requested && arguments.text("strips").empty())
     values["reason"] = fmt::format("as asked: the trapezoid sum; no --strips were named, so {}", strips);
 }
 

@@ -3,7 +3,7 @@
 // Installed: for whoever writes a rung.
 #pragma once
 #include <cstdint>
-#include "kernels/evaluate.hpp"
+#include "kernels/program_evaluation.hpp"
 #include "integrate_options.hpp"
 #include "sum/trapezoid.hpp"
 #include "tessera/core/arguments.hpp"

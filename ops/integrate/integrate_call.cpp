@@ -37,9 +37,9 @@ quadrature::Answer by_rule(const quadrature::ManyValues& f, const quadrature::Bo
                            const Options& options) {
   check_rule(options);
   return quadrature::integrate_several(options.rule, f, box,
-                             tolerance_of(options, quadrature::usual_cubature_tolerance),
-                             limits_of(options, quadrature::usual_cubature_limits), options.points,
-                             options.threads > 0 ? options.threads : host_threads());
+                                       tolerance_of(options, quadrature::usual_cubature_tolerance),
+                                       limits_of(options, quadrature::usual_cubature_limits), options.points,
+                                       options.threads > 0 ? options.threads : host_threads());
 }
 
 void check_trapezoid(double a, double b, const Options& options) {
@@ -73,8 +73,8 @@ quadrature::Answer trapezoid_answer_of(double value, double a, double b, bool si
     return Bounded{y, std::fabs(y) * unit};
   };
   const quadrature::Tolerance tolerance{options.relative.value_or(0), options.absolute};
-  const bool asked = options.relative || options.absolute > 0;
-  return trapezoid_answer(sum, bounded_sample, sum_of, asked ? &tolerance : nullptr);
+  const bool requested = options.relative || options.absolute > 0;
+  return trapezoid_answer(sum, bounded_sample, sum_of, requested ? &tolerance : nullptr);
 }
 
 }  // namespace tessera::integration

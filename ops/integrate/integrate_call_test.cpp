@@ -116,7 +116,7 @@ TEST(Call, StripsTellTheirError) {
   const double off = std::fabs(sum.value - pi / 4);
   EXPECT_LE(off, sum.error());
   EXPECT_LT(sum.error(), 1.2 * off);
-  EXPECT_EQ(sum.reason, Reason::as_asked);
+  EXPECT_EQ(sum.reason, Reason::as_requested);
   EXPECT_EQ(sum.exponent, 1.5);
   EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-6, .strips = 65536}).reason, Reason::converged);
   EXPECT_EQ(integrate(circle, 0, 1, {.relative = 1e-9, .strips = 65536}).reason, Reason::unresolved);

@@ -8,7 +8,7 @@
 #include "ops/integrate/quadrature/equidistant.hpp"
 #include "ops/integrate/quadrature/breakpoints.hpp"
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "ops/integrate/quadrature/separable.hpp"
+#include "ops/integrate/quadrature/separable_product.hpp"
 #include "ops/integrate/quadrature/several_variables.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/formula/evaluate.hpp"
@@ -170,7 +170,7 @@ Answer answer_from_samples(const Arguments& arguments) {
   if (arguments.text("relative").empty()) tolerance.relative = 0;
   if (out.reason != quadrature::Reason::unresolved) return out;
   if (arguments.text("relative").empty() && arguments.text("absolute").empty())
-    out.reason = quadrature::Reason::as_asked;
+    out.reason = quadrature::Reason::as_requested;
   else if (out.error() <= tolerance.of(out.value)) out.reason = quadrature::Reason::converged;
   else out.why += "; the tolerance needs more of them";
   return out;

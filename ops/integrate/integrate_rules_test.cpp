@@ -98,11 +98,11 @@ TEST(IntegrateRules, IsHeldAgainstLongDouble) {
     ASSERT_TRUE(right.verdict) << formula;
     EXPECT_TRUE(right.verdict->passed) << formula << ": " << describe(*right.verdict);
   }
-  const RuleOptions asked = [] {
+  const RuleOptions requested = [] {
     return rule_options_of(
         {operation().signature, Element::f64, {}, {{"FORMULA", "sqrt(1-x^2)"}, {"LIMITS", "1 0"}}});
   }();
-  const Bounded quarter = rule_reference(asked, Element::f64);
+  const Bounded quarter = rule_reference(requested, Element::f64);
   EXPECT_NEAR(static_cast<double>(quarter.value), -pi / 4, 1e-16);
   EXPECT_LT(quarter.error, 1e-10L);  // the wrong digit that a rule may claim, and no more
 }
@@ -121,7 +121,8 @@ TEST(IntegrateRules, TablesOfSamples) {
     static_cast<double*>(x.view().data)[i] = at;
     static_cast<double*>(y.view().data)[i] = std::exp(at);
   }
-  const auto asked = [&](const std::string& formula, const std::string& rule, double exact, double within) {
+  const auto requested = [&](const std::string& formula, const std::string& rule, double exact,
+                             double within) {
     Arguments arguments(operation().signature, Element::f64, {{"X", x.view()}, {"Y", y.view()}},
                         {{"FORMULA", formula},
                          {"LIMITS", formula == "y" ? "" : "k=2"},
@@ -132,10 +133,10 @@ TEST(IntegrateRules, TablesOfSamples) {
     EXPECT_NEAR(value, exact, within) << formula << " " << rule;
     EXPECT_EQ(std::get<std::string>(outcome.values.at("reason")), "converged") << rule;
   };
-  asked("y", "auto", std::exp(1.0) - 1, 1e-6);
-  asked("y", "simpson", std::exp(1.0) - 1, 1e-6);
-  asked("y", "trapezoid", std::exp(1.0) - 1, 1e-3);
-  asked("k*x*y", "auto", 2, 1e-5);
+  requested("y", "auto", std::exp(1.0) - 1, 1e-6);
+  requested("y", "simpson", std::exp(1.0) - 1, 1e-6);
+  requested("y", "trapezoid", std::exp(1.0) - 1, 1e-3);
+  requested("k*x*y", "auto", 2, 1e-5);
   Arguments lonely(operation().signature, Element::f64, {{"X", x.view()}}, {{"FORMULA", "x"}});
   EXPECT_THROW(run(operation(), lonely, {.device = "cpu", .cached = false}), Error);
 }

@@ -154,14 +154,14 @@ std::string growth_text(const Drifts& drift, bool of_sum) {
       grows ? "drifts" : "is off, the less the more strips there are", last.strips, std::fabs(last.plain));
   const double doublings = std::log2(static_cast<double>(last.strips) / static_cast<double>(first.strips)),
                growth = std::pow(std::fabs(last.plain / first.plain), 1 / doublings);
-  const bool told = doublings >= 1 && std::isfinite(growth);
-  if (told)
+  const bool known = doublings >= 1 && std::isfinite(growth);
+  if (known)
     out += fmt::format(", at {} {:.2g}: {:.2g} times as many for each doubling", first.strips,
                        std::fabs(first.plain), growth);
   out += ".";
   // Errors of chance grow by √2.
   constexpr double of_chance = 1.5;
-  if (!of_sum || (told && growth <= of_chance)) return out;
+  if (!of_sum || (known && growth <= of_chance)) return out;
   return out +
          " Neighbouring samples are almost equal, so each is rounded the same way as the one before; these "
          "errors add up one by one where errors of chance would cancel. And the sample times h shrinks as "

@@ -3,7 +3,7 @@
 // reason why it ended.
 #pragma once
 #include "batch_options.hpp"
-#include "ops/integrate/kernels/evaluate.hpp"
+#include "ops/integrate/kernels/program_evaluation.hpp"
 #include "rule.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/operation.hpp"

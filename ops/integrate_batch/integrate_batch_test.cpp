@@ -264,7 +264,7 @@ TEST(Batch, EachReasonIsItsOwn) {
 // Jumps and kinks by the dozen, most of them between the outermost points of two cells: the error of an
 // integral that is not claimed is as far as it is off, too. Of two teeth in a cell all differences may be
 // small by chance: one in hundreds is off by half more.
-TEST(Batch, ErrorsHoldWhereNothingIsClaimed) {
+TEST(Batch, ErrorsHoldWithoutConvergence) {
   const double to = 2.3, pi = std::numbers::pi;
   const auto parts = [&](double a, double of) {
     return std::pair(std::floor(a * to / of), std::fmod(a * to, of));
@@ -310,7 +310,7 @@ TEST(Batch, ErrorsHoldWhereNothingIsClaimed) {
   }
 }
 
-TEST(Batch, WhatIsNotKnownIsNotTold) {
+TEST(Batch, WhatIsNotKnownIsNotReported) {
   const Batch divergent = ran(arguments_of("k/x", "0 1", "k=1", 1));
   EXPECT_TRUE(std::isinf(divergent.error[0]));
   const Batch undefined = ran(arguments_of("sqrt(x-k)", "0 1", "k=0.5:2", 2));
@@ -376,7 +376,7 @@ TEST(Batch, TakesParametersAndTolerancesFromArrays) {
   EXPECT_THROW(ran(arguments_of("k*x^w", "0 1", "k,w", 0, also, {{"P", rows}, {"T", tolerances}})), Error);
 }
 
-TEST(Batch, WordsThatMeanNothingAreRefused) {
+TEST(Batch, TextsThatMeanNothingAreRefused) {
   const auto says = [](const char* part, const char* formula, const char* limits, const char* parameters,
                        Arguments::Words words = {}) {
     const std::string said =
@@ -462,7 +462,7 @@ const Stairs stairs[] = {
        return 2 * to - n * w - std::fmin(left, w);
      }}};
 
-TEST(Jumps, WhatIsClaimedOfStaircasesAndSawsIsSo) {
+TEST(Jumps, StaircasesAndSawsConvergeToTheRightValue) {
   constexpr int n = 120;
   int claims = 0;
   for (const Stairs& of : stairs)

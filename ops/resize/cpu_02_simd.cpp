@@ -248,8 +248,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "lookup.hpp"
-#include "ops/imaging/operation.hpp"
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/core/interrupt.hpp"
 #include "tessera/core/parallel.hpp"
 #include "tessera/rung.hpp"

@@ -8,7 +8,7 @@
 #include <list>
 #include <mutex>
 #include "axis.hpp"
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/core/arguments.hpp"
 
 namespace tessera::resize {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <numeric>
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"

@@ -3,7 +3,7 @@
 #include "sharpest.hpp"
 #include <algorithm>
 #include <cmath>
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 
 namespace tessera::sharpest {
 using imaging::sample_at;

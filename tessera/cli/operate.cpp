@@ -11,7 +11,7 @@
 #include <utility>
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/device_flags.hpp"
-#include "tessera/cli/distributed.hpp"
+#include "tessera/cli/ranks_run.hpp"
 #include "tessera/cli/file_names.hpp"
 #include "tessera/cli/files.hpp"
 #include "tessera/cli/operate_options.hpp"

@@ -39,7 +39,7 @@ TEST(Ranges, EveryCombinationTheFirstSlowest) {
 
 TEST(Ranges, AFactorIsNotASizeCalledX2) { EXPECT_EQ(combinations({"x2=1:4:x2"}, {"x2"}).size(), 3u); }
 
-TEST(Ranges, SomeGoTogether) {
+TEST(Ranges, SomeGoInOneLaunch) {
   const auto all = combinations({"(m,n)=(512,512),(1024,2*(3+k))", "k=4,8"}, mnk);
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0], (Dims{{"m", 512}, {"n", 512}, {"k", 4}}));

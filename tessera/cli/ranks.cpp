@@ -15,15 +15,16 @@ Ranks& Ranks::here() {
 
 Ranks::Ranks() : launcher_(find_launcher(std::getenv)) {}
 
-void Ranks::join(bool asked) {
+void Ranks::join(bool requested) {
   const bool several = launcher_ && launcher_->started_several();
-  asked_ = asked;
-  if (communicator_ == nullptr && (several || asked)) communicator_ = open_mpi(launcher_);
+  requested_ = requested;
+  if (communicator_ == nullptr && (several || requested)) communicator_ = open_mpi(launcher_);
 }
 
 // A launcher that tells no size may have started only this.
 Communicator* Ranks::communicator() {
-  return communicator_ != nullptr && (asked_ || communicator_->size() > 1) ? communicator_.get() : nullptr;
+  return communicator_ != nullptr && (requested_ || communicator_->size() > 1) ? communicator_.get()
+                                                                               : nullptr;
 }
 
 bool Ranks::speaks() const {

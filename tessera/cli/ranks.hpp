@@ -22,7 +22,7 @@ class Ranks {
   static Ranks& here();
 
   // Meets the others, where a launcher started several, or where that is asked for. Throws Error without MPI.
-  void join(bool asked);
+  void join(bool requested);
   Communicator* communicator();  // null: this process is alone
   bool speaks() const;           // alone, or rank 0
   // "mpirun started 4 ranks": throws where there are several, for what only one process does.
@@ -37,7 +37,7 @@ class Ranks {
 
   std::optional<Launcher> launcher_;
   std::unique_ptr<Communicator> communicator_;
-  bool asked_ = false;
+  bool requested_ = false;
 };
 
 }  // namespace tessera::cli

@@ -30,7 +30,7 @@ std::string said(const tune::Outcome& outcome) { return text_of(outcome, {}, "ex
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(TuneWords, AnInterruptInTheFinalsLeavesWhatTheTrialsShowed) {
+TEST(TuneText, AnInterruptInTheFinalsLeavesWhatTheTrialsShowed) {
   tune::Outcome outcome;
   outcome.interrupted = true;
   EXPECT_TRUE(has(said(outcome), "no configuration has been looked at yet")) << said(outcome);
@@ -42,13 +42,13 @@ TEST(TuneWords, AnInterruptInTheFinalsLeavesWhatTheTrialsShowed) {
   EXPECT_FALSE(has(said(outcome), "nothing was found")) << said(outcome);
 }
 
-TEST(TuneWords, NothingIsNothing) {
+TEST(TuneText, NothingIsNothing) {
   tune::Outcome outcome;
   outcome.trials = {trial(32, {})};
   EXPECT_TRUE(has(said(outcome), "nothing was found: no configuration has a verified time")) << said(outcome);
 }
 
-TEST(TuneWords, WhatIsNotSettledIsNotCalledFaster) {
+TEST(TuneText, WhatIsNotSettledIsNotCalledFaster) {
   tune::Outcome outcome;
   outcome.finals = {row(16, {2}), row(8, {1})};
   outcome.rival = 1;
@@ -62,7 +62,7 @@ TEST(TuneWords, WhatIsNotSettledIsNotCalledFaster) {
       << text;
 }
 
-TEST(TuneWords, NoiseAsksForMoreSamplesThanThereWere) {
+TEST(TuneText, NoiseAsksForMoreSamplesThanThereWere) {
   tune::Outcome outcome;
   outcome.finals = {row(16, {2, 3, 4, 5, 6, 7}), row(8, {1, 3, 4, 5, 6, 7, 8})};
   outcome.rival = 1;
@@ -72,7 +72,7 @@ TEST(TuneWords, NoiseAsksForMoreSamplesThanThereWere) {
       << said(outcome);
 }
 
-TEST(TuneWords, WhereNothingWasFasterThatIsSaid) {
+TEST(TuneText, WhereNothingWasFasterThatIsSaid) {
   tune::Outcome outcome;
   outcome.finals = {row(16, {1, 1}), row(8, {2, 2})};
   EXPECT_TRUE(has(said(outcome), "x=16 is the fastest of what was tried; it is what is used without tuning"))

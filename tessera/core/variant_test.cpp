@@ -60,7 +60,7 @@ TEST(Names, TheNearestIsSuggested) {
   EXPECT_EQ(nearest("xx", {"m", "n", "k"}), "") << "every letter would be another";
 }
 
-TEST(Names, WithoutANearOneAllAreTold) {
+TEST(Names, WithoutANearOneAllAreReported) {
   EXPECT_EQ(suggestion("shard_tiles", {"shared_tiles", "naive"}), "; did you mean 'shared_tiles'?");
   EXPECT_EQ(suggestion("zebra", {"shared_tiles", "naive"}), "; there is shared_tiles, naive");
   EXPECT_EQ(suggestion("zebra", {}), "");

@@ -133,7 +133,7 @@ TEST_F(Nvrtc, EveryFunctionOfFormulasCompiles) {
 }
 
 // Where there is a driver, what was compiled also runs; tests/ on a GPU machine do more.
-TEST_F(Nvrtc, WithoutADriverTheReasonIsTold) {
+TEST_F(Nvrtc, WithoutADriverTheReasonIsReported) {
   if (!no_driver()) GTEST_SKIP() << "there is a driver";
   EXPECT_THROW(RuntimeKernel(kernel(""), "run", 90), Error);
 }

@@ -88,7 +88,7 @@ TEST_F(Probing, WorkThatThrowsLeavesNothingWaiting) {
   backend_->synchronize(run_);
 }
 
-TEST_F(Probing, PowerAndEnergyAreToldOrTheReasonIs) {
+TEST_F(Probing, PowerAndEnergyAreReportedOrTheReasonIs) {
   const Reading reading = backend_->read(
       run_, [&] { launch(some_cycles); }, true);
   const std::string silence = backend_->silence(*device_);

@@ -150,21 +150,33 @@ void expect_specials() {
   for (const T x : values) {
 #define SAME(name)                                                                   \
   if (const T want = std::name(x); !std::isfinite(want) || want == std::trunc(want)) \
-    expect_same(own::name(x), want, #name);
-    SAME(exp)
-    SAME(exp2)
-    SAME(expm1)
-    SAME(log)
-    SAME(log2)
-    SAME(log10)
-    SAME(log1p)
-    SAME(sin)
-    SAME(cos)
-    SAME(tan)
-    SAME(asin) SAME(acos) SAME(atan) SAME(sinh) SAME(cosh) SAME(tanh) SAME(asinh) SAME(acosh) SAME(atanh)
-        SAME(cbrt) SAME(round) SAME(floor) SAME(ceil) SAME(trunc)
+  expect_same(own::name(x), want, #name)
+    SAME(exp);
+    SAME(exp2);
+    SAME(expm1);
+    SAME(log);
+    SAME(log2);
+    SAME(log10);
+    SAME(log1p);
+    SAME(sin);
+    SAME(cos);
+    SAME(tan);
+    SAME(asin);
+    SAME(acos);
+    SAME(atan);
+    SAME(sinh);
+    SAME(cosh);
+    SAME(tanh);
+    SAME(asinh);
+    SAME(acosh);
+    SAME(atanh);
+    SAME(cbrt);
+    SAME(round);
+    SAME(floor);
+    SAME(ceil);
+    SAME(trunc);
 #undef SAME
-            for (const T y : values) {
+    for (const T y : values) {
       const Wide power = std::pow(Wide{x}, Wide{y});
       EXPECT_LE(ulps<T>(own::pow(x, y), power), 0.8) << x << "^" << y;
       EXPECT_TRUE(power != 0 || std::signbit(own::pow(x, y)) == std::signbit(power)) << x << "^" << y;

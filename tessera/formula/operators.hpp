@@ -19,14 +19,14 @@
   X(min) X(max) X(fmin) X(fmax) X(fmod) X(less) X(less_equal) X(equal) X(not_equal) X(logic_and) X(logic_or)
 #define TESSERA_FORMULA_EXACT_3(X) X(fma) X(select)
 // The project's own, made of the exact ones: the same bits everywhere, within a stated error.
-#define TESSERA_FORMULA_OWN_1(X)                                                                           \
-  X(exp)                                                                                                   \
-  X(exp2)                                                                                                  \
-  X(expm1)                                                                                                 \
-  X(log)                                                                                                   \
-  X(log2)                                                                                                  \
-  X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) \
-      X(atanh) X(cbrt)
+// clang-format off
+#define TESSERA_FORMULA_OWN_1(X)          \
+  X(exp) X(exp2) X(expm1)                 \
+  X(log) X(log2) X(log10) X(log1p)        \
+  X(sin) X(cos) X(tan)                    \
+  X(asin) X(acos) X(atan)                 \
+  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(cbrt)
+// clang-format on
 #define TESSERA_FORMULA_OWN_2(X) X(pow) X(atan2) X(hypot)
 // Those of the C library, on a GPU of CUDA's: the last bits may differ between the two.
 #define TESSERA_FORMULA_LIBRARY_1(X) X(erf) X(erfc) X(tgamma) X(lgamma) X(j0) X(j1) X(y0) X(y1)

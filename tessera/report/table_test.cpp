@@ -28,7 +28,7 @@ TEST(Table, LeavesOutOptionalColumnsWithoutAValue) {
   EXPECT_EQ(with.text(), "a    b  c\n---------\n1  n/a  3\n1    2  3\n");
 }
 
-TEST(Table, FitsTheWidthByLeavingOutDetailsThenByShorteningWords) {
+TEST(Table, FitsTheWidthByDroppingDetailsThenByShorteningText) {
   const auto text = [](std::size_t width) {
     Table table({{"name", Table::Align::left},
                  {"time"},

@@ -40,7 +40,7 @@ TEST(KnownTunings, OfAnElementAreThoseThatComputeIt) {
   EXPECT_EQ(no_choice_with(variant, {{"tile", 3}}, Element::i8), "does not compute i8");
 }
 
-TEST(KnownTunings, WhatIsThereButNotTogetherIsToldWhole) {
+TEST(KnownTunings, WhatIsThereButApartIsReportedWhole) {
   Variant variant;
   variant.choices = {choice({{"tile", 4}, {"unroll", 0}}, {Element::f32}),
                      choice({{"tile", 8}, {"unroll", 1}}, {Element::f32})};

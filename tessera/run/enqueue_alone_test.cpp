@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t room = 1024, front = 64;
+constexpr std::size_t capacity = 1024, front = 64;
 
 // Two devices, whose memories are pieces of the host's.
 alignas(256) char memories[2][1 << 16];
@@ -82,7 +82,7 @@ void add(const Arguments& there, const Tuning&, Run& run) {
 Variant variant(const char* idea, bool baseline) {
   Choice choice;
   choice.run[Element::f32] = add;
-  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return room; };
+  choice.workspace_bytes = [](const Arguments&, const Tuning&) { return capacity; };
   choice.refuses = [](const Arguments& arguments, const Tuning&, const Device&) -> Reason {
     if (arguments.array("A").strides[0] != 1) return "A has gaps";
     return std::nullopt;
@@ -127,7 +127,7 @@ class Enqueue : public testing::Test {
     seen = {};
     breaks = false;
     for (int i = 0; i < 8; ++i) in_[i] = static_cast<float>(i), added_[i] = 100;
-    std::memset(space_, 0xee, 2 * room);
+    std::memset(space_, 0xee, 2 * capacity);
   }
 
   const Operation& doubling_ = *find_operation("doubling");
@@ -164,20 +164,20 @@ class Enqueue : public testing::Test {
 TEST_F(Enqueue, RunsOnTheStreamWithAWorkspaceOfTheCallers) {
   const Arguments arguments = there({{"A", vector(in_)}, {"D", vector(added_)}}, out_);
   const Plan chosen = plan(arguments);
-  ASSERT_EQ(workspace_bytes(chosen, arguments), room);
-  enqueue(chosen, arguments, &streams[0], {space_, room});
+  ASSERT_EQ(workspace_bytes(chosen, arguments), capacity);
+  enqueue(chosen, arguments, &streams[0], {space_, capacity});
   EXPECT_EQ(out_[3], 106);
   EXPECT_EQ(seen.stream, &streams[0]);
   EXPECT_EQ(seen.workspace, space_);
-  EXPECT_EQ(seen.bytes, room);
+  EXPECT_EQ(seen.bytes, capacity);
   EXPECT_EQ(lending.lent, 0);
-  for (std::size_t i = 0; i < room; ++i) ASSERT_EQ(seen.held[i], i < front ? 0 : '\xee') << i;
-  EXPECT_EQ(space_[room], '\xee');
+  for (std::size_t i = 0; i < capacity; ++i) ASSERT_EQ(seen.held[i], i < front ? 0 : '\xee') << i;
+  EXPECT_EQ(space_[capacity], '\xee');
   // The caller says that it need not be cleared.
-  enqueue(chosen, arguments, nullptr, {space_, room, true});
+  enqueue(chosen, arguments, nullptr, {space_, capacity, true});
   for (const char byte : seen.held) ASSERT_EQ(byte, 0x77);
   // Who has not said how much of it shall be zeros gets all of it cleared.
-  enqueue(plan(arguments, "all"), arguments, nullptr, {space_, 2 * room});
+  enqueue(plan(arguments, "all"), arguments, nullptr, {space_, 2 * capacity});
   for (const char byte : seen.held) ASSERT_EQ(byte, 0);
 }
 
@@ -186,7 +186,7 @@ TEST_F(Enqueue, BorrowsWhatTheCallerDoesNotGive) {
   enqueue(plan(arguments), arguments, nullptr);
   EXPECT_EQ(lending.lent, 1);
   EXPECT_EQ(lending.back, 1);
-  EXPECT_EQ(lending.bytes, room);
+  EXPECT_EQ(lending.bytes, capacity);
   for (std::size_t i = 0; i < front; ++i) ASSERT_EQ(seen.held[i], 0);
   // It is cleared whatever the caller says of a workspace that is not there.
   enqueue(plan(arguments), arguments, nullptr, {.zeroed = true});
@@ -230,11 +230,12 @@ TEST_F(Enqueue, SaysWhatIsWrong) {
   EXPECT_EQ(complaint(there({{"A", vector(in_)}}, in_ + 7)),
             "C overlaps A in memory; an output must lie apart");
   EXPECT_EQ(complaint(there(), &streams[1]), "the stream is of another device than cuda:0");
-  EXPECT_EQ(complaint(there(), nullptr, {space_, room - 1}), "the workspace has 1023 bytes, 1024 are needed");
-  EXPECT_EQ(complaint(there(), nullptr, {nullptr, room}),
+  EXPECT_EQ(complaint(there(), nullptr, {space_, capacity - 1}),
+            "the workspace has 1023 bytes, 1024 are needed");
+  EXPECT_EQ(complaint(there(), nullptr, {nullptr, capacity}),
             "the workspace lies in host memory, but the work is for cuda:0");
-  EXPECT_EQ(complaint(there(), nullptr, {space_ + 8, room}), "the workspace is not aligned to 256 bytes");
-  EXPECT_EQ(complaint(there(), nullptr, {in_, room}), "the workspace overlaps A");
+  EXPECT_EQ(complaint(there(), nullptr, {space_ + 8, capacity}), "the workspace is not aligned to 256 bytes");
+  EXPECT_EQ(complaint(there(), nullptr, {in_, capacity}), "the workspace overlaps A");
   EXPECT_EQ(complaint(there()), "none");
 }
 

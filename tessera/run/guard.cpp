@@ -15,7 +15,8 @@ std::int64_t changed(const unsigned char* zone, std::size_t bytes) {
   return static_cast<std::int64_t>(bytes) - std::count(zone, zone + bytes, known);
 }
 
-std::string told(const std::string& name, std::int64_t count, std::int64_t distance, const char* where) {
+std::string overlap_text(const std::string& name, std::int64_t count, std::int64_t distance,
+                         const char* where) {
   return "a write outside " + name + ": " + std::to_string(count) + " bytes, from " +
          std::to_string(distance) + " bytes " + where;
 }
@@ -24,11 +25,11 @@ Reason harm_of(const std::string& name, const unsigned char* before, const unsig
                std::size_t bytes) {
   if (const auto count = changed(behind, bytes); count != 0) {
     const auto* first = std::find_if(behind, behind + bytes, [](unsigned char c) { return c != known; });
-    return told(name, count, first - behind, "behind its end");
+    return overlap_text(name, count, first - behind, "behind its end");
   }
   if (const auto count = changed(before, bytes); count != 0) {
     const auto* first = std::find_if(before, before + bytes, [](unsigned char c) { return c != known; });
-    return told(name, count, before + bytes - first, "before its start");
+    return overlap_text(name, count, before + bytes - first, "before its start");
   }
   return std::nullopt;
 }

@@ -42,9 +42,9 @@ struct StudyTable {
 
 struct Study {
   std::string operation, name, summary;
-  // `told` hears what is being done; `made` gets each table as soon as it is whole.
+  // `report` hears what is being done; `made` gets each table as soon as it is whole.
   std::function<void(const Operation&, const Arguments&, const Request&,
-                     const std::function<void(const std::string&)>& told,
+                     const std::function<void(const std::string&)>& report,
                      const std::function<void(const StudyTable&)>& made)>
       make;
 };

@@ -18,20 +18,20 @@ namespace {
 using Json = nlohmann::json;
 using Kind = Parameter::Kind;
 
-struct Finding {
+struct Record {
   TunedFor key;
   std::string ladder, variant;
   Tuning tuning;
 };
 
-std::optional<Finding> finding_of(const std::string& line) {
+std::optional<Record> record_of(const std::string& line) {
   // Most lines are the record of a search: they need not be parsed.
   if (line.find("\"kind\":\"choice\"") == std::string::npos) return std::nullopt;
   try {
     const Json json = Json::parse(line);
     if (json.at("tessera") != 1 || json.at("kind") != "choice" || json.at("verified") != "ok")
       return std::nullopt;
-    Finding out;
+    Record out;
     out.key = {json.at("operation"), json.at("element"), json.at("shape"), json.at("device"),
                json.at("sizes")};
     if (const auto version = json.find("driver_version"); version != json.end() && version->is_string())
@@ -46,12 +46,12 @@ std::optional<Finding> finding_of(const std::string& line) {
 }
 
 // The findings of a file, read anew only when it has changed.
-std::shared_ptr<const std::vector<Finding>> findings_in(const std::string& file) {
+std::shared_ptr<const std::vector<Record>> records_in(const std::string& file) {
   struct Known {
     struct timespec written = {};
     off_t bytes = 0;
     ino_t inode = 0;
-    std::shared_ptr<const std::vector<Finding>> findings;
+    std::shared_ptr<const std::vector<Record>> records;
   };
   static std::mutex mutex;
   static std::map<std::string, Known> known;
@@ -59,16 +59,15 @@ std::shared_ptr<const std::vector<Finding>> findings_in(const std::string& file)
   if (::stat(file.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return nullptr;
   const std::scoped_lock lock(mutex);
   Known& last = known[file];
-  if (last.findings && last.bytes == now.st_size && last.inode == now.st_ino &&
+  if (last.records && last.bytes == now.st_size && last.inode == now.st_ino &&
       last.written.tv_sec == now.st_mtim.tv_sec && last.written.tv_nsec == now.st_mtim.tv_nsec)
-    return last.findings;
-  std::vector<Finding> read;
+    return last.records;
+  std::vector<Record> read;
   std::ifstream lines(file, std::ios::binary);
   for (std::string line; std::getline(lines, line);)
-    if (auto finding = finding_of(line)) read.push_back(std::move(*finding));
-  last = {now.st_mtim, now.st_size, now.st_ino,
-          std::make_shared<const std::vector<Finding>>(std::move(read))};
-  return last.findings;
+    if (auto record = record_of(line)) read.push_back(std::move(*record));
+  last = {now.st_mtim, now.st_size, now.st_ino, std::make_shared<const std::vector<Record>>(std::move(read))};
+  return last.records;
 }
 
 constexpr double furthest = 2;  // powers of two
@@ -88,19 +87,18 @@ std::optional<double> distance(const TunedFor& a, const TunedFor& b) {
   return out;
 }
 
-std::optional<Plan> plan_of(const Finding& finding, const Device& device, const Arguments& arguments,
+std::optional<Plan> plan_of(const Record& record, const Device& device, const Arguments& arguments,
                             Reason (*refuses)(const Plan&, const Arguments&)) {
-  for (const Variant* variant : ladder_of(finding.key.operation)) {
-    if (variant->where != device.where || variant->ladder != finding.ladder ||
-        variant->name != finding.variant)
+  for (const Variant* variant : ladder_of(record.key.operation)) {
+    if (variant->where != device.where || variant->ladder != record.ladder || variant->name != record.variant)
       continue;
-    const Choice* choice = variant->find(finding.tuning);
+    const Choice* choice = variant->find(record.tuning);
     if (choice == nullptr) return std::nullopt;
     Plan plan{variant, choice, choice->defaults(), device};
-    for (const auto& [name, value] : finding.tuning) plan.tuning.set(name, value);
+    for (const auto& [name, value] : record.tuning) plan.tuning.set(name, value);
     // A parameter that the finding does not know is one that was added since.
     const bool complete = std::ranges::all_of(
-        plan.tuning, [&finding](const auto& value) { return finding.tuning.find(value.first).has_value(); });
+        plan.tuning, [&record](const auto& value) { return record.tuning.find(value.first).has_value(); });
     if (!complete || refuses(plan, arguments)) return std::nullopt;
     plan.tuned = true;
     return plan;
@@ -151,22 +149,22 @@ TunedFor tuned_for(const Operation& operation, const Arguments& arguments, const
 
 std::optional<Plan> tuned_plan(const std::string& file, const Device& device, const Operation& operation,
                                const Arguments& arguments, Reason (*refuses)(const Plan&, const Arguments&)) {
-  const auto findings = file.empty() ? nullptr : findings_in(file);
-  if (!findings || findings->empty()) return std::nullopt;
+  const auto records = file.empty() ? nullptr : records_in(file);
+  if (!records || records->empty()) return std::nullopt;
   const TunedFor wanted = tuned_for(operation, arguments, device);
-  std::vector<std::pair<double, const Finding*>> near;
-  for (const Finding& finding : *findings) {
-    const TunedFor& key = finding.key;
+  std::vector<std::pair<double, const Record*>> near;
+  for (const Record& record : *records) {
+    const TunedFor& key = record.key;
     if (key.operation != wanted.operation || key.element != wanted.element || key.shape != wanted.shape ||
         key.device != wanted.device || !may_be_same(key.driver_version, wanted.driver_version))
       continue;
-    if (const auto apart = distance(key, wanted)) near.emplace_back(*apart, &finding);
+    if (const auto apart = distance(key, wanted)) near.emplace_back(*apart, &record);
   }
   // Of several for the same sizes the last written is the most recent.
   std::ranges::reverse(near);
-  std::ranges::stable_sort(near, {}, &std::pair<double, const Finding*>::first);
-  for (const auto& [apart, finding] : near)
-    if (auto plan = plan_of(*finding, device, arguments, refuses)) return plan;
+  std::ranges::stable_sort(near, {}, &std::pair<double, const Record*>::first);
+  for (const auto& [apart, record] : near)
+    if (auto plan = plan_of(*record, device, arguments, refuses)) return plan;
   return std::nullopt;
 }
 

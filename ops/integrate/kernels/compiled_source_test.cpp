@@ -26,7 +26,7 @@ TEST(CompiledSource, SettlesWhatTheRunHasFixed) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
-TEST(CompiledSource, TakesTheRootThatItIsTold) {
+TEST(CompiledSource, TakesTheRootThatItIsGiven) {
   const std::string exact = text_of<float>("sqrt(x)", {}),
                     near = text_of<float>("sqrt(x)", {.fast_roots = true});
   for (const char* call : {"= formula::root(x0)", "= quick_root(x0, odd)"}) {

@@ -128,7 +128,7 @@ struct AddUpRegions {
     return mine;
   }
 
-  SIMT static void conclude(const RegionFrame& f, const RegionTotals& all) {
+  SIMT static void summarize(const RegionFrame& f, const RegionTotals& all) {
     RegionState& s = *f.state;
     s.evaluations += static_cast<long long>(f.points) * (s.fresh != 0 ? s.regions : 2 * s.splitting);
     s.regions += s.splitting;
@@ -158,7 +158,7 @@ struct AddUpRegions {
     each_chunk(thread, chunks, [&](long long chunk) { leave_chunk(thread, f, chunk, regions); });
     if (!finishes_last(thread, shared.last, &f.state->done[0])) return;
     const RegionTotals all = finish(thread, shared, f, chunks);
-    if (thread.rank() == 0) conclude(f, all);
+    if (thread.rank() == 0) summarize(f, all);
   }
 };
 

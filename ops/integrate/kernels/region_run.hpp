@@ -98,7 +98,7 @@ class RegionRun {
   int rounds() const;
   bool takes_too_long() const;
   void round(long long regions);
-  quadrature::Answer told() const;
+  quadrature::Answer report() const;
 
   quadrature::Cube& cube_;
   double first_cut_;
@@ -221,7 +221,7 @@ template <class Estimate>
 quadrature::Answer RegionRun<Estimate>::run() {
   const auto first = static_cast<std::int64_t>(frame_.points) << std::min(frame_.d, 6);
   if (!cube_.allows(first)) {
-    quadrature::Answer out = told();
+    quadrature::Answer out = report();
     out.reason = cube_.cap();
     return out;
   }
@@ -244,11 +244,11 @@ quadrature::Answer RegionRun<Estimate>::run() {
     backend_.copy(run_, frame_.state, &state_, sizeof state_);
   }
   cube_.count(state_.evaluations);
-  return told();
+  return report();
 }
 
 template <class Estimate>
-quadrature::Answer RegionRun<Estimate>::told() const {
+quadrature::Answer RegionRun<Estimate>::report() const {
   quadrature::Answer out;
   out.rule = "genz-malik";
   out.evaluations = cube_.evaluations();

@@ -11,19 +11,19 @@
 namespace tessera::integration {
 namespace {
 
-struct Told {
+struct Result {
   double integral = 0, error = 0, truncation = 0;
   std::int64_t evaluations = 0;
   std::string reason, why;
 };
 
-Told told_by(const Request& request, Arguments::Words words, Element element = Element::f64) {
+Result result_by(const Request& request, Arguments::Words words, Element element = Element::f64) {
   const Operation& operation = *find_operation("integrate");
   words.try_emplace("rule", "genz_malik");
   Arguments arguments{operation.signature, element, {}, words};
   const Outcome outcome = run(operation, arguments, request);
   const ArrayView& view = arguments.array("integral");
-  Told out;
+  Result out;
   out.integral = load_as_double(view.element, view.data);
   out.error = std::get<double>(outcome.values.at("error"));
   out.truncation = std::get<double>(outcome.values.at("truncation"));
@@ -55,7 +55,7 @@ constexpr Tried tried[] = {
 TEST(Regions, AreThoseOfTheProcessorsRule) {
   for (const Tried& t : tried) {
     const Arguments::Words words{{"FORMULA", t.formula}, {"LIMITS", t.limits}, {"relative", t.relative}};
-    const Told rule = told_by(processors, words), regions = told_by(executor(), words);
+    const Result rule = result_by(processors, words), regions = result_by(executor(), words);
     EXPECT_EQ(rule.reason, "converged") << t.formula;
     EXPECT_EQ(regions.reason, "converged") << t.formula;
     // The same values but for rounding: the same are split.
@@ -68,11 +68,11 @@ TEST(Regions, AreThoseOfTheProcessorsRule) {
 TEST(Regions, AreTheSameForAnyThreadsAndHoweverMemoryGrows) {
   const Arguments::Words words{
       {"FORMULA", "abs(x-0.4)*cos(3*y)+sqrt(x*y)"}, {"LIMITS", "0 1 y=[0,1]"}, {"relative", "1e-5"}};
-  const Told one = told_by(executor(1), words);
+  const Result one = result_by(executor(1), words);
   EXPECT_EQ(one.reason, "converged");
   EXPECT_GT(one.evaluations, 2 * 128 * 17) << "more regions than there is place for at first";
   for (const Request& other : {executor(5), executor(2, 128)}) {
-    const Told again = told_by(other, words);
+    const Result again = result_by(other, words);
     EXPECT_EQ(again.integral, one.integral);
     EXPECT_EQ(again.error, one.error);
     EXPECT_EQ(again.evaluations, one.evaluations);
@@ -86,20 +86,20 @@ TEST(Regions, KeepToTheirCaps) {
   few["most-evaluations"] = "30000";
   soon["most-seconds"] = "0.3";
   soon["most-evaluations"] = "1e12";
-  const Told capped = told_by(executor(), few);
+  const Result capped = result_by(executor(), few);
   EXPECT_EQ(capped.reason, "cap reached: evaluations");
   EXPECT_LE(capped.evaluations, 30000);
   EXPECT_GT(capped.evaluations, 15000);
   EXPECT_GT(capped.error, 1e-9 * std::fabs(capped.integral));
-  EXPECT_EQ(told_by(executor(), soon).reason, "cap reached: time");
+  EXPECT_EQ(result_by(executor(), soon).reason, "cap reached: time");
 }
 
 TEST(Regions, SayWhatRoundingSpoils) {
-  const Told none =
-      told_by(executor(), {{"FORMULA", "sin(x)*y"}, {"LIMITS", "x=[-1,1] y=[0,1]"}, {"relative", "1e-6"}});
+  const Result none =
+      result_by(executor(), {{"FORMULA", "sin(x)*y"}, {"LIMITS", "x=[-1,1] y=[0,1]"}, {"relative", "1e-6"}});
   EXPECT_EQ(none.reason.substr(0, 8), "roundoff");  // 0 by symmetry has no relative accuracy
-  const Told wanted =
-      told_by(executor(), {{"FORMULA", "sin(x)*y"}, {"LIMITS", "x=[-1,1] y=[0,1]"}, {"absolute", "1e-6"}});
+  const Result wanted =
+      result_by(executor(), {{"FORMULA", "sin(x)*y"}, {"LIMITS", "x=[-1,1] y=[0,1]"}, {"absolute", "1e-6"}});
   EXPECT_EQ(wanted.reason, "converged");
   EXPECT_NEAR(wanted.integral, 0, 1e-6);
 }
@@ -109,25 +109,25 @@ TEST(Regions, RefineWhatCancels) {
   for (const char* formula : {"x^3+y^5", "sin(5*x)+y^7", "sinh(3*x-2*y)/100"}) {
     const Arguments::Words words{{"FORMULA", formula}, {"LIMITS", "x=[-1,1] y=[-1,1]"}, {"relative", "1e-4"}};
     for (const Request& request : {processors, executor()}) {
-      const Told told = told_by(request, words);
-      EXPECT_EQ(told.reason.substr(0, 8), "roundoff") << formula;
-      EXPECT_LT(told.error, 1e-3) << formula;
-      EXPECT_LE(std::fabs(told.integral), told.error) << formula;
+      const Result result = result_by(request, words);
+      EXPECT_EQ(result.reason.substr(0, 8), "roundoff") << formula;
+      EXPECT_LT(result.error, 1e-3) << formula;
+      EXPECT_LE(std::fabs(result.integral), result.error) << formula;
     }
   }
 }
 
-TEST(Regions, ClaimNothingBeyondTheLargestNumber) {
+TEST(Regions, DoNotConvergeBeyondTheLargestNumber) {
   const Arguments::Words words{{"FORMULA", "1e300*(x^2+y)"}, {"LIMITS", "x=[0,1e9] y=[0,1]"}};
   for (const Request& request : {processors, executor()})
-    EXPECT_NE(told_by(request, words).reason, "converged");
+    EXPECT_NE(result_by(request, words).reason, "converged");
 }
 
 TEST(Regions, AreChosenAndCheckedByAuto) {
-  const Told answer = told_by(executor(), {{"FORMULA", "exp(-(a*b+c*d))"},
-                                           {"LIMITS", "a=[0,1] b=[0,1] c=[0,1] d=[0,1]"},
-                                           {"relative", "1e-4"},
-                                           {"rule", "auto"}});
+  const Result answer = result_by(executor(), {{"FORMULA", "exp(-(a*b+c*d))"},
+                                               {"LIMITS", "a=[0,1] b=[0,1] c=[0,1] d=[0,1]"},
+                                               {"relative", "1e-4"},
+                                               {"rule", "auto"}});
   EXPECT_EQ(answer.reason, "converged");
   EXPECT_NE(answer.why.find("on the executor"), std::string::npos) << answer.why;
   const double one = 0.796599599297053134;  // of exp(-a·b)
@@ -137,14 +137,14 @@ TEST(Regions, AreChosenAndCheckedByAuto) {
 // Devices compute formulas over regions in f64 alone, and do not pass that off for f32.
 TEST(Regions, OnDevicesAreNoFloats) {
   const Arguments::Words words{{"FORMULA", "x*y+1/3"}, {"LIMITS", "x=[0,1] y=[0,1]"}, {"relative", "1e-5"}};
-  EXPECT_THROW(told_by(executor(), words, Element::f32), Error);
+  EXPECT_THROW(result_by(executor(), words, Element::f32), Error);
 }
 
 TEST(Regions, RefuseWhatIsNotTheirs) {
   const Arguments::Words one{{"FORMULA", "x"}, {"LIMITS", "0 1"}};
-  EXPECT_THROW(told_by(executor(), one), Error);
+  EXPECT_THROW(result_by(executor(), one), Error);
   const Arguments::Words other{{"FORMULA", "x*y"}, {"LIMITS", "0 1 y=[0,1]"}, {"rule", "quasi_random"}};
-  EXPECT_THROW(told_by(executor(), other), Error);
+  EXPECT_THROW(result_by(executor(), other), Error);
 }
 
 std::string text_of(const char* formula, std::vector<std::string> variables, const CompiledRegions& how) {

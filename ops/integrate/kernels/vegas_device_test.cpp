@@ -8,14 +8,14 @@
 namespace tessera::integration {
 namespace {
 
-struct Told {
+struct Report {
   double value = 0;
   Values values;
   std::string variant;
 };
 
-Told told(const std::string& device, const std::string& formula, const std::string& limits,
-          const std::string& most, const std::string& seed = "1") {
+Report report(const std::string& device, const std::string& formula, const std::string& limits,
+              const std::string& most, const std::string& seed = "1") {
   const Operation& operation = *find_operation("integrate");
   Arguments arguments(operation.signature, Element::f64, {},
                       {{"FORMULA", formula},
@@ -29,7 +29,7 @@ Told told(const std::string& device, const std::string& formula, const std::stri
           outcome.plan.variant->name};
 }
 
-void expect_equal(const Told& a, const Told& b, const std::string& what) {
+void expect_equal(const Report& a, const Report& b, const std::string& what) {
   EXPECT_TRUE(a.value == b.value || (std::isnan(a.value) && std::isnan(b.value))) << what;
   for (const char* name : {"error", "truncation", "condition", "evaluations", "reason", "by", "why"})
     EXPECT_EQ(a.values.at(name), b.values.at(name)) << what << ": " << name;
@@ -53,8 +53,8 @@ TEST(VegasOnTheExecutor, HasTheBitsOfTheProcessors) {
               "a=[0,1] b=[0,1] c=[0,1] d=[0,1] e2=[0,1] f=[0,1] g=[0,1] h=[0,1] "
               "i=[0,1] j=[0,1] k=[0,1]",
               "30000"}}) {
-    const Told processors = told("cpu:threads=2", tried.formula, tried.limits, tried.most);
-    const Told executor = told("simt", tried.formula, tried.limits, tried.most);
+    const Report processors = report("cpu:threads=2", tried.formula, tried.limits, tried.most);
+    const Report executor = report("simt", tried.formula, tried.limits, tried.most);
     EXPECT_EQ(executor.variant, "vegas");
     EXPECT_EQ(processors.variant, "rules");
     expect_equal(processors, executor, tried.formula);
@@ -63,10 +63,10 @@ TEST(VegasOnTheExecutor, HasTheBitsOfTheProcessors) {
 
 TEST(VegasOnTheExecutor, TheSameFromAnyNumberOfThreads) {
   const char *formula = "abs(x-y)*z", *limits = "x=[0,1] y=[0,1] z=[0,1]";
-  const Told alone = told("simt:threads=1", formula, limits, "30000", "7");
-  expect_equal(alone, told("simt:threads=3", formula, limits, "30000", "7"), formula);
-  expect_equal(alone, told("cpu:threads=5", formula, limits, "30000", "7"), formula);
-  EXPECT_NE(alone.value, told("simt", formula, limits, "30000", "8").value);
+  const Report alone = report("simt:threads=1", formula, limits, "30000", "7");
+  expect_equal(alone, report("simt:threads=3", formula, limits, "30000", "7"), formula);
+  expect_equal(alone, report("cpu:threads=5", formula, limits, "30000", "7"), formula);
+  EXPECT_NE(alone.value, report("simt", formula, limits, "30000", "8").value);
 }
 
 // A launch that takes longer than the time allowed is stopped, and its points tell nothing.

@@ -3,7 +3,7 @@
 // thread has a cube, a group of cubes or a task to itself, and what several threads add to are whole numbers:
 // no thread waits for another.
 #pragma once
-#include "ops/integrate/kernels/evaluate.hpp"
+#include "ops/integrate/kernels/program_evaluation.hpp"
 #include "ops/integrate/quadrature/box.hpp"
 #include "ops/integrate/quadrature/vegas_point.hpp"
 #include "tessera/kernel.hpp"
@@ -22,7 +22,7 @@ struct VegasLeft {
 struct VegasFrame {
   VegasPlan plan, before;
   VegasTasks tasks;
-  double asked;                    // points
+  double requested;                // points
   double *wanted, *wanted_before;  // of each cube; the latter by the partition `before`, null: nothing yet
   u32 *points, *first, *group_first, *super_first;
   u32* cube_of_task;
@@ -93,7 +93,7 @@ struct JoinAll {
 struct Deal {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.groups; }
   SIMT static void run(const Thread& thread, const VegasFrame& f, u32 group) {
-    const VegasDeal deal = vegas_deal(f.left->totals.wanted, f.asked, f.tasks.cubes);
+    const VegasDeal deal = vegas_deal(f.left->totals.wanted, f.requested, f.tasks.cubes);
     const u32 last = vegas_least((group + 1) * vegas_group, f.tasks.cubes);
     u32 tasks = 0;
     std::uint64_t all = 0;
@@ -156,14 +156,14 @@ struct JoinRuns {
   }
 };
 
-struct Conclude {
+struct Summarize {
   SIMT static u32 count(const VegasFrame& f) { return f.tasks.cubes; }
   SIMT static void run(const Thread&, const VegasFrame& f, u32 cube) {
     const u32 points = f.points[cube], tasks = vegas_task_count(points), first = vegas_first_task(f, cube);
     const u32 step = tasks <= vegas_run ? 1 : vegas_run;
     VegasSums sum{};
     for (u32 task = 0; task < tasks; task += step) vegas_join(sum, f.sums[first + task]);
-    const VegasTotals out = vegas_conclude(sum, points, 1.0 / double(f.tasks.cubes));
+    const VegasTotals out = vegas_summary(sum, points, 1.0 / double(f.tasks.cubes));
     f.of_cubes[cube] = out;
     f.wanted[cube] = out.wanted;
   }

@@ -167,16 +167,17 @@ class VegasOnDevice : public quadrature::VegasEngine {
     backend_.copy(run_, const_cast<VegasAxis*>(frame_.axes), axes.data(), axes.size() * sizeof(VegasAxis));
   }
 
-  quadrature::VegasSeen iterate(const quadrature::VegasIteration& asked,
+  quadrature::VegasSeen iterate(const quadrature::VegasIteration& requested,
                                 const std::vector<double>& edges) override;
 
  private:
-  quadrature::VegasSeen iterated(const quadrature::VegasIteration& asked, const std::vector<double>& edges);
+  quadrature::VegasSeen iterated(const quadrature::VegasIteration& requested,
+                                 const std::vector<double>& edges);
   std::size_t bins() const { return static_cast<std::size_t>(dimensions_) * vegas_bins; }
   void borrow(const VegasMemory& memory);
-  std::int64_t lay_out(const quadrature::VegasIteration& asked);
+  std::int64_t lay_out(const quadrature::VegasIteration& requested);
   void join(bool sampled);
-  quadrature::VegasSeen told() const;
+  quadrature::VegasSeen report() const;
 
   template <class Kernel>
   void launch(std::int64_t count) {
@@ -213,18 +214,18 @@ void VegasOnDevice<Sample>::borrow(const VegasMemory& memory) {
 
 // Where everything lies, what the cubes want, and the points dealt. How many tasks there are at most.
 template <class Sample>
-std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& asked) {
+std::int64_t VegasOnDevice<Sample>::lay_out(const quadrature::VegasIteration& requested) {
   const bool begun = frame_.tasks.cubes != 0;
   frame_.before = frame_.plan;
-  frame_.plan = quadrature::plan_of(dimensions_, asked);
-  frame_.asked = static_cast<double>(asked.points);
+  frame_.plan = quadrature::plan_of(dimensions_, requested);
+  frame_.requested = static_cast<double>(requested.points);
   VegasTasks& t = frame_.tasks;
   t.cubes = quadrature::cubes_of(frame_.plan);
   Pieces size;
   lay_out_cubes(frame_, size);
   Pieces pieces(of_cubes_.at_least(size.bytes()));
   lay_out_cubes(frame_, pieces);
-  const std::int64_t most = most_tasks(asked.points, t.cubes);
+  const std::int64_t most = most_tasks(requested.points, t.cubes);
   Pieces tasks_size;
   lay_out_tasks(frame_, most, tasks_size);
   Pieces tasks(of_tasks_.at_least(tasks_size.bytes()));
@@ -254,15 +255,15 @@ void VegasOnDevice<Sample>::join(bool sampled) {
 
 // The executor stops a launch when the time is over; a GPU's cannot be stopped.
 template <class Sample>
-quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& asked,
+quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIteration& requested,
                                                      const std::vector<double>& edges) {
 #if defined(__CUDACC__) || defined(TESSERA_TRACED)
-  return iterated(asked, edges);
+  return iterated(requested, edges);
 #else
   constexpr double least = 1e-3;
   const simt::TimeLimit allowed(std::fmax(least, cube_.seconds_left()));
   try {
-    return iterated(asked, edges);
+    return iterated(requested, edges);
   } catch (const simt::OutOfTime&) {
     quadrature::VegasSeen out;
     out.finished = false;
@@ -272,23 +273,23 @@ quadrature::VegasSeen VegasOnDevice<Sample>::iterate(const quadrature::VegasIter
 }
 
 template <class Sample>
-quadrature::VegasSeen VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& asked,
+quadrature::VegasSeen VegasOnDevice<Sample>::iterated(const quadrature::VegasIteration& requested,
                                                       const std::vector<double>& edges) {
   // The totals stay: by what the cubes wanted in them the next points are dealt.
   backend_.fill(run_, &frame_.left->points, 0, left_bytes(dimensions_) - offsetof(VegasLeft, points));
   if (edges != edges_)
     backend_.copy(run_, const_cast<double*>(frame_.edges), edges.data(), edges.size() * sizeof(double));
   edges_ = edges;
-  const std::int64_t most = lay_out(asked);
+  const std::int64_t most = lay_out(requested);
   sample_(frame_, most, run_);
   launch<JoinRuns>(most);
-  launch<Conclude>(frame_.tasks.cubes);
+  launch<Summarize>(frame_.tasks.cubes);
   join(true);
-  return told();
+  return report();
 }
 
 template <class Sample>
-quadrature::VegasSeen VegasOnDevice<Sample>::told() const {
+quadrature::VegasSeen VegasOnDevice<Sample>::report() const {
   const bool learns = frame_.plan.weight != 0;
   std::vector<u64> words((learns ? left_bytes(dimensions_) : sizeof(VegasLeft)) / sizeof(u64));
   backend_.copy(run_, words.data(), frame_.left, words.size() * sizeof(u64));

@@ -47,7 +47,7 @@ void AdaptiveCubature<Rule>::measure(std::span<Region> regions, std::span<Region
                   static_cast<int>(axis), &u[axis * count + i * points]);
   }
   cube_.values(std::span(u).first(d * count), count, std::span(y).first(count), true);
-  for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.conclude(&y[i * points], regions[i]);
+  for (std::size_t i = 0; i < regions.size(); ++i) results[i] = rule_.summarize(&y[i * points], regions[i]);
 }
 
 // Where each axis is cut at first: at its breaks, and in halves while that gives few regions, for one alone

@@ -52,7 +52,7 @@ std::string reason_text(const Answer& answer) {
       return "doubtful: what was seen does not support a claim";
     case Reason::too_large:
       return "too large: the integral, or a sum on the way there, is beyond the largest number of its type";
-    case Reason::as_asked:
+    case Reason::as_requested:
       return "as asked: no tolerance was named";
   }
   return "";

@@ -16,19 +16,19 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 enum class Reason {
-  converged,    // the error estimate meets the tolerance
-  evaluations,  // the cap on evaluations was reached
-  time,         // the cap on time was reached
-  memory,       // the cap on regions was reached
-  roundoff,     // rounding alone exceeds the tolerance
-  singular,     // a singularity is suspected that the rule cannot resolve
-  non_finite,   // the integrand has no finite value where one is needed
-  diverges,     // the integral has no finite value, by all that was seen
-  unresolved,   // the rule's own limit was reached: another rule or break points may serve
-  doubtful,     // two rules disagree, or nothing but zeros was seen
-  as_asked,     // so many strips were asked for, and no tolerance
-  may_diverge,  // the integrand grows so fast that the integral may have no finite value
-  too_large,    // the integral is beyond the largest number of its type
+  converged,     // the error estimate meets the tolerance
+  evaluations,   // the cap on evaluations was reached
+  time,          // the cap on time was reached
+  memory,        // the cap on regions was reached
+  roundoff,      // rounding alone exceeds the tolerance
+  singular,      // a singularity is suspected that the rule cannot resolve
+  non_finite,    // the integrand has no finite value where one is needed
+  diverges,      // the integral has no finite value, by all that was seen
+  unresolved,    // the rule's own limit was reached: another rule or break points may serve
+  doubtful,      // two rules disagree, or nothing but zeros was seen
+  as_requested,  // so many strips were asked for, and no tolerance
+  may_diverge,   // the integrand grows so fast that the integral may have no finite value
+  too_large,     // the integral is beyond the largest number of its type
 };
 
 struct Tolerance {

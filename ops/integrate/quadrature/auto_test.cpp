@@ -30,7 +30,7 @@ Answer by_formula(const Case& one, const std::string& rule = "auto", const Toler
   return by_name(rule, f, one.range, tolerance, {}, {});
 }
 
-std::string told(const Case& one, const Answer& answer) {
+std::string report_of(const Case& one, const Answer& answer) {
   return fmt::format("{} from {} to {}: {:.17g} ± {:.2g}, exact {:.17g}, {}", one.formula, one.range.lower,
                      one.range.upper, answer.value, answer.error(), one.exact, reason_text(answer));
 }
@@ -57,8 +57,8 @@ class Family {
     for (int i = 0; i < count; ++i) {
       const Case one = make(*this);
       const Answer answer = by_formula(one);
-      EXPECT_TRUE(honest(one, answer, 1e-10)) << told(one, answer);
-      EXPECT_TRUE(!std::isnan(one.exact) || !answer.converged()) << told(one, answer);
+      EXPECT_TRUE(honest(one, answer, 1e-10)) << report_of(one, answer);
+      EXPECT_TRUE(!std::isnan(one.exact) || !answer.converged()) << report_of(one, answer);
       converged += answer.converged();
     }
     return static_cast<double>(converged) / count;
@@ -75,7 +75,7 @@ TEST(Auto, DampedCosinesAllConverge) {
     for (const double k : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 77.0, 100.0}) {
       const Case one{fmt::format("exp(-{}*x)*cos({}*x)", a, k), {0, infinity}, a / (a * a + k * k)};
       const Answer answer = by_formula(one);
-      EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << told(one, answer);
+      EXPECT_TRUE(answer.converged() && honest(one, answer, 1e-10)) << report_of(one, answer);
     }
 }
 
@@ -249,14 +249,14 @@ TEST(Auto, IntegralsThatDoNotExistHaveNoValue) {
                                            {"sqrt(x-0.5)", {0, 1}, nothing},
                                            {"2", {0, infinity}, nothing}}) {
     const Answer answer = by_formula(one);
-    EXPECT_FALSE(answer.converged()) << told(one, answer);
-    EXPECT_TRUE(std::isnan(answer.value)) << told(one, answer);
-    EXPECT_TRUE(answer.without_limit() || answer.reason == Reason::non_finite) << told(one, answer);
+    EXPECT_FALSE(answer.converged()) << report_of(one, answer);
+    EXPECT_TRUE(std::isnan(answer.value)) << report_of(one, answer);
+    EXPECT_TRUE(answer.without_limit() || answer.reason == Reason::non_finite) << report_of(one, answer);
   }
   // Drifts that do not fade, or hardly: not claimed.
   for (const char* formula : {"(sin(x)+0.01)/x", "sin(x)^2/x", "(1+1/x)*sin(x)", "1/(x*log(x+1))"}) {
     const Case one{formula, {1, infinity}, nothing};
-    EXPECT_FALSE(by_formula(one).converged()) << told(one, by_formula(one));
+    EXPECT_FALSE(by_formula(one).converged()) << report_of(one, by_formula(one));
   }
 }
 
@@ -265,8 +265,8 @@ TEST(Auto, GivenIntegralsAsFormulasAndAsCallables) {
   for (const Known& known : known_integrals()) {
     const Case one{known.text, known.range, known.exact};
     const Answer by_text = by_formula(one), by_call = automatic(known.f, known.range);
-    EXPECT_TRUE(honest(one, by_text, 1e-10)) << told(one, by_text);
-    EXPECT_TRUE(honest(one, by_call, 1e-10)) << told(one, by_call);
+    EXPECT_TRUE(honest(one, by_text, 1e-10)) << report_of(one, by_text);
+    EXPECT_TRUE(honest(one, by_call, 1e-10)) << report_of(one, by_call);
     formulas += by_text.converged();
     callables += by_call.converged();
     ++all;
@@ -278,20 +278,21 @@ TEST(Auto, GivenIntegralsAsFormulasAndAsCallables) {
 TEST(Auto, Callables) {
   const Case kink{"|x-0.3|", {0, 1}, 0.29};
   const Answer by_kink = automatic(plain([](double x) { return std::fabs(x - 0.3); }), kink.range);
-  EXPECT_TRUE(by_kink.converged() && honest(kink, by_kink, 1e-10)) << told(kink, by_kink);
+  EXPECT_TRUE(by_kink.converged() && honest(kink, by_kink, 1e-10)) << report_of(kink, by_kink);
   const Case hole{"sin(x)/x", {-1, 1}, 1.8921661407343662};
   const Answer by_hole = automatic(plain([](double x) { return std::sin(x) / x; }), hole.range);
-  EXPECT_TRUE(by_hole.converged() && honest(hole, by_hole, 1e-10)) << told(hole, by_hole);
+  EXPECT_TRUE(by_hole.converged() && honest(hole, by_hole, 1e-10)) << report_of(hole, by_hole);
   const Case shifted{"exp(x-1e6)", {1e6, 1e6 + 1}, std::numbers::e - 1};
   const Answer by_shift = automatic(plain([](double x) { return std::exp(x - 1e6); }), shifted.range, {1e-8});
-  EXPECT_TRUE(by_shift.converged() && honest(shifted, by_shift, 1e-8)) << told(shifted, by_shift);
+  EXPECT_TRUE(by_shift.converged() && honest(shifted, by_shift, 1e-8)) << report_of(shifted, by_shift);
   const auto end = [](double, double d) { return d < 0 ? std::pow(-d, -0.8) : std::pow(1 - d, -0.8); };
   const Case singular{"(1-x)^-0.8", {0, 1}, 5};
   const Answer by_distance = automatic(with_distance(end), singular.range);
-  EXPECT_TRUE(by_distance.converged() && honest(singular, by_distance, 1e-10)) << told(singular, by_distance);
+  EXPECT_TRUE(by_distance.converged() && honest(singular, by_distance, 1e-10))
+      << report_of(singular, by_distance);
   // x alone has not the digits: honest, and not converged.
   const Answer by_x = automatic(plain([](double x) { return std::pow(1 - x, -0.8); }), singular.range);
-  EXPECT_FALSE(by_x.converged()) << told(singular, by_x);
+  EXPECT_FALSE(by_x.converged()) << report_of(singular, by_x);
 }
 
 TEST(Auto, LimitsAndOptions) {
@@ -334,7 +335,7 @@ TEST(Rules, ByNameTellTheirError) {
                           {"simpson", {"exp(x)", {0, 1}, std::numbers::e - 1}}}) {
     const Answer answer = by_formula(named.one, named.rule);
     EXPECT_TRUE(answer.converged() && honest(named.one, answer, 1e-10))
-        << named.rule << ": " << told(named.one, answer);
+        << named.rule << ": " << report_of(named.one, answer);
   }
   EXPECT_NEAR(by_formula({"sqrt(1-x^2)", {0, 1}, pi / 4}, "richardson").exponent, 1.5, 1e-3);
 }

@@ -176,15 +176,15 @@ void evaluate(const Programs& programs, std::span<const double> x, std::span<con
   }
 }
 
-// What `told` says of the program and its inputs at each point.
+// What `answer_at` says of the program and its inputs at each point.
 template <class F>
 void follow(const Programs& programs, std::span<const double> x, std::span<const double> distance,
-            std::span<double> out, const F& told) {
+            std::span<double> out, const F& answer_at) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Program<double>& program = programs.at(x[i], distance[i]);
     const double inputs[2] = {x[i], programs.away(program, x[i], distance[i])};
     const std::span<const double> taken{inputs, &program == &programs.plain ? 1U : 2U};
-    out[i] = programs.single ? told(programs.single_of(program), taken) : told(program, taken);
+    out[i] = programs.single ? answer_at(programs.single_of(program), taken) : answer_at(program, taken);
   }
 }
 
@@ -245,14 +245,15 @@ ManyValues many_single_values_of(const formula::Tree& tree, const std::vector<st
 namespace {
 
 template <class T, class F>
-ManyValues followed_in(const formula::Tree& tree, const std::vector<std::string>& variables, const F& told) {
+ManyValues followed_in(const formula::Tree& tree, const std::vector<std::string>& variables,
+                       const F& answer_at) {
   const auto program = std::make_shared<Program<T>>(formula::compile<T>(tree, variables));
-  return [program, told](std::span<const double> points, std::size_t count, std::span<double> out) {
+  return [program, answer_at](std::span<const double> points, std::size_t count, std::span<double> out) {
     const std::size_t axes = points.size() / std::max<std::size_t>(count, 1);
     std::vector<double> x(axes);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t axis = 0; axis < axes; ++axis) x[axis] = points[axis * count + i];
-      out[i] = told(*program, std::span<const double>(x));
+      out[i] = answer_at(*program, std::span<const double>(x));
     }
   };
 }

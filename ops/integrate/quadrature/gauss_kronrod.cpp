@@ -104,10 +104,10 @@ bool Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* 
   const DoubleExponential& variable = *track.variable;
   const int side = middle < 0 ? 0 : 1;
   double away[points];
-  const double* told = away;
+  const double* given = away;
   if (points == 21 && cell.to - cell.from == first_cell && std::fmod(cell.from, first_cell) == 0) {
     const CellNodes& table = cell_nodes(variable.shape(), static_cast<int>(cell.from / first_cell));
-    told = table.distance;
+    given = table.distance;
     for (std::size_t i = 0; i < points; ++i) weight[i] = table.weight[i];
   } else {
     for (std::size_t i = 0; i < points; ++i) {
@@ -116,7 +116,7 @@ bool Adaption::place(const KronrodNodes<half>& nodes, const Cell& cell, double* 
       weight[i] = node.weight;
     }
   }
-  variable.place(side, {told, points}, {x, points}, {distance, points});
+  variable.place(side, {given, points}, {x, points}, {distance, points});
   const double length = variable.length(), reach = track.reach[side];
   for (std::size_t i = 0; i < points; ++i) weight[i] = std::fabs(u[i]) < reach ? weight[i] * length : 0;
   return true;

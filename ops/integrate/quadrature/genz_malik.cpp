@@ -64,7 +64,7 @@ void GenzMalik::place(double centre, double half, int axis, double* u) const {
   for (std::size_t p = 0; p < points_; ++p) u[p] = centre + half * offsets[p];
 }
 
-RegionResult GenzMalik::conclude(const double* y, Region& region) const {
+RegionResult GenzMalik::summarize(const double* y, Region& region) const {
   const auto d = static_cast<std::size_t>(dimensions_);
   constexpr double ratio = (9.0 / 70) / (9.0 / 10);
   RegionSums sums = {};

@@ -19,7 +19,7 @@ class GenzMalik {
   // One coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
   // From the values there; also the axis to split.
-  RegionResult conclude(const double* y, Region& region) const;
+  RegionResult summarize(const double* y, Region& region) const;
   // The error that a half may report whose value and the other half's are together `moved` from the whole's.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;

@@ -17,7 +17,7 @@ constexpr double edge_offset = 1 - 0x1p-24;
 // Of a line: the pair's own difference where all fall off as a smooth function's do, else the largest; and
 // what is left of it, by how much each falls below the one of lower degree. Even differences go by degrees 8
 // to 14, Kronrod's rule is good up to 23: three falls beyond the first of them are counted, of eight.
-struct Told {
+struct NullEstimate {
   double plain, sharp;
 };
 
@@ -31,8 +31,9 @@ double slowest_fall(const double (&sums)[count], double noise) {
   return out;
 }
 
-Told told_of(const double (&even)[Pair::count], const double (&odd)[Pair::odd_count], double noise) {
-  const double plain = Pair::told(even, odd, noise),
+NullEstimate estimate_of(const double (&even)[Pair::count], const double (&odd)[Pair::odd_count],
+                         double noise) {
+  const double plain = Pair::estimate(even, odd, noise),
                slowest = std::fmax(slowest_fall(even, noise), slowest_fall(odd, noise));
   if (!(slowest < 0.5)) return {plain, plain};
   double most = 0;
@@ -100,9 +101,9 @@ KronrodProduct::Apart KronrodProduct::apart_along(const double* y, std::size_t a
       size += weight(i) * (std::fabs(below) + std::fabs(above));
     }
     const double share = line_weights_[line] / 2;
-    const Told told = told_of(even, odd, 8 * unit * size);
-    out.plain += share * told.plain;
-    out.sharp += share * told.sharp;
+    const NullEstimate estimate = estimate_of(even, odd, 8 * unit * size);
+    out.plain += share * estimate.plain;
+    out.sharp += share * estimate.sharp;
   }
   return out;
 }
@@ -123,7 +124,7 @@ double KronrodProduct::hidden_along(const double* y, std::size_t axis) const {
   return (1 - kronrod15.x[0]) / 2 * (std::fabs(lower) + std::fabs(upper));
 }
 
-RegionResult KronrodProduct::conclude(const double* y, Region& region) const {
+RegionResult KronrodProduct::summarize(const double* y, Region& region) const {
   RegionResult out{};
   for (std::size_t p = 0; p < weights_.size(); ++p) {
     const double term = weights_[p] * y[p];

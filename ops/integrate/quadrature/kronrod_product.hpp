@@ -21,7 +21,7 @@ class KronrodProduct {
   // One coordinate of all points of a region.
   void place(double centre, double half, int axis, double* u) const;
   // From the values there; also the axis to split, the one whose pairs are furthest apart.
-  RegionResult conclude(const double* y, Region& region) const;
+  RegionResult summarize(const double* y, Region& region) const;
   // What a half may claim whose value and the other half's are together `moved` away from the whole's.
   double believed(const RegionResult& half, const RegionResult& other, double moved,
                   double wholes_error) const;

@@ -46,7 +46,7 @@ TEST(KronrodProduct, IsExactForPolynomialsOfDegreeTwentyThreeOnEachAxis) {
         for (std::size_t k = 0; k < static_cast<std::size_t>(d); ++k)
           y[p] *= std::pow(2 * u[k * y.size() + p] - 1.0, degree) + u[k * y.size() + p];
       }
-      const RegionResult result = rule.conclude(y.data(), region);
+      const RegionResult result = rule.summarize(y.data(), region);
       const double one = (degree % 2 == 0 ? 1.0 / (degree + 1) : 0) + 0.5, all = std::pow(one, d);
       EXPECT_EQ(std::fabs(result.value - all) <= 4e-15 * all, exact) << d << " " << degree;
       EXPECT_LE(std::fabs(result.value - all), result.error + 1e-15) << d << " " << degree;

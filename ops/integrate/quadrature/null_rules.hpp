@@ -77,7 +77,7 @@ struct Differences {
 
   // From the sums of the points of each slot: the first where they fall off as a smooth function's do, as far
   // as rounding shows them, else the largest.
-  static double told(const double (&sums)[count], const double (&odd_sums)[odd_count], double noise) {
+  static double estimate(const double (&sums)[count], const double (&odd_sums)[odd_count], double noise) {
     double most = 0;
     const bool even_fall = falls(sums, noise, most), odd_fall = falls(odd_sums, noise, most);
     return even_fall && odd_fall ? std::fabs(sums[0]) : most;

@@ -62,15 +62,15 @@ class Auto {
   static bool claims(const Runner& runner) {
     return !runner.refuted && runner.answer.converged() && runner.answer.magnitude > 0;
   }
-  bool claimed() const { return std::ranges::any_of(runners_, claims); }
-  bool tells(const Runner& runner, const Answer& claim) const;
+  bool has_candidate() const { return std::ranges::any_of(runners_, claims); }
+  bool tells(const Runner& runner, const Answer& candidate) const;
   bool contradicted(const Runner& runner) const;
-  static bool agree(const Answer& claim, const Runner& other);
+  static bool agree(const Answer& candidate, const Runner& other);
   bool hopeless(const Runner& runner) const;
   void let_work(Runner& runner, std::int64_t evaluations);
   bool turn(std::int64_t evaluations);
-  const Runner* confirmed(Runner& claim);
-  void widen(Answer& answer, const Runner& claim) const;
+  const Runner* confirmed(Runner& candidate);
+  void widen(Answer& answer, const Runner& candidate) const;
   bool decided();
   Answer undecided();
   Answer finished(Answer answer) const;
@@ -128,7 +128,7 @@ void Auto::enter_vegas(const char* name, std::uint64_t seed) {
                         limits.evaluations = more;
                         Cube part(f_, box_, limits);
                         Tolerance tolerance = tolerance_;
-                        if (claimed()) tolerance.relative = std::fmax(10 * tolerance.relative, telling);
+                        if (has_candidate()) tolerance.relative = std::fmax(10 * tolerance.relative, telling);
                         Answer out = vegas(part, tolerance, {.seed = seed, .threads = threads_});
                         cube_.count(part.evaluations());
                         if (out.converged() && !(out.error() <= allowed(out)))
@@ -156,15 +156,15 @@ void Auto::enter_rules() {
 }
 
 // Whether it knows enough to say something about the claim.
-bool Auto::tells(const Runner& runner, const Answer& claim) const {
+bool Auto::tells(const Runner& runner, const Answer& candidate) const {
   constexpr double cancelled = 0.1;
-  const double size = std::fmax(std::fabs(claim.value), cancelled * claim.magnitude);
-  return runner.answer.error() <= std::fmax(10 * allowed(claim), telling * size);
+  const double size = std::fmax(std::fabs(candidate.value), cancelled * candidate.magnitude);
+  return runner.answer.error() <= std::fmax(10 * allowed(candidate), telling * size);
 }
 
-bool Auto::agree(const Answer& claim, const Runner& other) {
+bool Auto::agree(const Answer& candidate, const Runner& other) {
   const double slack = other.kind == Kind::scattered ? 1.5 : 1;
-  return std::fabs(claim.value - other.answer.value) <= claim.error() + slack * other.answer.error();
+  return std::fabs(candidate.value - other.answer.value) <= candidate.error() + slack * other.answer.error();
 }
 
 // Whether scattered points that know their own value well enough are not where an adaptive rule is.
@@ -183,7 +183,7 @@ bool Auto::hopeless(const Runner& runner) const {
   const double grown = static_cast<double>(runner.used) / static_cast<double>(runner.used_before);
   const double rate = std::clamp(std::log(runner.error_before / error) / std::log(grown), 0.05, 3.0);
   double wanted = allowed(runner.answer);
-  if (claimed()) wanted = std::fmax(10 * wanted, telling * std::fabs(runner.answer.value));
+  if (has_candidate()) wanted = std::fmax(10 * wanted, telling * std::fabs(runner.answer.value));
   const double needed = static_cast<double>(runner.used) * std::pow(error / wanted, 1 / rate);
   return needed > static_cast<double>(runner.used + cube_.evaluations_left());
 }
@@ -201,45 +201,46 @@ void Auto::let_work(Runner& runner, std::int64_t evaluations) {
 
 // Who confirms the claim. An adaptive rule needs scattered points that agree, for these know nothing of its
 // regions; scattered points need any other rule. A single grid also needs regions that agree closely.
-const Runner* Auto::confirmed(Runner& claim) {
+const Runner* Auto::confirmed(Runner& candidate) {
   const Runner* out = nullptr;
-  bool other_grid = !claim.same_grid;
-  if (contradicted(claim)) {
-    claim.refuted = true;
+  bool other_grid = !candidate.same_grid;
+  if (contradicted(candidate)) {
+    candidate.refuted = true;
     return nullptr;
   }
   for (const Runner& other : runners_) {
-    if (&other == &claim || other.refuted || !other.known() || !tells(other, claim.answer)) continue;
+    if (&other == &candidate || other.refuted || !other.known() || !tells(other, candidate.answer)) continue;
     if (contradicted(other)) continue;
-    if (!agree(claim.answer, other)) return nullptr;
-    if (other.kind == Kind::adaptive && other.answer.error() <= 10 * allowed(claim.answer)) other_grid = true;
-    if (out == nullptr && (claim.kind == Kind::scattered || other.kind == Kind::scattered)) out = &other;
+    if (!agree(candidate.answer, other)) return nullptr;
+    if (other.kind == Kind::adaptive && other.answer.error() <= 10 * allowed(candidate.answer))
+      other_grid = true;
+    if (out == nullptr && (candidate.kind == Kind::scattered || other.kind == Kind::scattered)) out = &other;
   }
   return other_grid ? out : nullptr;
 }
 
 // As far as rules of similar accuracy are apart, each may be off.
-void Auto::widen(Answer& answer, const Runner& claim) const {
+void Auto::widen(Answer& answer, const Runner& candidate) const {
   for (const Runner& other : runners_) {
     const double apart = std::fabs(answer.value - other.answer.value);
-    if (&other != &claim && !other.refuted && other.known() && apart + answer.rounding <= allowed(answer))
+    if (&other != &candidate && !other.refuted && other.known() && apart + answer.rounding <= allowed(answer))
       answer.truncation = std::fmax(answer.truncation, apart);
   }
 }
 
 bool Auto::decided() {
-  for (Runner& claim : runners_) {
-    const Answer& answer = claim.answer;
+  for (Runner& candidate : runners_) {
+    const Answer& answer = candidate.answer;
     // Of parts that cancel, rounding may be all that is left.
     const bool rounded = answer.reason == Reason::roundoff &&
                          answer.error() <= std::fmax(tolerance_.relative, 1e-12) * answer.magnitude;
-    if (claim.refuted || answer.magnitude == 0 || !(answer.converged() || rounded)) continue;
-    const Runner* const other = confirmed(claim);
+    if (candidate.refuted || answer.magnitude == 0 || !(answer.converged() || rounded)) continue;
+    const Runner* const other = confirmed(candidate);
     if (other == nullptr) continue;
     answer_ = answer;
-    widen(answer_, claim);
-    answer_.why = fmt::format("{}, {} points; {} agree to {:.1g}", claim.name, claim.used, other->name,
-                              std::fabs(answer.value - other->answer.value));
+    widen(answer_, candidate);
+    answer_.why = fmt::format("{}, {} points; {} agree to {:.1g}", candidate.name, candidate.used,
+                              other->name, std::fabs(answer.value - other->answer.value));
     return true;
   }
   return false;
@@ -256,7 +257,7 @@ bool Auto::turn(std::int64_t evaluations) {
     if (!active(runner)) continue;
     const std::int64_t share = std::min(evaluations, cube_.evaluations_left() / waiting--);
     if (share < 1 || !(cube_.seconds_left() > 0)) continue;
-    if ((some_hope || claimed()) && hopeless(runner)) continue;
+    if ((some_hope || has_candidate()) && hopeless(runner)) continue;
     const std::int64_t before = cube_.evaluations();
     let_work(runner, share);
     worked = worked || cube_.evaluations() > before || runner.ended;

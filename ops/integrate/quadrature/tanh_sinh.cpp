@@ -165,13 +165,13 @@ void TanhSinh::find_beyond(int side, const First& first, std::size_t last) {
 // Nearer to the end than x can tell, f was taken at the number next to it; the power that f shows before
 // tells how much that may be off.
 void TanhSinh::find_blind(int side, const First& first) {
-  constexpr double told = 8;  // times as far as x can tell: some digits of the distance are right
+  constexpr double resolved = 8;  // times as far as x can tell: some digits of the distance are right
   const Nodes& nodes = level_nodes(variable_.shape(), side, 0);
   const double* const y = first.y + first.from[side];
   const double blind = variable_.blind(side);
   const auto distance = [&](std::size_t j) { return nodes.distance[j] * variable_.length(); };
   std::size_t last = first.size[side];
-  while (last > 0 && !(distance(last - 1) >= told * blind)) --last;
+  while (last > 0 && !(distance(last - 1) >= resolved * blind)) --last;
   if (last < 2) return;
   --last;
   const double power =

@@ -129,7 +129,7 @@ TanhSinhProduct::TanhSinhProduct(Cube& cube, const Tolerance& tolerance, int thr
 
 // How far the last sum is off. Where f is analytic each step doubles the digits. Elsewhere steps may agree by
 // chance, but all the grids of twice the step together seldom do.
-double TanhSinhProduct::told() const {
+double TanhSinhProduct::truncation_estimate() const {
   const std::size_t n = values_.size();
   if (n < 3) return infinity;
   const double moved = moved_[n - 1], before = moved_[n - 2], earlier = moved_[n - 3],
@@ -173,7 +173,7 @@ Answer TanhSinhProduct::advance(std::int64_t evaluations) {
     last_.rounding = 8 * unit * sums.magnitude;
     // Beyond the outermost points a power of the distance to the end, u^-0.8 or a weaker one, leaves less.
     constexpr double beyond = 0.5;
-    last_.truncation = told() + beyond * sums.outermost / step_;
+    last_.truncation = truncation_estimate() + beyond * sums.outermost / step_;
     last_.evaluations = cube_.evaluations();
     if (cube_.undefined()) {
       cube_.judge(last_);

@@ -17,7 +17,7 @@ class TanhSinhProduct {
   Answer advance(std::int64_t evaluations);
 
  private:
-  double told() const;
+  double truncation_estimate() const;
 
   Cube& cube_;
   Tolerance tolerance_;

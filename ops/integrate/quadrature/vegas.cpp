@@ -71,7 +71,7 @@ class Sampling {
  public:
   Sampling(Cube& cube, VegasEngine& engine, const Tolerance& tolerance, std::uint64_t seed)
       : cube_(cube), engine_(engine), tolerance_(tolerance), edges_(even_edges(cube.dimensions())) {
-    asked_.seed = seed;
+    requested_.seed = seed;
     first_points_ = std::clamp<std::int64_t>(cube.limits().evaluations / 32, 16, 1 << 14);
   }
 
@@ -95,7 +95,7 @@ class Sampling {
   VegasEngine& engine_;
   Tolerance tolerance_;
   std::vector<double> edges_;
-  VegasIteration asked_;
+  VegasIteration requested_;
   VegasSeen seen_;
   std::vector<Result> results_;
   Together together_;
@@ -113,11 +113,11 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
     return false;
   }
   const auto begin = std::chrono::steady_clock::now();
-  ++asked_.number;
-  asked_.points = points;
-  asked_.typical = learn ? seen_.squares : 0;
+  ++requested_.number;
+  requested_.points = points;
+  requested_.typical = learn ? seen_.squares : 0;
   const double squares = seen_.squares;
-  VegasSeen now = engine_.iterate(asked_, edges_);
+  VegasSeen now = engine_.iterate(requested_, edges_);
   if (!now.finished) {
     cube_.count(now.points);
     stopped_ = Reason::time;
@@ -138,10 +138,10 @@ bool Sampling::iterate(std::int64_t points, bool learn) {
 
 // So that the largest term is about 1: an exponent alone, which loses no bit.
 void Sampling::rescale() {
-  const int before = std::ilogb(asked_.scale);
+  const int before = std::ilogb(requested_.scale);
   const int now = std::isfinite(seen_.largest) ? before - std::ilogb(seen_.largest) : before - 600;
-  asked_.scale = std::ldexp(1.0, std::clamp(now, -1000, 1000));
-  const double by = std::ldexp(1.0, std::ilogb(asked_.scale) - before), squares = seen_.squares * by * by;
+  requested_.scale = std::ldexp(1.0, std::clamp(now, -1000, 1000));
+  const double by = std::ldexp(1.0, std::ilogb(requested_.scale) - before), squares = seen_.squares * by * by;
   seen_.squares = std::isnormal(squares) ? squares : 0x1p-10;  // what is too small or large to be squared
 }
 
@@ -166,7 +166,7 @@ Result Sampling::result() const {
 
 // The sigma that the tolerance asks for.
 double Sampling::goal(double value) const {
-  return tolerance_.of(value / asked_.scale) * asked_.scale / level;
+  return tolerance_.of(value / requested_.scale) * requested_.scale / level;
 }
 
 // Points in all that the tolerance needs, by this result.
@@ -241,7 +241,7 @@ Answer Sampling::answer() const {
   out.rule = "vegas";
   out.evaluations = cube_.evaluations();
   if (results_.empty()) return out;
-  const double back = 1 / asked_.scale;
+  const double back = 1 / requested_.scale;
   out.value = together_.value * back;
   out.magnitude = together_.magnitude * back;
   out.truncation = (together_.truncation() + together_.beyond_spike()) * back;
@@ -291,14 +291,14 @@ class Processors : public VegasEngine {
  public:
   Processors(const Cube& cube, int threads) : cube_(cube), threads_(threads) {}
 
-  VegasSeen iterate(const VegasIteration& asked, const std::vector<double>& edges) override;
+  VegasSeen iterate(const VegasIteration& requested, const std::vector<double>& edges) override;
 
  private:
-  void lay_out(const VegasIteration& asked);
+  void lay_out(const VegasIteration& requested);
   std::size_t sample(std::size_t first, std::size_t last, const std::vector<double>& edges,
                      std::uint64_t* weights);
   std::size_t place(std::size_t first, std::size_t last, const std::vector<double>& edges);
-  VegasTotals conclude(bool sampled);
+  VegasTotals summarize(bool sampled);
 
   const Cube& cube_;
   int threads_;
@@ -361,7 +361,7 @@ void stretch(Points& p, const VegasPlan& plan, int axis, const double* edges) {
 }
 
 // Joined in groups, and these in groups again. `sampled`: new sums say what the cubes hold and want.
-VegasTotals Processors::conclude(bool sampled) {
+VegasTotals Processors::summarize(bool sampled) {
   constexpr std::size_t group = vegas_group, super = vegas_super * group;
   const std::size_t cubes = wanted_.size();
   const double part = 1.0 / static_cast<double>(cubes);
@@ -375,7 +375,7 @@ VegasTotals Processors::conclude(bool sampled) {
         vegas_join(run, sums_[task]);
       vegas_join(all, run);
     }
-    const VegasTotals out = vegas_conclude(all, points_[h], part);
+    const VegasTotals out = vegas_summary(all, points_[h], part);
     wanted_[h] = out.wanted;
     return out;
   };
@@ -392,9 +392,9 @@ VegasTotals Processors::conclude(bool sampled) {
   return out;
 }
 
-void Processors::lay_out(const VegasIteration& asked) {
+void Processors::lay_out(const VegasIteration& requested) {
   const VegasPlan before = plan_;
-  plan_ = plan_of(cube_.dimensions(), asked);
+  plan_ = plan_of(cube_.dimensions(), requested);
   const u32 cubes = cubes_of(plan_);
   if (wanted_.empty()) {
     wanted_.assign(cubes, 1);
@@ -403,7 +403,7 @@ void Processors::lay_out(const VegasIteration& asked) {
     for (u32 h = 0; h < cubes; ++h) now[h] = wanted_[vegas_parent(before, plan_, h)];
     wanted_ = std::move(now);
   }
-  const VegasDeal deal = vegas_deal(conclude(false).wanted, static_cast<double>(asked.points), cubes);
+  const VegasDeal deal = vegas_deal(summarize(false).wanted, static_cast<double>(requested.points), cubes);
   points_.resize(cubes);
   first_task_.resize(cubes);
   cube_of_task_.clear();
@@ -469,8 +469,8 @@ std::size_t Processors::sample(std::size_t first, std::size_t last, const std::v
   return count;
 }
 
-VegasSeen Processors::iterate(const VegasIteration& asked, const std::vector<double>& edges) {
-  lay_out(asked);
+VegasSeen Processors::iterate(const VegasIteration& requested, const std::vector<double>& edges) {
+  lay_out(requested);
   const std::size_t tasks = cube_of_task_.size(),
                     bins = static_cast<std::size_t>(plan_.dimensions) * vegas_bins;
   const std::int64_t holes = cube_.holes();
@@ -494,7 +494,7 @@ VegasSeen Processors::iterate(const VegasIteration& asked, const std::vector<dou
   out.finished = left_out == 0;
   if (!out.finished) return out;
   for (std::size_t i = 0; i < weights.size(); ++i) out.weights[i] = weights[i];
-  const VegasTotals totals = conclude(true);
+  const VegasTotals totals = summarize(true);
   out.value = totals.value;
   out.variance = totals.variance;
   out.magnitude = totals.magnitude;

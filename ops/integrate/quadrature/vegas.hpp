@@ -30,7 +30,7 @@ class VegasEngine {
  public:
   virtual ~VegasEngine() = default;
   // `edges`: for each axis, those of its bins.
-  virtual VegasSeen iterate(const VegasIteration& asked, const std::vector<double>& edges) = 0;
+  virtual VegasSeen iterate(const VegasIteration& requested, const std::vector<double>& edges) = 0;
 };
 
 // Makes one for a cube. It may compute elsewhere than on the processors.

@@ -72,8 +72,8 @@ void refine_axis(std::span<double> edges, std::span<const std::uint64_t> weights
 
 }  // namespace
 
-VegasPlan plan_of(int dimensions, const VegasIteration& asked) {
-  const std::int64_t most = std::clamp<std::int64_t>(asked.points / 4, 1, most_vegas_cubes);
+VegasPlan plan_of(int dimensions, const VegasIteration& requested) {
+  const std::int64_t most = std::clamp<std::int64_t>(requested.points / 4, 1, most_vegas_cubes);
   std::int64_t strata = 1;
   while (cubes_within(dimensions, strata + 1, 0, most) != 0) ++strata;
   int finer = 0;
@@ -84,15 +84,15 @@ VegasPlan plan_of(int dimensions, const VegasIteration& asked) {
   out.strata = static_cast<std::uint32_t>(strata);
   out.wide = 1.0 / static_cast<double>(strata);
   out.narrow = 1.0 / static_cast<double>(strata + 1);
-  out.iteration = asked.number;
-  out.seed_low = static_cast<std::uint32_t>(asked.seed);
-  out.seed_high = static_cast<std::uint32_t>(asked.seed >> 32);
-  out.scale = asked.scale;
-  out.most_weight = std::floor(0x1p62 / static_cast<double>(2 * asked.points));
-  if (asked.typical > 0) {
+  out.iteration = requested.number;
+  out.seed_low = static_cast<std::uint32_t>(requested.seed);
+  out.seed_high = static_cast<std::uint32_t>(requested.seed >> 32);
+  out.scale = requested.scale;
+  out.most_weight = std::floor(0x1p62 / static_cast<double>(2 * requested.points));
+  if (requested.typical > 0) {
     // A typical square counts 2^20 in the mean of its cube's points.
     const double cubes = cubes_of(out);
-    out.weight = 0x1p20 / asked.typical * (static_cast<double>(asked.points) / cubes);
+    out.weight = 0x1p20 / requested.typical * (static_cast<double>(requested.points) / cubes);
     if (!std::isfinite(out.weight)) out.weight = 0;
   }
   return out;

@@ -11,7 +11,7 @@ inline constexpr std::int64_t most_vegas_cubes = std::int64_t{1} << 21;
 inline constexpr std::int64_t most_vegas_points = std::int64_t{1} << 24;  // of one iteration
 
 // Strata for so many points: some four points a cube, or more.
-VegasPlan plan_of(int dimensions, const VegasIteration& asked);
+VegasPlan plan_of(int dimensions, const VegasIteration& requested);
 std::uint32_t cubes_of(const VegasPlan& plan);
 
 std::vector<double> even_edges(int dimensions);

@@ -43,7 +43,7 @@ SIMT void vegas_join(VegasSums& to, const VegasSums& from) {
 
 // `sums` of `points` points; `part`: the cube's share of the volume. A cube is dealt points by its scatter to
 // the power 0.75: all of it would follow chance too closely (Lepage).
-SIMT VegasTotals vegas_conclude(const VegasSums& sums, u32 points, double part) {
+SIMT VegasTotals vegas_summary(const VegasSums& sums, u32 points, double part) {
   namespace exact = formula::elementary;
   const double n = points, mean = sums.sum / n;
   double scatter = (sums.squares - sums.sum * mean) / (n - 1);

@@ -189,7 +189,7 @@ Answer trapezoid_answer(const TrapezoidSum& s, const SampleAt& sample, const Sum
       out.truncation = static_cast<double>(1.1L * std::max(expected, off - out.rounding));
   }
   if (!std::isfinite(out.truncation)) out.truncation = static_cast<double>(by_comparison(s, sum_of));
-  out.reason = Reason::as_asked;
+  out.reason = Reason::as_requested;
   if (tolerance == nullptr) return out;
   const bool near = out.error() <= tolerance->of(out.value);
   out.reason = near ? Reason::converged : Reason::unresolved;

@@ -182,12 +182,12 @@ __device__ __forceinline__ void turn(std::uint32_t* word) {
     word[0] = __byte_perm(a, b, 0x5410);
     word[1] = __byte_perm(a, b, 0x7632);
   } else if constexpr (bytes == 1) {
-    const std::uint32_t low01 = __byte_perm(word[0], word[1], 0x5140),
+    const std::uint32_t lower01 = __byte_perm(word[0], word[1], 0x5140),
                         high01 = __byte_perm(word[0], word[1], 0x7362),
-                        low23 = __byte_perm(word[2], word[3], 0x5140),
+                        lower23 = __byte_perm(word[2], word[3], 0x5140),
                         high23 = __byte_perm(word[2], word[3], 0x7362);
-    word[0] = __byte_perm(low01, low23, 0x5410);
-    word[1] = __byte_perm(low01, low23, 0x7632);
+    word[0] = __byte_perm(lower01, lower23, 0x5410);
+    word[1] = __byte_perm(lower01, lower23, 0x7632);
     word[2] = __byte_perm(high01, high23, 0x5410);
     word[3] = __byte_perm(high01, high23, 0x7632);
   }

@@ -46,14 +46,14 @@ void agree(Communicator& ranks, const std::function<void()>& work) {
     return;
   }
   const int first = ranks.size() - static_cast<int>(last);
-  std::string told;
+  std::string message;
   if (failure) {
-    told = static_cast<char>(failure->kind);
-    if (ranks.rank() != 0) told += "rank " + std::to_string(ranks.rank()) + " on " + ranks.host() + ": ";
-    told += failure->text;
+    message = static_cast<char>(failure->kind);
+    if (ranks.rank() != 0) message += "rank " + std::to_string(ranks.rank()) + " on " + ranks.host() + ": ";
+    message += failure->text;
   }
-  told = ranks.broadcast(told, first);
-  throw SharedError(static_cast<Error::Kind>(told[0]), told.substr(1));
+  message = ranks.broadcast(message, first);
+  throw SharedError(static_cast<Error::Kind>(message[0]), message.substr(1));
 }
 
 }  // namespace tessera

@@ -322,7 +322,7 @@ class Rank {
     ArrayView block = result_.view();
     block.element = whole.element;
     report_.write_seconds = timed(
-        [&] { write_together(ranks_, request_.output, whole.extents, block, report_.rows, report_.cols); });
+        [&] { write_shared(ranks_, request_.output, whole.extents, block, report_.rows, report_.cols); });
   }
 
   const Operation& operation_;

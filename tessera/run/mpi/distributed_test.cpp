@@ -44,12 +44,12 @@ class SharedProduct : public testing::Test {
   // Every rank's outcome, or what it threw.
   std::vector<std::string> run_ranks(int ranks, const DistributedRequest& request,
                                      const std::function<void(int, DistributedOutcome&)>& see = {},
-                                     const std::function<Arguments(int)>& asked = {}) {
+                                     const std::function<Arguments(int)>& requested = {}) {
     std::vector<std::string> errors(static_cast<std::size_t>(ranks));
     made_up::on_threads(ranks, [&](Communicator& communicator) {
       const int rank = communicator.rank();
       try {
-        const Arguments given = asked ? asked(rank) : arguments();
+        const Arguments given = requested ? requested(rank) : arguments();
         DistributedOutcome outcome = run_distributed(product(), given, communicator, request);
         if (see) see(rank, outcome);
       } catch (const SharedError& error) {
@@ -101,13 +101,13 @@ TEST_F(SharedProduct, TheFileHoldsTheBitsOfOneProcess) {
   Arguments alone = arguments();
   const Outcome one = run(product(), alone, {.device = "cpu", .cached = false});
   for (const int ranks : {1, 2, 3, 4, 6}) {
-    std::atomic<int> told = 0;
+    std::atomic<int> thrown = 0;
     const auto errors =
         run_ranks(ranks, {.check = true, .output = file()}, [&](int rank, DistributedOutcome& outcome) {
           EXPECT_TRUE(outcome.passed);
           EXPECT_EQ(outcome.verdict.has_value(), rank == 0);
           if (rank != 0) return;
-          ++told;
+          ++thrown;
           ASSERT_EQ(outcome.ranks.size(), static_cast<std::size_t>(ranks));
           double received = 0;
           std::int64_t elements = 0;
@@ -120,7 +120,7 @@ TEST_F(SharedProduct, TheFileHoldsTheBitsOfOneProcess) {
           EXPECT_EQ(outcome.plan.variant->name, "simd");
         });
     for (const std::string& error : errors) EXPECT_EQ(error, "");
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(thrown, 1);
     const Array shared = npy::read(file());
     ASSERT_EQ(shared.extents(), (Extents{23, 19}));
     EXPECT_EQ(std::memcmp(shared.as<void>(), one.outputs.at("C").as<void>(), shared.view().bytes()), 0)
@@ -129,7 +129,7 @@ TEST_F(SharedProduct, TheFileHoldsTheBitsOfOneProcess) {
   }
 }
 
-TEST_F(SharedProduct, AWrongBlockIsToldByItsPlaceInTheWholeAndNotWritten) {
+TEST_F(SharedProduct, AWrongBlockIsNamedByItsPlaceInTheWholeAndNotWritten) {
   register_changed(nothing, [](const Arguments& part) {
     const ArrayView& c = part.array("C");
     if (c.extents[0] == 11 && c.extents[1] == 9) static_cast<float*>(c.data)[1 * c.strides[0] + 2] += 1;
@@ -164,7 +164,7 @@ TEST_F(SharedProduct, WhatOneRankThrowsEndsAllAndKeepsTheOldFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "a temporary file is left";
 }
 
-TEST_F(SharedProduct, RanksMustBeAskedForTheSame) {
+TEST_F(SharedProduct, RanksMustGetTheSameRequest) {
   for (const std::string& error : run_ranks(3, {}, {}, [&](int rank) {
          return arguments({{"alpha", rank == 1 ? "2" : "1"}});
        }))

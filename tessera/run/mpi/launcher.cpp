@@ -136,12 +136,12 @@ void demand_seen(const std::optional<Launcher>& launcher, const Communicator& se
 
 std::unique_ptr<Communicator> open_mpi(const std::optional<Launcher>& launcher) {
   const auto [handle, library] = load(launcher);
-  const auto told = function<int (*)()>(handle, "tessera_mpi_interface");
+  const auto interface_of = function<int (*)()>(handle, "tessera_mpi_interface");
   const auto world = function<Communicator* (*)()>(handle, "tessera_mpi_world");
-  if (told == nullptr || world == nullptr || told() != mpi_interface)
-    throw without_mpi(
-        launcher, library + (told == nullptr || world == nullptr ? " is not this program's library for MPI"
-                                                                 : " is of another version of this program"));
+  if (interface_of == nullptr || world == nullptr || interface_of() != mpi_interface)
+    throw without_mpi(launcher, library + (interface_of == nullptr || world == nullptr
+                                               ? " is not this program's library for MPI"
+                                               : " is of another version of this program"));
   std::unique_ptr<Communicator> out(world());
   demand_seen(launcher, *out, library);
   return out;

@@ -49,11 +49,11 @@ TEST(Launcher, PmixTellsNoSize) {
   EXPECT_EQ(unknown->rank, 2);
   EXPECT_FALSE(unknown->size);
   EXPECT_TRUE(unknown->started_several());
-  const auto told = launcher({{"PMIX_RANK", "2"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "4"}});
-  EXPECT_EQ(told->size, 4);
+  const auto counted = launcher({{"PMIX_RANK", "2"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "4"}});
+  EXPECT_EQ(counted->size, 4);
 }
 
-TEST(Launcher, WhoIsToldToBeAloneIsAlone) {
+TEST(Launcher, WhoShallBeAloneIsAlone) {
   EXPECT_FALSE(
       launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}, {"TESSERA_MPI", "none"}}));
   EXPECT_TRUE(launcher({{"OMPI_COMM_WORLD_SIZE", "4"}, {"TESSERA_MPI", "lib.so"}}));

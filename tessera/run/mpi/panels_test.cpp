@@ -121,7 +121,7 @@ TEST(Distributed, WhatFailsOnOneRankStopsAll) {
   const RankGrid grid{2, 2};
   const Problem p{8, 8, 400, 4};
   for (const int at : {0, 1, 2, 50, 98, 99}) {
-    std::atomic<int> told = 0, finished = 0, latest = 0;
+    std::atomic<int> refused = 0, finished = 0, latest = 0;
     std::set<std::string> texts;
     std::mutex mutex;
     on_threads(4, [&](Communicator& ranks) {
@@ -129,7 +129,7 @@ TEST(Distributed, WhatFailsOnOneRankStopsAll) {
       WholeSum sum(4, 4, fails ? at : -1);
       std::exception_ptr failure;
       (void)one_rank(ranks, grid, p, sum, failure);
-      if (failure) ++told;
+      if (failure) ++refused;
       if (sum.finished) ++finished;
       int before = latest;
       while (before < sum.added && !latest.compare_exchange_weak(before, sum.added)) {
@@ -145,7 +145,7 @@ TEST(Distributed, WhatFailsOnOneRankStopsAll) {
         EXPECT_EQ(error.kind(), Error::Kind::memory);
       }
     });
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(refused, 1);
     EXPECT_EQ(finished, 0);
     EXPECT_LE(latest, at + 3);
     EXPECT_EQ(texts, std::set<std::string>{"rank 2 on here: on purpose"});

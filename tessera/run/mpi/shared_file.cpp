@@ -57,16 +57,16 @@ void write_block(OpenFile& file, std::size_t header_bytes, const Extents& extent
   const auto size = static_cast<std::int64_t>(size_of(block.element));
   const auto* from = static_cast<const char*>(block.data);
   const bool whole_rows = cols.size() == extents[1];
-  const std::int64_t together = whole_rows ? rows.size() : 1, bytes = together * cols.size() * size;
-  for (std::int64_t row = rows.first; row < rows.last && bytes != 0; row += together, from += bytes)
+  const std::int64_t rows_at_once = whole_rows ? rows.size() : 1, bytes = rows_at_once * cols.size() * size;
+  for (std::int64_t row = rows.first; row < rows.last && bytes != 0; row += rows_at_once, from += bytes)
     file.write(from, static_cast<std::size_t>(bytes),
                header_bytes + static_cast<std::size_t>((row * extents[1] + cols.first) * size));
 }
 
 }  // namespace
 
-void write_together(Communicator& ranks, const std::string& path, const Extents& extents,
-                    const ArrayView& block, const Interval& rows, const Interval& cols) {
+void write_shared(Communicator& ranks, const std::string& path, const Extents& extents,
+                  const ArrayView& block, const Interval& rows, const Interval& cols) {
   std::optional<AtomicFile> whole;
   const std::string header = npy::format_header(block.element, false, extents);
   agree(ranks, [&] {

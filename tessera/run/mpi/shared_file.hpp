@@ -12,7 +12,7 @@ namespace tessera {
 
 // All ranks call it; `block`: rows × cols, row-major, of a matrix of `extents`; `idle` ranks have none.
 // Returns when the file is there. Throws SharedError, and then an old file is as it was.
-void write_together(Communicator& ranks, const std::string& path, const Extents& extents,
-                    const ArrayView& block, const Interval& rows, const Interval& cols);
+void write_shared(Communicator& ranks, const std::string& path, const Extents& extents,
+                  const ArrayView& block, const Interval& rows, const Interval& cols);
 
 }  // namespace tessera

@@ -144,19 +144,19 @@ Scheduler::~Scheduler() = default;
 // `auto` for devices with streams: shares by a trial of each, kept for later calls. A trial that fails leaves
 // it to the queue to find that out.
 Split Scheduler::fitted_split() {
-  const Split& asked = options_->split;
+  const Split& requested = options_->split;
   const auto streamed = [&](const DeviceReport& one) { return streams(one.plan); };
-  if (asked.how != Split::How::automatic || options_->whole || options_->in_processes() ||
+  if (requested.how != Split::How::automatic || options_->whole || options_->in_processes() ||
       out_.devices.size() < 2 || !std::ranges::all_of(out_.devices, streamed))
-    return asked;
+    return requested;
   Split out{.how = Split::How::shares};
   for (std::size_t d = 0; d < out_.devices.size(); ++d) {
     DeviceState& state = (*pool_)[d];
-    if (!state.failed.empty()) return asked;
+    if (!state.failed.empty()) return requested;
     if (!(state.trial_speed > 0)) try {
         state.trial_speed = trial_speed(*operation_, *division_, out_.devices[d].plan, options_->request);
       } catch (const Error&) {
-        return asked;
+        return requested;
       }
     out.shares.push_back(state.trial_speed);
   }
@@ -343,7 +343,7 @@ void Scheduler::wait(std::size_t d, std::unique_lock<std::mutex>& lock) {
   double seconds = 0.1;
   const double at = now();
   if (const auto takeover = queue_->takeover_by(d, at);
-      takeover && !cancellation_.is_asked(takeover->device)) {
+      takeover && !cancellation_.is_requested(takeover->device)) {
     seconds = std::clamp(takeover->at - at, 1e-4, seconds);
     if (takeover->at <= at) cancellation_.ask(takeover->device, d);
   }

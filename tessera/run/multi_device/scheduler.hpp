@@ -35,7 +35,7 @@ class Cancellation {
     heirs_[device] = heir;
     flags_[device] = true;
   }
-  bool is_asked(std::size_t device) const { return flags_[device]; }
+  bool is_requested(std::size_t device) const { return flags_[device]; }
   std::size_t heir(std::size_t device) const { return heirs_[device]; }
 
  private:

@@ -251,7 +251,7 @@ std::vector<TimelineSpan> StreamedWorker::finish() {
   Buffer& buffer = buffers_[finished_ % buffers];
   // The wait is enqueued only now: what waits in that stream for the next tile would hold this one back, too.
   streams_->wait_for(StreamKind::out, *buffer.computed);
-  buffer.leaving = streams_->record(StreamKind::out);
+  buffer.copying_out = streams_->record(StreamKind::out);
   for (std::size_t i = 0; i < buffer.writes.size(); ++i) {
     const Slice& slice = buffer.writes[i];
     downloads_.copy(
@@ -271,7 +271,7 @@ std::vector<TimelineSpan> StreamedWorker::finish() {
   };
   note(Activity::copy_in, buffer.copying, buffer.copied);
   note(Activity::compute, buffer.computing, buffer.computed);
-  note(Activity::copy_out, buffer.leaving, buffer.left);
+  note(Activity::copy_out, buffer.copying_out, buffer.left);
   return out;
 }
 

@@ -124,7 +124,7 @@ class StreamedWorker final : public DeviceWorker {
     std::optional<Arguments> arguments;
     std::string in_place;  // the input that lies where the output does
     Plan plan;
-    EventPtr copying, copied, computing, computed, leaving, left;
+    EventPtr copying, copied, computing, computed, copying_out, left;
   };
   using ReadView = std::function<ArrayView(const Slice&)>;
 

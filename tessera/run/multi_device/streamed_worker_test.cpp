@@ -111,7 +111,7 @@ TEST(StreamedWorker, ATileLeavesWhileTheNextIsComputed) {
   EXPECT_FALSE(waited_in_vain);
 }
 
-TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoMakesRoom) {
+TEST(StreamedWorker, WhereMemoryIsShortWhatWasUsedLongestAgoIsFreed) {
   constexpr std::int64_t memory = 340'000;  // what three tiles need, and little more
   OneWorker one(sizes(300, 280, 260), memory, 36);
   const auto tiles = one.tiles(36);

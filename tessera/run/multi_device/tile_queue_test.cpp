@@ -18,7 +18,7 @@ namespace {
 using made_up::Behaviour;
 using made_up::run_virtually;
 
-struct Setting {
+struct Scenario {
   std::vector<double> speeds;
   std::size_t tiles = 256;
   double drift = 0.05;
@@ -37,44 +37,44 @@ struct Result {
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 // Speeds wander slowly about what they are, each device on its own.
-Behaviour behaviour_of(const Setting& setting, std::uint64_t seed) {
-  const double ideal = static_cast<double>(setting.tiles) / sum(setting.speeds);
-  auto drifts = std::make_shared<std::vector<double>>(setting.speeds.size(), 0);
+Behaviour behaviour_of(const Scenario& scenario, std::uint64_t seed) {
+  const double ideal = static_cast<double>(scenario.tiles) / sum(scenario.speeds);
+  auto drifts = std::make_shared<std::vector<double>>(scenario.speeds.size(), 0);
   auto random = std::make_shared<Random>(seed, 7);
   Behaviour out;
-  out.done = [setting, ideal, drifts, random](std::size_t d, std::size_t, double now) {
+  out.done = [scenario, ideal, drifts, random](std::size_t d, std::size_t, double now) {
     double& drift = (*drifts)[d];
-    drift = 0.9 * drift + std::sqrt(1 - 0.81) * setting.drift * random->normal();
-    const double speed = setting.speeds[d] * (1 + drift), throttle = setting.throttled_at * ideal;
+    drift = 0.9 * drift + std::sqrt(1 - 0.81) * scenario.drift * random->normal();
+    const double speed = scenario.speeds[d] * (1 + drift), throttle = scenario.throttled_at * ideal;
     if (d != 0 || now + 1 / speed <= throttle) return now + 1 / speed;
     const double before = std::max(0.0, throttle - now) * speed;
-    return std::max(now, throttle) + (1 - before) / (speed * setting.throttled_to);
+    return std::max(now, throttle) + (1 - before) / (speed * scenario.throttled_to);
   };
-  out.cancels = setting.cancels;
-  if (std::isfinite(setting.dies_at)) out.dies = {setting.dies_at * ideal};
+  out.cancels = scenario.cancels;
+  if (std::isfinite(scenario.dies_at)) out.dies = {scenario.dies_at * ideal};
   return out;
 }
 
-Result run_once(const Setting& setting, std::uint64_t seed) {
+Result run_once(const Scenario& scenario, std::uint64_t seed) {
   Random random(seed);
   std::vector<double> guesses;
-  for (const double speed : setting.speeds)
+  for (const double speed : scenario.speeds)
     guesses.push_back(speed * std::max(0.5, 1 + 0.1 * random.normal()));
-  TileQueue queue(std::vector<double>(setting.tiles, 1), guesses, setting.mode);
-  const Timeline timeline = run_virtually(queue, setting.speeds.size(), behaviour_of(setting, seed));
-  Result out{timeline.end() * sum(setting.speeds) / static_cast<double>(setting.tiles),
-             std::vector<double>(setting.speeds.size(), 0)};
+  TileQueue queue(std::vector<double>(scenario.tiles, 1), guesses, scenario.mode);
+  const Timeline timeline = run_virtually(queue, scenario.speeds.size(), behaviour_of(scenario, seed));
+  Result out{timeline.end() * sum(scenario.speeds) / static_cast<double>(scenario.tiles),
+             std::vector<double>(scenario.speeds.size(), 0)};
   EXPECT_TRUE(queue.done());
-  for (std::size_t tile = 0; tile < setting.tiles; ++tile)
-    out.shares[*queue.owner(tile)] += 1 / static_cast<double>(setting.tiles);
+  for (std::size_t tile = 0; tile < scenario.tiles; ++tile)
+    out.shares[*queue.owner(tile)] += 1 / static_cast<double>(scenario.tiles);
   return out;
 }
 
-double mean_makespan(const Setting& setting) {
+double mean_makespan(const Scenario& scenario) {
   constexpr int seeds = 60;
   double all = 0;
   for (int seed = 0; seed < seeds; ++seed)
-    all += run_once(setting, static_cast<std::uint64_t>(seed)).makespan;
+    all += run_once(scenario, static_cast<std::uint64_t>(seed)).makespan;
   return all / seeds;
 }
 
@@ -112,17 +112,17 @@ TEST(TileQueue, SharesAreWithinFivePercentOfTheIdealAndOfTheBestStaticSplit) {
   for (const auto mode : {TileQueue::Mode::dynamic, TileQueue::Mode::measured})
     for (const std::vector<double>& speeds :
          std::vector<std::vector<double>>{{1, 2}, {1, 1.8}, {1, 1}, {3, 1}, {5, 4}, {1, 4}}) {
-      const Setting setting{.speeds = speeds, .drift = 0, .mode = mode};
-      const Result found = run_once(setting, 1);
+      const Scenario scenario{.speeds = speeds, .drift = 0, .mode = mode};
+      const Result found = run_once(scenario, 1);
       for (std::size_t d = 0; d < speeds.size(); ++d)
         EXPECT_NEAR(found.shares[d], speeds[d] / sum(speeds), 0.05 * speeds[d] / sum(speeds))
             << speeds[0] << speeds[1];
       // Every static split of the same tiles.
       double best = INFINITY;
-      for (std::size_t first = 0; first <= setting.tiles; ++first)
+      for (std::size_t first = 0; first <= scenario.tiles; ++first)
         best = std::min(best, std::max(static_cast<double>(first) / speeds[0],
-                                       static_cast<double>(setting.tiles - first) / speeds[1]));
-      EXPECT_LE(found.makespan, 1.10 * best * sum(speeds) / static_cast<double>(setting.tiles));
+                                       static_cast<double>(scenario.tiles - first) / speeds[1]));
+      EXPECT_LE(found.makespan, 1.10 * best * sum(speeds) / static_cast<double>(scenario.tiles));
     }
 }
 
@@ -346,7 +346,7 @@ TEST(TileQueueCorners, ASlowDevicesFirstTilesAreAllThatWrongGuessesCost) {
           }
 }
 
-TEST(TileQueueCorners, WhatIsLeftGoesToWhoAskedForIt) {
+TEST(TileQueueCorners, WhatIsLeftGoesToWhoWantsIt) {
   TileQueue queue({1, 1}, std::vector<double>{1, 1}, TileQueue::Mode::dynamic, 1);
   queue.can_cancel(0);
   ASSERT_EQ(queue.take(0, 0), 0U);
@@ -367,7 +367,7 @@ TEST(TileQueueCorners, WhatIsLeftGoesToWhoAskedForIt) {
 }
 
 // Neither one that cannot, nor where somebody named the shares.
-TEST(TileQueueCorners, NobodyIsAskedToLeaveWhoShallNot) {
+TEST(TileQueueCorners, NobodyIsCancelledWhoShallNotBe) {
   TileQueue steadfast({1, 1}, std::vector<double>{1, 1}, TileQueue::Mode::dynamic, 1);
   TileQueue named({1, 1}, std::vector<std::deque<std::size_t>>{{0}, {1}}, 1);
   named.can_cancel(0);

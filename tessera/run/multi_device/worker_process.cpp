@@ -26,7 +26,7 @@ Error failure(const std::string& what, int reason) {
 
 // What a message says of the files that come with it.
 constexpr std::size_t most_files = 64;
-struct FileRoom {
+struct ControlBytes {
   alignas(cmsghdr) char bytes[CMSG_SPACE(most_files * sizeof(int))];
 };
 
@@ -129,12 +129,12 @@ std::string WorkerProcess::receive(double seconds) {
 
 bool send_message(int channel, const std::string& message, const std::vector<int>& files) {
   iovec text{const_cast<char*>(message.data()), message.size()};
-  FileRoom room{};
+  ControlBytes control{};
   msghdr whole{};
   whole.msg_iov = &text;
   whole.msg_iovlen = 1;
   if (!files.empty()) {
-    whole.msg_control = room.bytes;
+    whole.msg_control = control.bytes;
     whole.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
     cmsghdr* const about = CMSG_FIRSTHDR(&whole);
     about->cmsg_level = SOL_SOCKET;
@@ -162,12 +162,12 @@ bool receive_message(int channel, std::string& message, std::vector<int>& files)
     if (bytes <= 0) return false;
     message.resize(static_cast<std::size_t>(bytes));
     iovec text{message.data(), message.size()};
-    FileRoom room{};
+    ControlBytes control{};
     msghdr whole{};
     whole.msg_iov = &text;
     whole.msg_iovlen = 1;
-    whole.msg_control = room.bytes;
-    whole.msg_controllen = sizeof room.bytes;
+    whole.msg_control = control.bytes;
+    whole.msg_controllen = sizeof control.bytes;
     if (recvmsg(channel, &whole, MSG_CMSG_CLOEXEC) != bytes) continue;
     for (cmsghdr* about = CMSG_FIRSTHDR(&whole); about != nullptr; about = CMSG_NXTHDR(&whole, about)) {
       if (about->cmsg_level != SOL_SOCKET || about->cmsg_type != SCM_RIGHTS) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/imaging/operation.hpp"
+#include "ops/imaging/image_operation.hpp"
 #include <algorithm>
 #include <cctype>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/cli/distributed.hpp"
+#include "tessera/cli/ranks_run.hpp"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor's two builds of the interpreter. nvcc's kernels each have their own: calls between objects
 // would cost them registers.
-#include "ops/integrate/kernels/evaluate.hpp"
+#include "ops/integrate/kernels/program_evaluation.hpp"
 
 #if !defined(__CUDACC__)
 namespace tessera::integration {

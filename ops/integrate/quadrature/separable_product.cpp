@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/integrate/quadrature/separable.hpp"
+#include "ops/integrate/quadrature/separable_product.hpp"
 #include <fmt/format.h>
 #include <algorithm>
 #include <numeric>
