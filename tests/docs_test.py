@@ -79,8 +79,9 @@ class Commands(unittest.TestCase):
                 count += 1
         self.assertGreater(count, 15)
 
-    def test_what_the_readme_shares_is_shared(self):
-        shared = [command for command in commands(ROOT / "README.md") if " --devices " in command and " sweep " not in command]
+    def test_what_the_page_on_devices_shares_is_shared(self):
+        shared = [command for command in commands(ROOT / "docs/devices.md")
+                  if re.search(r" --devices \S+,\S+", command) and " sweep " not in command and " --fault " not in command and "mpirun" not in command]
         self.assertTrue(shared)
         for command in shared:
             done = subprocess.run([PROGRAM, *shortened(command), "--json", "-"], capture_output=True, text=True, timeout=120, check=True,
@@ -89,8 +90,8 @@ class Commands(unittest.TestCase):
             self.assertGreater(len(parts), 1, command)
             self.assertTrue(all(part["parts"] > 0 for part in parts), f"{command}\n{done.stderr}")
 
-    def test_the_verbs_of_the_readme_are_all_there(self):
-        verbs = {shlex.split(command)[1] for command in commands(ROOT / "README.md")}
+    def test_the_pages_show_every_verb(self):
+        verbs = {shlex.split(command)[1] for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] for command in commands(page)}
         self.assertLessEqual({"list", "verify", "bench", "compare", "devices", "sweep", "tune", "code", "trace", "report"}, verbs)
 
     def test_every_link_leads_somewhere(self):
