@@ -128,7 +128,7 @@ class Rules(unittest.TestCase):
         if len(sys.argv) < 2:
             self.skipTest("no program given")
         for folder in (ROOT / "ops").iterdir():
-            if not folder.is_dir():
+            if not (folder / f"{folder.name}.cpp").exists():  # what several operations share
                 continue
             listed = subprocess.run([sys.argv[1], "list", folder.name], capture_output=True, text=True, check=True).stdout
             for file in folder.iterdir():
