@@ -6,6 +6,7 @@
 #include "tessera/bench/trace.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
+#include "tessera/simt/tracer/trace.hpp"
 
 namespace tessera {
 namespace {
@@ -79,6 +80,7 @@ std::vector<Case> largest_cases(const Rung& rung, std::size_t count) {
 }
 
 TEST(Mutation, EveryKernelHasATracedBuildAndBreaksNoRule) {
+  ASSERT_EQ(simt::tracing_absent(), std::nullopt);  // loads the traced kernels
   ASSERT_FALSE(rungs().empty());
   for (const Rung& rung : rungs())
     for (const Choice& choice : rung.variant->choices) {
