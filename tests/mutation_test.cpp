@@ -6,7 +6,7 @@
 #include "tessera/bench/trace.hpp"
 #include "tessera/run/conformance.hpp"
 #include "tessera/run/inputs.hpp"
-#include "tessera/simt/tracer/trace.hpp"
+#include "tessera/simt/tracer/tracer.hpp"
 
 namespace tessera {
 namespace {
