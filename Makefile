@@ -11,7 +11,7 @@ help:
 	@echo "make             the program build/tessera and its library; CUDA=1 compiles the GPU kernels where no GPU is"
 	@echo "make demo        build the program, multiply two matrices, show the ladder"
 	@echo "make test        build everything and run every test"
-	@echo "make baselines   install and build what the ladders are compared with (OpenBLAS, GSL, OpenCV, CUB, NPP, ...)"
+	@echo "make baselines   install and build what the ladders are compared with (OpenBLAS, oneDNN, GSL, OpenCV, liblqr)"
 	@echo "make bench       measure the ladders on this machine"
 	@echo "make tables      write the tables of README and docs from results/"
 	@echo "make deb         a Debian package of program, library and headers"
