@@ -134,12 +134,6 @@ SIMT void store_finished(void* data, std::int64_t at, Element to, const Finish& 
   }
 }
 
-}  // namespace TESSERA_UNIT
-}  // namespace tessera::filter
-
-namespace tessera::filter {
-inline namespace TESSERA_UNIT {
-
 template <class T>
 struct Problem {
   using Elements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, float>;
@@ -223,4 +217,9 @@ struct Problem {
 };
 
 }  // namespace TESSERA_UNIT
+
+// CPU rung 1 for columns first to last, rows begin to end of the result of picture n.
+template <class T>
+void filter_naive(const Problem<T>& p, std::int64_t n, int first, int last, int begin, int end);
+
 }  // namespace tessera::filter

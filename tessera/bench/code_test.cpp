@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <cstring>
 #include "tessera/bench/code.hpp"
-#include "tessera/io/elf.hpp"
+#include "tessera/bench/elf.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <limits>
 #include <memory>
 #include <string_view>
@@ -15,8 +17,6 @@
 #include <vector>
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/file_kind.hpp"
-#include "tessera/io/mapped_file.hpp"
-#include "tessera/io/npy_header.hpp"
 
 namespace tessera::npy {
 namespace {
@@ -356,12 +356,26 @@ Array copy_of(const Header& header, std::span<const std::byte> file) {
   throw Error(path + ": " + std::generic_category().message(code));
 }
 
+struct MappedFile {
+  std::shared_ptr<void> address;  // null: the file is empty
+  std::size_t bytes = 0;
+};
+
+// Private: writes go to copies of pages. Not reserved: the file may be larger than memory.
 MappedFile map(const std::string& path) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) fail(path, errno);
   const std::unique_ptr<const int, void (*)(const int*)> closer(&file, [](const int* f) { ::close(*f); });
-  return map_file(file, path);
+  struct stat about = {};
+  if (::fstat(file, &about) != 0) fail(path, errno);
+  if (S_ISDIR(about.st_mode)) fail(path, EISDIR);
+  if (!S_ISREG(about.st_mode)) throw Error(path + ": is not a regular file");
+  const auto bytes = static_cast<std::size_t>(about.st_size);
+  if (bytes == 0) return {};
+  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  if (address == MAP_FAILED) fail(path, errno);
+  return {std::shared_ptr<void>(address, [bytes](void* p) { (void)::munmap(p, bytes); }), bytes};
 }
 
 bool column_major(const ArrayView& array) {

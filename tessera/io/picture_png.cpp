@@ -240,7 +240,7 @@ Raw parse_png(std::span<const std::byte> file, const std::string& name, const Li
   const std::size_t all = raw.picture.pixels.view().bytes(), row_bytes = all / height,
                     before = row_bytes - png_get_rowbytes(r.png, r.info);  // 0 but for palettes' numbers
   std::vector<png_bytep> rows = rows_of(raw.picture.pixels.as<std::byte>() + before, height, row_bytes);
-  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message, all);
+  if (!read_rows(r, rows.data())) throw unreadable(name, "PNG", r.message);
   if (by_palette) look_up(palette, name, raw.picture.pixels);
   raw.picture.first_of_several = has_chunk(file, "acTL");  // an animation
   take_notes(r, raw);

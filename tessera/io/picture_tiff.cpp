@@ -297,7 +297,7 @@ void put_row(const Header& h, const Cut& cut, const std::byte* from, std::size_t
 
 void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string& name, Stream& stream,
                  std::byte* pixels) {
-  const std::size_t size = size_of(h.element), picture_bytes = size * h.samples * h.width * h.height;
+  const std::size_t size = size_of(h.element);
   Bytes block(static_cast<std::size_t>(cut.bytes));
   std::uint32_t index = 0;
   stream.reads_pixels = true;
@@ -310,8 +310,7 @@ void read_blocks(TIFF* tiff, const Header& h, const Cut& cut, const std::string&
         const tmsize_t got = cut.tiled ? TIFFReadEncodedTile(tiff, index, block.data(), cut.bytes)
                                        : TIFFReadEncodedStrip(tiff, index, block.data(), cut.bytes);
         if (got < wanted || stream.lacks_pixels)
-          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early",
-                           picture_bytes);
+          throw unreadable(name, "TIFF", stream.message[0] != 0 ? stream.message : "it ends too early");
         for (std::size_t y = 0; y < rows; ++y)
           put_row(h, cut, block.data() + y * cut.row_bytes, cols,
                   pixels + (((y0 + y) * h.width + x0) * h.samples + plane) * size);
