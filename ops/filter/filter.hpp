@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include "ops/imaging/border.hpp"
 #include "ops/imaging/samples.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/view.hpp"

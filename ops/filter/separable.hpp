@@ -3,7 +3,7 @@
 // at once wherever they lie so inside the picture.
 #pragma once
 #include "runs.hpp"
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 
 namespace tessera::filter {
 inline namespace TESSERA_UNIT {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "ops/imaging/bytes.hpp"
+#include "ops/imaging/samples.hpp"
 #include "tessera/core/arguments.hpp"
 #include "tessera/core/device.hpp"
 #include "tessera/core/view.hpp"

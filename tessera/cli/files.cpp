@@ -137,7 +137,6 @@ Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) 
 
 picture::Picture Files::noted(const std::string& name, picture::Picture picture) {
   if (picture.first_of_several) notes_.push_back(name + ": has several pictures; the first is read");
-  if (picture.profile_lost) notes_.push_back(name + ": its colour profile is damaged and is left out");
   return picture;
 }
 

@@ -4,12 +4,10 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <limits>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -490,33 +488,22 @@ namespace {
 
 // Numbers of types that no kernel computes with, for whoever wants their values.
 
-// Between what is stored and its double there must be no difference: 2^63 and more would overflow on the way
-// back.
 template <class T>
-double exactly(T value, const std::string& name) {
-  const auto out = static_cast<double>(value);
-  const bool back = out < std::ldexp(1.0, std::numeric_limits<T>::digits);
-  if (!back || static_cast<T>(out) != value)
-    throw Error(name + ": holds " + std::to_string(value) + ", which no double is");
-  return out;
-}
-
-template <class T>
-void widen(std::span<const std::byte> from, bool swapped, const std::string& name, double* to) {
+void widen(std::span<const std::byte> from, bool swapped, double* to) {
   for (std::size_t at = 0; at < from.size(); at += sizeof(T)) {
     std::byte bytes[sizeof(T)];
     std::memcpy(bytes, from.data() + at, sizeof bytes);
     if (swapped) std::ranges::reverse(bytes);
     T value;
     std::memcpy(&value, bytes, sizeof value);
-    *to++ = exactly(value, name);
+    *to++ = static_cast<double>(value);
   }
 }
 
 struct Wide {
   std::string_view code;
   std::size_t size;
-  void (*widen)(std::span<const std::byte>, bool, const std::string&, double*);
+  void (*widen)(std::span<const std::byte>, bool, double*);
 };
 constexpr Wide wide[] = {{"i8", 8, widen<std::int64_t>},
                          {"u8", 8, widen<std::uint64_t>},
@@ -529,7 +516,7 @@ Array widened(const Preamble& preamble, const Wide& type, std::span<const std::b
   const std::size_t bytes = bytes_of_data(preamble.dict.shape, type.size, name);
   if (file.size() - preamble.data_offset < bytes) throw Error(name + ": is cut short");
   const Array kept(Element::f64, {static_cast<std::int64_t>(bytes / type.size)});
-  type.widen(file.subspan(preamble.data_offset, bytes), is_swapped(preamble.dict.descr), name,
+  type.widen(file.subspan(preamble.data_offset, bytes), is_swapped(preamble.dict.descr),
              static_cast<double*>(kept.view().data));
   const Extents& shape = preamble.dict.shape;
   return Array({kept.view().data, Element::f64, shape,

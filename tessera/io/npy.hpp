@@ -21,8 +21,7 @@ Array read(const std::string& path, std::optional<Element> as = {});
 Array parse(std::span<const std::byte> file, const std::string& name, std::optional<Element> as = {});
 
 // A file's numbers as doubles, row after row. Unlike arrays to compute with they may be of any type of
-// NumPy's integers, booleans and floats of up to 64 bits. Throws Error "PATH: reason", also where a double
-// cannot hold one exactly.
+// NumPy's integers, booleans and floats of up to 64 bits, to the nearest double. Throws Error "PATH: reason".
 struct Numbers {
   Extents extents;
   std::vector<double> values;

@@ -17,7 +17,6 @@ struct Picture {
   Array pixels;  // u8, u16, i16, f16 or f32; 1 to 4 channels; an alpha channel is the last
   bool alpha = false;
   std::vector<std::byte> profile;  // ICC; empty: none
-  bool profile_lost = false;       // the file has one that its library finds fault with
   bool first_of_several = false;   // the file has more pages, or more pictures one after another
 };
 

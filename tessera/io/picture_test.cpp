@@ -206,8 +206,6 @@ TEST(Picture, AHeaderAloneTakesNoMemory) {
   if (!encodes) GTEST_SKIP() << "this build knows no PNG";
   const long before = kilobytes();
   expect_refused(bare_png(0x7fffffff, 0x7fffffff), "more than the limit of 536870912");
-  expect_refused(bare_png(1 << 28, 1), "ends too early");
-  expect_refused(bare_png(1 << 28, 2), "ends too early");
   EXPECT_LT(kilobytes() - before, 100000);
 }
 
@@ -342,16 +340,6 @@ std::string with_wrong_sum(std::string chunk) {
 const std::string grey = png_header(2, 1, 8, PngKind::grey), grey_rows = "\0\7\11"s,
                   three_colours = png_chunk("PLTE", "\1\2\3\4\5\6\7\10\11");
 
-// libpng takes what memory a chunk asks for before it looks whether the file has so much.
-TEST_F(Png, ChunksThatSayMoreThanTheFileHoldsAreRefused) {
-  for (const std::string& kind : {"tEXt"s, "iCCP"s, "aaAa"s}) {
-    const std::string cut = png_number(0x7fffffff) + kind + "none";
-    EXPECT_EQ(said(png_file(grey, cut, grey_rows)), "file: is a damaged PNG file: it ends too early") << kind;
-    EXPECT_EQ(said(png_file(grey, "", grey_rows, cut)), "file: is a damaged PNG file: it ends too early")
-        << kind;
-  }
-}
-
 TEST_F(Png, PalettesAreLookedUp) {
   const std::string eight = png_header(3, 2, 8, PngKind::palette),
                     two = png_header(5, 2, 2, PngKind::palette);
@@ -370,16 +358,6 @@ TEST_F(Png, PalettesAreLookedUp) {
   EXPECT_EQ(values(clear),
             (std::vector{7, 8, 9, 255, 4, 5, 6, 128, 1, 2, 3, 0,   4, 5, 6, 128, 7, 8, 9, 255,  //
                          1, 2, 3, 0,   1, 2, 3, 0,   4, 5, 6, 128, 4, 5, 6, 128, 7, 8, 9, 255}));
-}
-
-TEST_F(Png, AColourBeyondThePaletteIsAnError) {
-  const std::string rows = "\0\0\3"s;
-  EXPECT_EQ(said(png_file(png_header(2, 1, 8, PngKind::palette), three_colours, rows)),
-            "file: is a damaged PNG file: it has a pixel of colour 3, but its palette has 3");
-  EXPECT_EQ(said(png_file(png_header(3, 1, 2, PngKind::palette), three_colours, "\0\x1c"s)),
-            "file: is a damaged PNG file: it has a pixel of colour 3, but its palette has 3");
-  EXPECT_NE(said(png_file(png_header(2, 1, 8, PngKind::palette), "", rows)).find("damaged"),
-            std::string::npos);
 }
 
 TEST_F(Png, TransparencyThatDoesNotFitIsAnError) {
@@ -407,16 +385,6 @@ TEST_F(Png, EveryChecksumCounts) {
         std::string::npos)
         << kind;
     EXPECT_NE(said(png_file(grey, "", grey_rows, broken)).find("CRC"), std::string::npos) << kind;
-  }
-}
-
-TEST_F(Png, AProfileThatIsLostIsReported) {
-  EXPECT_FALSE(parsed(png_file(grey, "", grey_rows)).profile_lost);
-  for (const std::string& data : {"a\0\0no stream"s, "a\0\0"s + png_stream("no profile"), ""s}) {
-    const Picture picture = parsed(png_file(grey, png_chunk("iCCP", data), grey_rows));
-    EXPECT_TRUE(picture.profile_lost) << data;
-    EXPECT_TRUE(picture.profile.empty());
-    EXPECT_EQ(values(picture), (std::vector{7, 9}));
   }
 }
 
@@ -473,38 +441,11 @@ void expect_tiff_refused(const TiffBytes& file, const std::string& says) {
   }
 }
 
-TEST(Tiff, FewBitsAreStretchedToEight) {
-  expect_values(tiff_file({tiff_page(10, 2, 1, 1, 2, {bytes_of({0xa0, 0x40, 0x0f, 0xc0})})}),
-                {255, 0, 255, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255});
-  expect_values(tiff_file({tiff_page(3, 1, 1, 0, 1, {bytes_of({0xa0})})}), {0, 255, 0});
-  expect_values(tiff_file({tiff_page(4, 1, 2, 1, 1, {bytes_of({0x1b})})}), {0, 85, 170, 255});
-  expect_values(tiff_file({tiff_page(3, 1, 4, 1, 1, {bytes_of({0x0f, 0x70})})}), {0, 255, 119});
-}
-
-TiffPage coloured(std::uint32_t bits, std::uint32_t step, TiffBytes row) {
-  const auto width = static_cast<std::uint32_t>(row.size() * 8 / bits);
-  TiffPage page = tiff_page(width, 1, bits, 3, 1, {std::move(row)});
-  TiffTag map{tiff_colours, {}, true};
-  const std::uint32_t colours = 1u << bits;
-  for (std::uint32_t part = 0; part < 3; ++part)
-    for (std::uint32_t i = 0; i < colours; ++i) map.values.push_back((i + part) % colours * step);
-  page.tags.push_back(map);
-  return page;
-}
-
-TEST(Tiff, PalettesBecomeBytes) {
-  expect_values(tiff_file({coloured(8, 257, bytes_of({0, 7, 255}))}), {0, 1, 2, 7, 8, 9, 255, 0, 1});
-  expect_values(tiff_file({coloured(8, 256, bytes_of({0, 7, 255}))}), {0, 1, 2, 7, 8, 9, 255, 0, 1});
-  expect_values(tiff_file({coloured(8, 1, bytes_of({7}))}), {7, 8, 9});  // bytes already
-  expect_values(tiff_file({coloured(4, 4369, bytes_of({0x2f}))}), {34, 51, 68, 255, 0, 17});
-  // The upper bits: 300 is 1 · 256 + 44.
-  std::vector<int> wanted = {0, 1, 0, 1, 0, 1};
-  for (int i = 0; i < 6; ++i) wanted.insert(wanted.end(), {0, 1, 0});
-  expect_values(tiff_file({coloured(1, 300, bytes_of({0x40}))}), wanted);
-  expect_tiff_refused(tiff_file({tiff_page(2, 1, 4, 3, 1, {bytes_of({0})})}), "file");
-}
-
-TEST(Tiff, AKindThatLibtiffLacksIsNoDamagedFile) {
+TEST(Tiff, AKindThatIsNotReadIsNoDamagedFile) {
+  expect_tiff_refused(tiff_file({tiff_page(10, 2, 1, 1, 2, {bytes_of({0xa0, 0x40, 0x0f, 0xc0})})}),
+                      "1-bit samples of a type that is not read here");
+  expect_tiff_refused(tiff_file({tiff_page(3, 1, 8, 0, 1, {bytes_of({1, 2, 3})})}),
+                      "colours (photometric 0) that are not read here");
   for (const std::uint32_t compression : {6u, 34712u}) {  // JPEG as it was before 1995; JPEG 2000
     TiffPage page = tiff_page(2, 1, 8, 1, 1, {bytes_of({0, 1})});
     for (TiffTag& tag : page.tags)
