@@ -4,10 +4,8 @@
 import os
 import struct
 import unittest
-import zlib
 
 import cli_case
-from png_files import chunk
 
 
 def save_pfm(path, rows, columns, value):

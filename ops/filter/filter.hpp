@@ -135,7 +135,7 @@ SIMT void store_finished(void* data, std::int64_t at, Element to, const Finish& 
 
 template <class T>
 struct Problem {
-  using Elements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, float>;
+  using Elements = PictureElements;
 
   View<const T, 4> image;           // [images,height,width,channels]
   View<unsigned char, 4> filtered;  // [images,height,width,channels] of the element `to`; strides in elements

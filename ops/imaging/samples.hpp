@@ -25,6 +25,13 @@ Border border_named(const std::string& word);
 
 inline namespace TESSERA_UNIT {
 
+// What kernels on pictures are compiled for. A trace of samples of 16 bits would show nothing new.
+#if defined(TESSERA_TRACED)
+using PictureElements = Types<std::uint8_t, float>;
+#else
+using PictureElements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, float>;
+#endif
+
 inline constexpr int from_constant = -1;
 
 // Where place i of an axis of n pixels is found. Mirrors are an even function with a period.

@@ -170,7 +170,7 @@ SIMT T finished(const Plan& plan, std::int32_t sum) {
 
 template <class T>
 struct Problem {
-  using Elements = Types<std::uint8_t, std::uint16_t, std::int16_t, f16, float>;
+  using Elements = PictureElements;
 
   View<const T, 4> image;  // [images,from_height,from_width,channels]
   View<T, 4> resized;      // [images,height,width,channels]
