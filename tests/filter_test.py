@@ -186,7 +186,7 @@ class Filter(cli_case.Case):
             np.save("k.npy", np.array([[1, 0, 1]], dtype))
             np.testing.assert_array_equal(self.filtered("in.npy", "--kernel", "k.npy", "--output-element", "f32"),
                                           correlate(picture, np.array([[1, 0, 1]]), "reflect_101"))
-        self.fails(2, "holds int64; convert with", "filter", "k.npy", "-o", "never.npy")
+        self.fails(2, "holds bool; convert with", "filter", "k.npy", "-o", "never.npy")
 
     def test_words_without_effect(self):
         save_png("p.png", np.zeros((20, 30, 1), np.uint8))

@@ -464,7 +464,8 @@ void filter_row(const Finish& f, const std::vector<Tap<A>>& taps, std::int64_t c
     A* const at =
         element == element_of<A> && (past_caches || piece % fours == 0) ? reinterpret_cast<A*>(out) : sums;
     sum_taps(taps, x, x + piece, at);
-    finish_sums(f, at, piece, element, out);
+    const bool done = std::is_same_v<A, float> && at != sums && !f.absolute && !f.scaled;
+    if (!done) finish_sums(f, at, piece, element, out);
     if (past_caches) stream_bytes(samples, piece * size, to);
   }
 }

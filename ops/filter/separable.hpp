@@ -142,8 +142,8 @@ SIMT void add_tap(A weight, int j, const A (&from)[two][8], const A (&more)[two]
 // Eight taps, or the last `taps`. Weights of 0 may be left out among whole numbers and must be among floats.
 // Where there are none, as mostly, nothing asks.
 template <class A>
-FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&from)[two][8], const A (&more)[two][8],
-                   A (&sum)[two][8]) {
+FILTER_ONCE SIMT void add_taps(const Bytes16 (&weights)[2], int taps, const A (&from)[two][8],
+                               const A (&more)[two][8], A (&sum)[two][8]) {
   A weight[8];
   bool all = true;
   SIMT_UNROLL
