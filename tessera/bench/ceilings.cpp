@@ -1,108 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/ceilings.hpp"
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <vector>
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/statistics.hpp"
-#include "tessera/core/array.hpp"
-#include "tessera/core/parallel.hpp"
 #include "tessera/io/cache.hpp"
 
 namespace tessera::bench {
 
-double thread_seconds() {
-  std::timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-Reached reach(int threads, double units, const std::function<void(int)>& work) {
-  std::vector<double> busy(static_cast<std::size_t>(std::max(1, threads)));
-  const Stopwatch watch;
-  parallel(static_cast<int>(busy.size()), [&](int part) {
-    const double before = thread_seconds();
-    work(part);
-    busy[static_cast<std::size_t>(part)] = thread_seconds() - before;
-  });
-  const double seconds = watch.seconds();
-  return {units / seconds, std::clamp(1 - std::ranges::max(busy) / seconds, 0.0, 1.0)};
-}
-
-Reached best_of(int fewest, int most, const std::function<Reached()>& run) {
-  constexpr double better = 1.005;
-  Reached best;
-  for (int made = 0, stood = 0; made < most && stood < fewest; ++made) {
-    const Reached now = run();
-    stood = now.rate > better * best.rate ? 0 : stood + 1;
-    if (now.rate > best.rate) best = now;
-  }
-  return best;
-}
-
-// What the processors can move between their memory and themselves.
 namespace {
 
-constexpr int fewest_rounds = 4, most_rounds = 12;  // of each; the best counts
-
-void triad(double* __restrict to, const double* __restrict a, const double* __restrict b, double factor,
-           std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = a[i] + factor * b[i];
-}
-
-}  // namespace
-
-Reached copy_reached(const Device& device) {
-  constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
-  // Three arrays must leave the machine room to breathe.
-  const std::int64_t bytes =
-      std::clamp(2 * device.cache_bytes, least, std::max(least, std::min(most, device.memory_bytes / 16)));
-  const auto count = static_cast<std::size_t>(bytes) / sizeof(double);
-  const int parts = std::max(1, device.threads);
-  Array a(Element::f64, {static_cast<std::int64_t>(count)}), b(Element::f64, a.extents()),
-      c(Element::f64, a.extents());
-  double* const arrays[] = {a.as<double>(), b.as<double>(), c.as<double>()};
-  volatile double factor = 3;
-  // Each thread touches its part first, so that its pages lie near it.
-  const auto part_of = [&](auto work) {
-    return [=](int part) {
-      const std::size_t from = count * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts),
-                        to = count * static_cast<std::size_t>(part + 1) / static_cast<std::size_t>(parts);
-      work(from, to - from);
-    };
-  };
-  parallel(parts, part_of([&](std::size_t from, std::size_t n) {
-             for (double* array : arrays) std::fill_n(array + from, n, 1.0);
-           }));
-  const auto timed = [&](int moved, auto work) {
-    return best_of(fewest_rounds, most_rounds,
-                   [&] { return reach(parts, moved * static_cast<double>(bytes), part_of(work)); });
-  };
-  const Reached copied = timed(2, [&](std::size_t from, std::size_t n) {
-    std::memcpy(arrays[2] + from, arrays[0] + from, n * sizeof(double));
-  });
-  const Reached added = timed(3, [&](std::size_t from, std::size_t n) {
-    triad(arrays[2] + from, arrays[0] + from, arrays[1] + from, factor, n);
-  });
-  volatile double sink = arrays[2][count / 2];
-  (void)sink;
-  return copied.rate > added.rate ? copied : added;
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr int schema = 2;
+// The first line of the file that keeps them; the second is the key, then a line for each ceiling.
+constexpr const char* format = "tessera ceilings 3";
 constexpr double much_waiting = 0.05;  // of a run's time
-constexpr int old_days = 90;
 
 // Everything that the ceilings depend on.
 std::string key_of(const Device& device) {
@@ -114,7 +27,7 @@ std::string key_of(const Device& device) {
 std::string file_of(const Device& device) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : key_of(device)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("ceilings/{:016x}.json", hash);
+  return fmt::format("ceilings/{:016x}.txt", hash);
 }
 
 MeasuredCeilings of_the_processors(const Device& device) {
@@ -140,32 +53,25 @@ MeasuredCeilings as_measured(const Ceilings& rates) {
   return out;
 }
 
-Json json_of(const Ceiling& ceiling) {
-  return {{"rate", ceiling.rate},
-          {"date", ceiling.date},
-          {"waited", ceiling.waited ? Json(*ceiling.waited) : Json(nullptr)}};
+// "f64 2.5e+10 2030-01-31T12:00:00Z 0.01"; "-": the device does not tell how long threads waited.
+std::string line_of(std::string_view name, const Ceiling& ceiling) {
+  return fmt::format("{} {} {} {}\n", name, ceiling.rate, ceiling.date,
+                     ceiling.waited ? fmt::format("{}", *ceiling.waited) : "-");
 }
 
-std::optional<Ceiling> ceiling_of(const Json& json) {
-  if (!json.is_object() || !json.contains("rate") || !json["rate"].is_number()) return std::nullopt;
-  Ceiling out{.rate = json["rate"].get<double>(), .date = {}, .waited = {}};
-  if (const Json date = json.value("date", Json()); date.is_string()) out.date = date.get<std::string>();
-  if (const Json waited = json.value("waited", Json()); waited.is_number()) out.waited = waited.get<double>();
-  return out;
-}
-
-// Whole days between two moments as now_utc() writes them; nothing where one is none.
-std::optional<int> days_between(const std::string& before, const std::string& now) {
-  const auto day = [](const std::string& text) -> std::optional<std::chrono::sys_days> {
-    int y = 0;
-    unsigned m = 0, d = 0;
-    if (std::sscanf(text.c_str(), "%d-%u-%u", &y, &m, &d) != 3) return std::nullopt;
-    const std::chrono::year_month_day date{std::chrono::year(y), std::chrono::month(m), std::chrono::day(d)};
-    return date.ok() ? std::optional<std::chrono::sys_days>(date) : std::nullopt;
-  };
-  const auto from = day(before), to = day(now);
-  if (!from || !to) return std::nullopt;
-  return static_cast<int>((*to - *from).count());
+// Its name and itself; nothing where the line is damaged.
+std::optional<std::pair<std::string, Ceiling>> read_line(const std::string& line) {
+  std::istringstream in(line);
+  std::string name, waited;
+  Ceiling out;
+  if (!(in >> name >> out.rate >> out.date >> waited)) return std::nullopt;
+  if (waited != "-") {
+    std::istringstream number(waited);
+    double value = 0;
+    if (!(number >> value)) return std::nullopt;
+    out.waited = value;
+  }
+  return std::pair{name, out};
 }
 
 // The higher one stands, whoever was at work then; a calm run of either vouches for it.
@@ -226,26 +132,25 @@ MeasuredCeilings better_of(const MeasuredCeilings& known, const MeasuredCeilings
 std::optional<MeasuredCeilings> known_ceilings(const Device& device) {
   const auto text = read_cached(file_of(device));
   if (!text) return std::nullopt;
-  const Json json = Json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("schema", Json()) != schema ||
-      json.value("device", Json()) != key_of(device) || !json.contains("flops_per_second"))
+  std::istringstream in(*text);
+  std::string line;
+  if (!std::getline(in, line) || line != format || !std::getline(in, line) || line != key_of(device))
     return std::nullopt;
   MeasuredCeilings out;
-  out.copy = ceiling_of(json.value("bytes_per_second", Json()));
-  for (const auto& [name, one] : json["flops_per_second"].items())
-    if (const auto element = parse_element(name))
-      if (const auto ceiling = ceiling_of(one)) out.arithmetic[*element] = *ceiling;
+  while (std::getline(in, line)) {
+    const auto found = read_line(line);
+    if (!found) return std::nullopt;
+    if (found->first == "copy") out.copy = found->second;
+    else if (const auto element = parse_element(found->first)) out.arithmetic[*element] = found->second;
+  }
   return out;
 }
 
 std::string remember(const Device& device, const MeasuredCeilings& ceilings) {
-  Json json{{"schema", schema}, {"device", key_of(device)}};
-  json["bytes_per_second"] = ceilings.copy ? json_of(*ceilings.copy) : Json(nullptr);
-  json["flops_per_second"] = Json::object();
-  for (const auto& [element, one] : ceilings.arithmetic)
-    json["flops_per_second"][std::string(name_of(element))] = json_of(one);
-  return write_cached(file_of(device),
-                      json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  std::string text = std::string(format) + "\n" + key_of(device) + "\n";
+  if (ceilings.copy) text += line_of("copy", *ceilings.copy);
+  for (const auto& [element, one] : ceilings.arithmetic) text += line_of(name_of(element), one);
+  return write_cached(file_of(device), text);
 }
 
 Ceilings ceilings_of(const Device& device) {
@@ -261,24 +166,19 @@ Ceilings ceilings_of(const Device& device) {
   return at->second.rates();
 }
 
-std::string doubt_about(const Device& device, const MeasuredCeilings& ceilings, const std::string& now) {
+std::string doubt_about(const Device& device, const MeasuredCeilings& ceilings) {
+  if (!ceilings.under_load()) return "";
   double waited = 0;
   const auto note = [&waited](const Ceiling& one) { waited = std::max(waited, one.waited.value_or(0)); };
   if (ceilings.copy) note(*ceilings.copy);
   for (const auto& [element, one] : ceilings.arithmetic) note(one);
-  if (ceilings.under_load())
-    return fmt::format(
-        "what {} does at most was measured under load (threads waited for {:.0f} % of the time), so "
-        "percentages of it "
-        "may be too high: tessera devices --measure, on a machine that does nothing else, keeps the better "
-        "figures",
-        label_of(device), 100 * waited);
-  const auto days = days_between(ceilings.date(), now);
-  if (!days || *days <= old_days) return "";
   return fmt::format(
-      "what {} does at most was measured {} days ago: tessera devices --measure does that again, and "
-      "--anew forgets what was known",
-      label_of(device), *days);
+      "what {} does at most was measured under load (threads waited for {:.0f} % of the time), so "
+      "percentages "
+      "of it may be too high: tessera devices --measure, on a machine that does nothing else, keeps the "
+      "better "
+      "figures",
+      label_of(device), 100 * waited);
 }
 
 std::vector<std::string> ceiling_doubts(const std::vector<Row>& rows) {
@@ -290,7 +190,7 @@ std::vector<std::string> ceiling_doubts(const std::vector<Row>& rows) {
     if (!row.roofline() || !seen.insert(key_of(row.device)).second) continue;
     const auto found = used.of.find(key_of(row.device));
     if (found == used.of.end()) continue;
-    if (std::string doubt = doubt_about(row.device, found->second, now_utc()); !doubt.empty())
+    if (std::string doubt = doubt_about(row.device, found->second); !doubt.empty())
       out.push_back(std::move(doubt));
   }
   return out;

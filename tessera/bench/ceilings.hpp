@@ -36,9 +36,7 @@ Reached best_of(int fewest, int most, const std::function<Reached()>& run);
 Reached fma_reached(Element element, int threads);
 double fma_flops_per_second(Element element, int threads);
 
-// What a device does at most, measured on it once and remembered: the roofs of the roofline.
-
-// One of them, and how far it is to be trusted.
+// One thing that a device does at most, and how far that is to be trusted.
 struct Ceiling {
   double rate = 0;               // bytes or flop a second
   std::string date;              // when it was measured last
@@ -72,9 +70,8 @@ std::string remember(const Device& device, const MeasuredCeilings& ceilings);  /
 // once more in each process, and the better ones are kept.
 Ceilings ceilings_of(const Device& device);
 
-// Why percentages of these say less than they seem to, with the remedy; "": nothing is against them. `now`:
-// as now_utc().
-std::string doubt_about(const Device& device, const MeasuredCeilings& ceilings, const std::string& now);
+// Why percentages of these say less than they seem to, with the remedy; "": nothing is against them.
+std::string doubt_about(const Device& device, const MeasuredCeilings& ceilings);
 // The same of the devices of rows that have a percentage, by what ceilings_of() has used.
 std::vector<std::string> ceiling_doubts(const std::vector<Row>& rows);
 

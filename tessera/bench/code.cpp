@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/bench/code.hpp"
 #include <cxxabi.h>
-#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -235,10 +234,6 @@ std::string spelled(std::string name) {
   return name;
 }
 
-nlohmann::ordered_json number(const std::optional<std::int64_t>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
 }  // namespace
 
 std::string readable(const std::string& symbol) {
@@ -308,42 +303,58 @@ const KernelCode* find_code(const std::vector<KernelCode>& all, const std::strin
   return best;
 }
 
-nlohmann::ordered_json to_json(const KernelCode& code) {
-  const auto ratio = code.instructions_per_fma();
-  const auto text = [](const std::string& value) {
-    return value.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+namespace {
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+struct Capability {
+  int number, warps, blocks;
+  std::int64_t shared_kilobytes;
+};
+
+// CUDA C++ Programming Guide 13, "Compute Capabilities", tables of technical specifications and of memory;
+// the toolkit's cuda_occupancy.h says the same.
+constexpr Capability capabilities[] = {
+    {75, 32, 16, 64},  {80, 64, 32, 164},  {86, 48, 16, 100},  {87, 48, 16, 164},  {89, 48, 24, 100},
+    {90, 64, 32, 228}, {100, 64, 32, 228}, {110, 48, 24, 228}, {120, 48, 24, 100},
+};
+
+}  // namespace
+
+Multiprocessor multiprocessor_of(int compute_capability) {
+  const Capability* nearest = &capabilities[0];
+  for (const Capability& known : capabilities)
+    if (known.number <= compute_capability) nearest = &known;
+  Multiprocessor out;
+  out.warps = nearest->warps;
+  out.blocks = nearest->blocks;
+  out.shared_bytes = nearest->shared_kilobytes * 1024;
+  if (nearest->number < 80) out.shared_reserved = 0, out.shared_unit = 256;
+  return out;
+}
+
+Occupancy occupancy(const Multiprocessor& on, std::int64_t threads_per_block, std::int64_t shared_bytes,
+                    std::optional<std::int64_t> registers) {
+  Occupancy out;
+  if (threads_per_block <= 0) return out;
+  const std::int64_t warps = (threads_per_block + 31) / 32;
+  std::int64_t most = on.blocks;
+  out.limit = "blocks";
+  const auto at_most = [&](std::int64_t blocks, const char* what) {
+    if (blocks >= most) return;
+    most = blocks;
+    out.limit = what;
   };
-  nlohmann::ordered_json out{{"kernel", code.name},
-                             {"symbol", code.symbol},
-                             {"operation", text(code.operation)},
-                             {"variant", text(code.variant)},
-                             {"tuning", text(code.tuning)},
-                             {"element", text(code.element)},
-                             {"architecture", code.architecture},
-                             {"registers", number(code.registers)},
-                             {"stack_bytes", number(code.stack_bytes)},
-                             {"shared_bytes", code.shared_bytes},
-                             {"spill_load_bytes", code.spill_load_bytes},
-                             {"spill_store_bytes", code.spill_store_bytes},
-                             {"instructions", code.instructions},
-                             {"instructions_per_fma", ratio ? nlohmann::ordered_json(*ratio) : nullptr},
-                             {"fma32", code.fma32},
-                             {"add32", code.add32},
-                             {"mul32", code.mul32},
-                             {"fma64", code.fma64},
-                             {"add64", code.add64},
-                             {"mul64", code.mul64},
-                             {"barriers", code.barriers},
-                             {"matrix_load", code.matrix_load}};
-  const auto widths = [&](const std::string& name, const Widths& w) {
-    out[name] = {{"narrow", w.narrow}, {"32", w.of32}, {"64", w.of64}, {"128", w.of128}};
-  };
-  widths("global_load", code.global_load);
-  widths("global_store", code.global_store);
-  widths("shared_load", code.shared_load);
-  widths("shared_store", code.shared_store);
-  widths("local_load", code.local_load);
-  widths("local_store", code.local_store);
+  at_most(on.warps / warps, "warps");
+  if (shared_bytes > 0)
+    at_most(on.shared_bytes / round_up(shared_bytes + on.shared_reserved, on.shared_unit), "shared memory");
+  if (registers && *registers > 0) {
+    const std::int64_t each = round_up(*registers * 32, on.registers_per_warp_unit);
+    at_most(on.registers / on.parts / each * on.parts / warps, "registers");
+  }
+  out.blocks = static_cast<int>(most);
+  out.warps = static_cast<int>(most * warps);
+  out.fraction = static_cast<double>(out.warps) / on.warps;
   return out;
 }
 

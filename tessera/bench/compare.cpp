@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/sample.hpp"
 
 namespace tessera::bench {
 namespace {

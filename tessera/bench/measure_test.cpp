@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/record.hpp"
+#include "tessera/bench/result.hpp"
 #include "tests/made_up_gpu.hpp"
 
 namespace tessera::bench {

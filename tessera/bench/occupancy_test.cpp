@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <array>
-#include "tessera/bench/occupancy.hpp"
+#include "tessera/bench/code.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -7,9 +7,8 @@
 #include <set>
 #include <utility>
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/record.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/bench/rotation.hpp"
-#include "tessera/bench/trial.hpp"
 #include "tests/made_up_gpu.hpp"
 
 namespace tessera::bench {

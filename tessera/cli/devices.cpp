@@ -51,7 +51,7 @@ std::vector<Found> found(const std::string& named, Measuring how) {
     if (how != Measuring::none) measure(device, how);
     out.push_back({device, bench::known_ceilings(device)});
     if (const auto& measured = out.back().measured)
-      if (const std::string doubt = bench::doubt_about(device, *measured, bench::now_utc()); !doubt.empty())
+      if (const std::string doubt = bench::doubt_about(device, *measured); !doubt.empty())
         warn({doubt});
   }
   return out;

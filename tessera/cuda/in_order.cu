@@ -3,7 +3,7 @@
 // driver knows when a stream is done with it, also after the stream's end, and hands it on without waiting;
 // memory kept for each stream would be found again under the handle of another. Within a graph it is the
 // graph's own, so that launches of the graph meet nobody else's.
-#include "tessera/core/in_order.hpp"
+#include "tessera/core/streams.hpp"
 #include <memory>
 #include <mutex>
 #include <vector>

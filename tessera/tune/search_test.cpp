@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 #include "tessera/tune/predict.hpp"
-#include "tessera/tune/search.hpp"
+#include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"
 
 namespace tessera::tune {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/simt/tracer/request.hpp"
+#include "tessera/simt/tracer/recorder.hpp"
 #include <gtest/gtest.h>
 
 namespace tessera::simt {
