@@ -51,7 +51,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 #include <cstring>
-#include <ctime>
+#include <numeric>
 #include <vector>
 #include "tessera/core/array.hpp"
 #include "tessera/core/parallel.hpp"
@@ -63,35 +63,6 @@ namespace tessera::bench {
 HWY_EXPORT(chain_f32);
 HWY_EXPORT(chain_f64);
 HWY_EXPORT(chain_i32);
-
-double thread_seconds() {
-  std::timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-Reached reach(int threads, double units, const std::function<void(int)>& work) {
-  std::vector<double> busy(static_cast<std::size_t>(std::max(1, threads)));
-  const Stopwatch watch;
-  parallel(static_cast<int>(busy.size()), [&](int part) {
-    const double before = thread_seconds();
-    work(part);
-    busy[static_cast<std::size_t>(part)] = thread_seconds() - before;
-  });
-  const double seconds = watch.seconds();
-  return {units / seconds, std::clamp(1 - std::ranges::max(busy) / seconds, 0.0, 1.0)};
-}
-
-Reached best_of(int fewest, int most, const std::function<Reached()>& run) {
-  constexpr double better = 1.005;
-  Reached best;
-  for (int made = 0, stood = 0; made < most && stood < fewest; ++made) {
-    const Reached now = run();
-    stood = now.rate > better * best.rate ? 0 : stood + 1;
-    if (now.rate > best.rate) best = now;
-  }
-  return best;
-}
 
 // What the processors can move between their memory and themselves.
 namespace {
@@ -105,7 +76,7 @@ void triad(double* __restrict to, const double* __restrict a, const double* __re
 
 }  // namespace
 
-Reached copy_reached(const Device& device) {
+double copy_bytes_per_second(const Device& device) {
   constexpr std::int64_t least = std::int64_t{32} << 20, most = std::int64_t{256} << 20;
   // Three arrays must leave the machine room to breathe.
   const std::int64_t bytes =
@@ -128,18 +99,21 @@ Reached copy_reached(const Device& device) {
              for (double* array : arrays) std::fill_n(array + from, n, 1.0);
            }));
   const auto timed = [&](int moved, auto work) {
-    return best_of(fewest_rounds, most_rounds,
-                   [&] { return reach(parts, moved * static_cast<double>(bytes), part_of(work)); });
+    return best_of(fewest_rounds, most_rounds, [&] {
+      const Stopwatch watch;
+      parallel(parts, part_of(work));
+      return moved * static_cast<double>(bytes) / watch.seconds();
+    });
   };
-  const Reached copied = timed(2, [&](std::size_t from, std::size_t n) {
+  const double copied = timed(2, [&](std::size_t from, std::size_t n) {
     std::memcpy(arrays[2] + from, arrays[0] + from, n * sizeof(double));
   });
-  const Reached added = timed(3, [&](std::size_t from, std::size_t n) {
+  const double added = timed(3, [&](std::size_t from, std::size_t n) {
     triad(arrays[2] + from, arrays[0] + from, arrays[1] + from, factor, n);
   });
   volatile double sink = arrays[2][count / 2];
   (void)sink;
-  return copied.rate > added.rate ? copied : added;
+  return std::max(copied, added);
 }
 
 namespace {
@@ -160,24 +134,16 @@ double chain(Element element, long steps) {
 }  // namespace
 
 // Each thread by its own watch: it need not wait for the others.
-Reached fma_reached(Element element, int threads) {
+double fma_flops_per_second(Element element, int threads) {
   constexpr long steps = 400000;
-  std::vector<Reached> all(static_cast<std::size_t>(std::max(1, threads)));
-  parallel(static_cast<int>(all.size()), [&](int part) {
-    const double busy = thread_seconds();
+  std::vector<double> rates(static_cast<std::size_t>(std::max(1, threads)));
+  parallel(static_cast<int>(rates.size()), [&](int part) {
     const Stopwatch watch;
-    const double flops = chain(element, steps), seconds = watch.seconds();
-    all[static_cast<std::size_t>(part)] = {flops / seconds, 1 - (thread_seconds() - busy) / seconds};
+    const double flops = chain(element, steps);
+    rates[static_cast<std::size_t>(part)] = flops / watch.seconds();
   });
-  Reached out;
-  for (const Reached& one : all) {
-    out.rate += one.rate;
-    out.waited = std::max(out.waited, one.waited);
-  }
-  return out;
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
-
-double fma_flops_per_second(Element element, int threads) { return fma_reached(element, threads).rate; }
 
 }  // namespace tessera::bench
 #endif

@@ -190,7 +190,6 @@ class Sweep {
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(bench::warnings(rows));
-    warn(bench::ceiling_doubts(rows));
   }
 
   // What the processors took for the same problem, for whoever reads another device's table.
