@@ -2,12 +2,12 @@
 #include "tessera/bench/code.hpp"
 #include <cxxabi.h>
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -219,18 +219,41 @@ void read_cubin(std::string_view bytes, std::vector<KernelCode>& out) {
   }
 }
 
+bool replace_all(std::string& text, std::string_view from, std::string_view to) {
+  bool any = false;
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size(), any = true)
+    text.replace(at, from.size(), to);
+  return any;
+}
+
+// Words that begin so and are followed by that.
+void replace_words(std::string& text, std::string_view start, std::string_view behind, std::string_view to) {
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t at = 0; (at = text.find(start, at)) != std::string::npos;) {
+    std::size_t end = at + start.size();
+    while (end < text.size() && in_word(text[end])) ++end;
+    if (text.compare(end, behind.size(), behind) == 0) {
+      text.replace(at, end + behind.size() - at, to);
+      at += to.size();
+    } else {
+      at = end;
+    }
+  }
+}
+
 // A name without what compilers differ in: files' own namespaces, builds' inline namespaces, and zeros at
 // the end of a braced value, which one writes and the other leaves out.
 std::string spelled(std::string name) {
-  static const std::regex own_namespace("_GLOBAL__N__?\\w*"), unit("unit_\\w+::"),
-      cast("\\((int|bool|unsigned int)\\)"), zeros("(, (0|false))+\\}"), only_zero("\\{(0|false)\\}"),
-      space("> >");
-  name = std::regex_replace(name, own_namespace, "(anonymous namespace)");
-  name = std::regex_replace(name, unit, "");
-  name = std::regex_replace(name, cast, "");
-  name = std::regex_replace(name, zeros, "}");
-  name = std::regex_replace(name, only_zero, "{}");
-  for (std::string next; (next = std::regex_replace(name, space, ">>")) != name;) name = next;
+  replace_words(name, "_GLOBAL__N_", "", "(anonymous namespace)");
+  replace_words(name, "unit_", "::", "");
+  for (const std::string_view cast : {"(int)", "(bool)", "(unsigned int)"}) replace_all(name, cast, "");
+  for (bool again = true; again;) {
+    again = replace_all(name, ", 0}", "}");
+    again = replace_all(name, ", false}", "}") || again;
+  }
+  replace_all(name, "{0}", "{}");
+  replace_all(name, "{false}", "{}");
+  while (replace_all(name, "> >", ">>")) continue;
   return name;
 }
 

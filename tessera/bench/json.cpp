@@ -40,15 +40,8 @@ Json cuda_of(const Build& build) {
 }
 
 const char* word_for(Verified verified) {
-  switch (verified) {
-    case Verified::ok:
-      return "ok";
-    case Verified::wrong:
-      return "wrong";
-    case Verified::unchecked:
-      break;
-  }
-  return "unchecked";
+  constexpr const char* words[] = {"unchecked", "ok", "wrong"};
+  return words[static_cast<std::size_t>(verified)];
 }
 
 }  // namespace
@@ -422,9 +415,8 @@ Row recalled(const Json& json, Row row) {
   if (const auto rate = number(json, "fma_rate")) row.fma_rates = {*rate};
   row.round_trip = number(json, "round_trip");
   const std::string verified = text(json, "verified");
-  row.verified = verified == "ok"      ? Verified::ok
-                 : verified == "wrong" ? Verified::wrong
-                                       : Verified::unchecked;
+  for (const Verified one : {Verified::unchecked, Verified::ok, Verified::wrong})
+    if (verified == word_for(one)) row.verified = one;
   row.method = text(json, "method");
   row.error_over_bound = number(json, "error_over_bound");
   row.relative_l2 = number(json, "relative_l2");

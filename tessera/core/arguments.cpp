@@ -248,22 +248,22 @@ double parse_real(const Parameter& p, const std::string& word) {
   return value;
 }
 
-std::int64_t parse_integer(const Parameter& p, const std::string& word) {
-  const std::int64_t value = evaluate(word);
+// `said`: how the value came about.
+std::int64_t in_range(const Parameter& p, std::int64_t value, const std::string& said) {
   if (static_cast<double>(value) < p.minimum || static_cast<double>(value) > p.maximum)
-    throw Error("--" + p.flag() + " " + word + " is out of its range, " +
+    throw Error("--" + p.flag() + said + " out of its range, " +
                 std::to_string(static_cast<std::int64_t>(p.minimum)) + " to " +
                 std::to_string(static_cast<std::int64_t>(p.maximum)));
   return value;
 }
 
+std::int64_t parse_integer(const Parameter& p, const std::string& word) {
+  return in_range(p, evaluate(word), " " + word + " is");
+}
+
 // What a size comes to that nobody gave.
 std::int64_t default_size(const Parameter& p, std::int64_t size) {
-  if (static_cast<double>(size) < p.minimum || static_cast<double>(size) > p.maximum)
-    throw Error("--" + p.flag() + ", left out, would be " + p.value + " = " + std::to_string(size) +
-                ", out of its range, " + std::to_string(static_cast<std::int64_t>(p.minimum)) + " to " +
-                std::to_string(static_cast<std::int64_t>(p.maximum)));
-  return size;
+  return in_range(p, size, ", left out, would be " + p.value + " = " + std::to_string(size) + ",");
 }
 
 // Only where it says something else than the default does.

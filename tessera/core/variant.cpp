@@ -209,19 +209,10 @@ std::vector<const Variant*> ladder_of(std::string_view operation) {
 }
 
 std::string_view text_of(LayoutHandling handling) {
-  switch (handling) {
-    case LayoutHandling::direct:
-      return "direct";
-    case LayoutHandling::transposed_on_load:
-      return "transposed on load";
-    case LayoutHandling::packed_first:
-      return "packed first";
-    case LayoutHandling::packed_if_large:
-      return "packed first if large";
-    case LayoutHandling::mixed:
-      break;
-  }
-  return "transposed on load; large: packed first; few rows: direct";
+  constexpr std::string_view texts[] = {"direct", "transposed on load", "packed first",
+                                        "packed first if large",
+                                        "transposed on load; large: packed first; few rows: direct"};
+  return texts[static_cast<std::size_t>(handling)];
 }
 
 void register_layouts(HandlesLayout handles, Here here) {

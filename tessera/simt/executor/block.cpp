@@ -395,31 +395,10 @@ void Block::fail_by(const Stop& stop, double seconds_allowed) {
 namespace {
 
 const char* name_of(Meeting what) {
-  switch (what) {
-    case Meeting::sync:
-      return "sync";
-    case Meeting::sync_warp:
-      return "sync_warp";
-    case Meeting::shuffle:
-      return "shuffle";
-    case Meeting::shuffle_up:
-      return "shuffle_up";
-    case Meeting::shuffle_down:
-      return "shuffle_down";
-    case Meeting::shuffle_xor:
-      return "shuffle_xor";
-    case Meeting::any:
-      return "any";
-    case Meeting::all:
-      return "all";
-    case Meeting::ballot:
-      return "ballot";
-    case Meeting::match_any:
-      return "match_any";
-    case Meeting::match_all:
-      return "match_all";
-  }
-  return "?";
+  constexpr const char* names[] = {"sync",         "sync_warp",   "shuffle",  "shuffle_up",
+                                   "shuffle_down", "shuffle_xor", "any",      "all",
+                                   "ballot",       "match_any",   "match_all"};
+  return names[static_cast<std::size_t>(what)];
 }
 
 std::string hexadecimal(std::uint32_t lanes) {
