@@ -21,9 +21,7 @@ constexpr const char* about_devices =
     "What this machine offers to run on.\n\n"
     "GB/s, GFLOP/s  what a copy and multiply-adds reach at most, measured on the device by --measure, or by "
     "the\n"
-    "               first bench, and remembered for its name and driver, with the date; under load: while "
-    "something\n"
-    "               else had the processors, so that they may do more\n\n"
+    "               first bench, and remembered for its name and driver, with the date\n\n"
     "A part of a GPU's multiprocessors is a device as well: cuda:0:sms=44 has the first 44, "
     "cuda:0:sms=44-131\n"
     "those; in a list, parts that are named by their size lie one after another.";
