@@ -81,10 +81,6 @@ class Integrals(cli_case.Case):
         self.assertEqual(reason, "as asked: the trapezoid sum; no --strips were named, so 16777216")
         self.assertEqual(self.on_cpu(*CIRCLE[1:], "--strips", "1e4")["evaluations"], 10001)
 
-    def test_a_sum_that_takes_too_long_is_refused(self):
-        self.refused("more than 10", *CIRCLE, "--strips", "1e14", "--device", "cpu")
-        self.refused("more than --most-evaluations", *CIRCLE, "--strips", "1000", "--most-evaluations", "10", "--device", "cpu")
-
     def test_sweep_prints_the_list_and_the_table_beside_the_host(self):
         done = self.passes("sweep", *CIRCLE, "--strips", "2000", "--scale", "4", "--device", "cpu,simt", "--variant",
                            "naive,strips_per_thread", "--over", "block=1:16:x4", "--over", "thread=1:64:x8", "--reps", "2", "--times", "--table")
@@ -134,10 +130,6 @@ class Integrals(cli_case.Case):
             values = self.on_cpu("sin(40*x*y)", "x=[0,1]", "y=[0,1]", "--rule", rule, "--most-evaluations", "1000", code=7)
             self.assertEqual(values["reason"], "cap reached: evaluations", rule)
             self.assertLessEqual(values["evaluations"], 1000, rule)
-
-    def test_what_is_too_large_has_not_converged(self):
-        for words in (("1e10*x", "0", "1", "--scale", "1e300"), ("1e37*x", "0", "1", "--element", "f32", "--scale", "1e3")):
-            self.assertTrue(self.on_cpu(*words, code=7)["reason"].startswith("too large"), words)
 
     def test_checks_pass(self):
         for words in (("exp(-x)", "0", "inf"), ("exp(-x^2)", "-inf", "inf"), ("1/(1+x^2)", "-inf", "0"), (*CIRCLE[1:], "--strips", "1000")):

@@ -221,11 +221,5 @@ TEST(Integrate, TheBoundCatchesOnePrecisionLower) {
   }
 }
 
-TEST(Integrate, ReportsEvaluations) {
-  Arguments arguments = arguments_of({{"strips", "12"}});
-  const Outcome outcome = run(operation(), arguments, {.device = "cpu"});
-  EXPECT_EQ(std::get<std::int64_t>(outcome.values.at("evaluations")), 13);
-}
-
 }  // namespace
 }  // namespace tessera::integration

@@ -67,7 +67,7 @@ TEST(Regions, AreThoseOfTheProcessorsRule) {
 
 TEST(Regions, AreTheSameForAnyThreadsAndHoweverMemoryGrows) {
   const Arguments::Words words{
-      {"FORMULA", "abs(x-0.4)*cos(3*y)+sqrt(x*y)"}, {"LIMITS", "0 1 y=[0,1]"}, {"relative", "1e-4"}};
+      {"FORMULA", "abs(x-0.4)*cos(3*y)+sqrt(x*y)"}, {"LIMITS", "0 1 y=[0,1]"}, {"relative", "1e-5"}};
   const Result one = result_by(executor(1), words);
   EXPECT_EQ(one.reason, "converged");
   EXPECT_GT(one.evaluations, 2 * 128 * 17) << "more regions than there is place for at first";

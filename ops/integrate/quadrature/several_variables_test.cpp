@@ -300,11 +300,11 @@ TEST(SeveralVariables, NoRandomIntegralConvergesToAWrongValue) {
   };
   Random random(2026);
   for (const Family& family : {Family{"rotated Gaussians", rotated_gaussian, 2, 4, 3, 0.6},
-                               {"products", of_factors, 2, 6, 15, 0.8},
+                               {"products", of_factors, 2, 6, 10, 0.8},
                                {"waves", wave, 2, 5, 8, 0.6},
                                {"corner peaks", corner_peak, 2, 6, 5, 0.8},
-                               {"balls", ball, 2, 4, 6, 0.6},
-                               {"oblique kinks", oblique_kink, 2, 4, 9, 0.5}}) {
+                               {"balls", ball, 2, 4, 3, 0.6},
+                               {"oblique kinks", oblique_kink, 2, 4, 6, 0.5}}) {
     int converged = 0;
     for (int i = 0; i < family.count; ++i) {
       const int d = family.fewest + i % (family.most - family.fewest + 1);

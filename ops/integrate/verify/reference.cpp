@@ -25,7 +25,7 @@ using Real = long double;
 
 constexpr Real half_pi = std::numbers::pi_v<Real> / 2;
 
-struct Sum {
+struct TermSum {
   Real value = 0, sizes = 0;
 };
 
@@ -60,7 +60,7 @@ std::optional<Real> term_at(const formula::Program<double>& f, Real a, Real b, R
 }
 
 // The points of one step that a coarser step has not had.
-void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, Sum& sum) {
+void add(const formula::Program<double>& f, Real a, Real b, int steps, bool odd_only, TermSum& sum) {
   const int reach = reach_of(a, b) * steps;
   for (int j = -reach; j <= reach; ++j) {
     if (odd_only && j % 2 == 0) continue;
@@ -90,7 +90,7 @@ Real behind(const formula::Program<double>& f, Real a, Real b, int steps) {
 }  // namespace
 
 LongIntegral integral_between(const formula::Program<double>& f, Real a, Real b, int fewest_steps) {
-  Sum sum;
+  TermSum sum;
   int steps = 8;
   add(f, a, b, steps, false, sum);
   Real before = sum.value / Real(steps), error = INFINITY;
