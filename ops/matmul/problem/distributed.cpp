@@ -12,7 +12,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/problem/typed_operands.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
-#include "tessera/core/contraction.hpp"
+#include "tessera/core/division.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::matmul {
