@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include "multiply_batch.hpp"
-#include "multiply_group.hpp"
+#include "multiply.hpp"
 #include "ops/matmul/problem/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
 #include "tests/complaint.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of products: unequal sizes, matrices anywhere, empty ones among them; the bits of each do not depend
 // on the others. Where there is a GPU whose tensor cores serve them, the same there.
-#include "multiply_group.hpp"
+#include "multiply.hpp"
 #include <gtest/gtest.h>
 #include <cmath>
 #include <cstring>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
-#include "ops/matmul/problem/operand_layouts.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tessera/core/variant.hpp"

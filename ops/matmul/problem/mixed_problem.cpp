@@ -2,7 +2,7 @@
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include <cmath>
 #include <limits>
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 
 namespace tessera::matmul {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/verify/bounds.hpp"
-#include "ops/matmul/problem/typed_operands.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/run/inputs.hpp"

@@ -9,7 +9,7 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/core/operation.hpp"

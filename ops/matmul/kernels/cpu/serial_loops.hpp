@@ -6,8 +6,7 @@
 #include <vector>
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/matmul.hpp"
-#include "ops/matmul/problem/elements.hpp"
-#include "ops/matmul/problem/typed_operands.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/interrupt.hpp"
 
 namespace tessera::matmul {

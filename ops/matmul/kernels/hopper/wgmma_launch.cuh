@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 #include "ops/matmul/kernels/hopper/tile_plan.hpp"
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_kernel.cuh"
 #include "ops/matmul/kernels/pack_operands.cuh"
 #include "tessera/core/device.hpp"

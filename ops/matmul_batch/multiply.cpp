@@ -1,18 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "multiply_group.hpp"
+// The calls for batches of one size, then those for groups of any sizes.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include "group_kernel.hpp"
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include <deque>
+#include "ops/matmul/problem/call_arguments.hpp"
+#include "tessera/core/zeroed_front.hpp"
+#include "tessera/run/overlap.hpp"
+#include "multiply.hpp"
+#include "matmul_batch.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
-#include "ops/matmul/problem/call_arguments.hpp"
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include "tessera/core/parallel.hpp"
-#include "tessera/run/overlap.hpp"
 
 namespace tessera::matmul_batch {
+
+namespace {
+
+Error wrong(const char* name, const std::string& what) { return Error(std::string(name) + " has " + what); }
+
+// One matrix serves all: as many dimensions as a matrix has.
+ArrayView operand(ArrayView view, std::int64_t entries) {
+  if (view.extents[0] != 1 || entries == 1) return view;
+  view.extents.erase(view.extents.begin());
+  view.strides.erase(view.strides.begin());
+  return view;
+}
+
+// A matrix by itself cannot: its leading dimension has been looked at.
+void check_apart(const ArrayView& c) {
+  if (overlaps_itself(c))
+    throw wrong("C", "the step " + std::to_string(c.strides[0]) + ", with which its entries overlap");
+}
+
+const Operation& the_batch() {
+  const Operation* operation = find_operation("matmul_batch");
+  if (operation == nullptr) throw Error(Error::Kind::internal, "the batched product is not linked");
+  return *operation;
+}
+
+ArrayView view_of(const char* name, const detail::AnyBatch& batch) {
+  if (batch.count < 0) throw wrong(name, "a negative extent");
+  if (batch.step < 0) throw wrong(name, "the negative step " + std::to_string(batch.step));
+  matmul::detail::AnyMatrix first = batch.first;
+  if (batch.count == 0) first.data = reinterpret_cast<const void*>(std::uintptr_t{256});  // nobody reads it
+  ArrayView view = matmul::view_of(name, first);
+  const std::size_t lines = first.order == Order::rows ? 0 : 1;
+  const bool empty = view.extents[0] == 0 || view.extents[1] == 0;
+  const std::int64_t step = batch.step != 0 ? batch.step
+                            : empty         ? 0
+                                            : view.extents[lines] * view.strides[lines];
+  if (!empty) matmul::check_reach(name, batch.count, step, first.element);
+  view.extents.insert(view.extents.begin(), batch.count);
+  view.strides.insert(view.strides.begin(), step);
+  if (batch.count == 0) view.data = nullptr;
+  return view;
+}
+
+ArrayView result_of(const detail::AnyBatch& c) {
+  ArrayView out = view_of("C", c);
+  check_apart(out);
+  return out;
+}
+
+ArrayView addend_of(const Options& options, const ArrayView& c) {
+  const matmul::detail::AnyMatrix first{
+      options.c0.data, c.element, c.extents[1], c.extents[2], options.c0.leading_dimension, options.c0.order};
+  return view_of("C0", {first, c.extents[0], options.c0.step});
+}
+
+Arguments batch_arguments(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Options& options,
+                          const ArrayView* added) {
+  matmul::check_elements(a.element, b.element, c.element);
+  const std::int64_t entries = c.extents[0];
+  std::map<std::string, ArrayView> inputs{{"A", operand(a, entries)}, {"B", operand(b, entries)}};
+  if (added != nullptr) inputs["C0"] = *added;
+  matmul::add_vectors(inputs, options, c.extents[1], c.extents[2], &entries);
+  Arguments::Words words = matmul::words_of(a.element, b.element, c.element, options);
+  // Somebody must say how many entries there are.
+  if (inputs["A"].extents.size() == 2 && inputs["B"].extents.size() == 2 && added == nullptr) {
+    inputs["A"] = a;
+    inputs["A"].extents[0] = entries;
+    inputs["A"].strides[0] = 0;
+  }
+  Arguments out(the_batch().signature, a.element, std::move(inputs), words);
+  out.set_array("C", c);
+  return out;
+}
+
+// Its workspace holds operands that are written before they are read.
+[[maybe_unused]] const bool front = (register_zeroed_front("matmul_batch", "cluster", 0), true);
+
+Arguments arguments_in_place(const detail::AnyBatch& a, const detail::AnyBatch& b, const detail::AnyBatch& c,
+                             const Options& options) {
+  matmul::check_enqueued(options);
+  const ArrayView out = result_of(c);
+  ArrayView added = out;
+  if (options.beta != 0 && options.c0.data != nullptr) added = addend_of(options, out);
+  return batch_arguments(view_of("A", a), view_of("B", b), out, options,
+                         options.beta != 0 ? &added : nullptr);
+}
+
+}  // namespace
+
+namespace detail {
+
+Outcome multiply_batch(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
+  const ArrayView out = result_of(c);
+  // What is added is set aside: C is written, and poisoned before a check, while C0 is still needed.
+  Array kept;
+  ArrayView added;
+  if (options.beta != 0)
+    added = options.c0.data == nullptr ? matmul::set_aside(out, kept) : addend_of(options, out);
+  Arguments arguments =
+      batch_arguments(view_of("A", a), view_of("B", b), out, options, options.beta != 0 ? &added : nullptr);
+  return run(the_batch(), arguments, options.request, options.check);
+}
+
+std::size_t workspace_bytes(const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options) {
+  return matmul::workspace_bytes_in_place(the_batch(), arguments_in_place(a, b, c, options), options);
+}
+
+Plan enqueue(void* stream, const AnyBatch& a, const AnyBatch& b, const AnyBatch& c, const Options& options,
+             const Workspace& workspace) {
+  return matmul::enqueue_in_place(the_batch(), stream, arguments_in_place(a, b, c, options), options,
+                                  workspace);
+}
+
+}  // namespace detail
 
 namespace {
 
@@ -57,7 +174,22 @@ Vector own_or_shared(const char* name, const Vector& own, const Vector& shared, 
   return out;
 }
 
-}  // namespace
+// A group's products as arguments of the single product.
+class Group {
+ public:
+  // `in_place`: C itself is what β multiplies; else it is set aside, for C may be poisoned before it is
+  // written. Throws Error with the number of the product.
+  Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place);
+
+  const std::vector<Arguments>& entries() const { return entries_; }
+
+ private:
+  void check_apart() const;
+  void add(const detail::AnyProduct& product, const Options& options, bool in_place);
+
+  std::deque<Array> kept_;
+  std::vector<Arguments> entries_;
+};
 
 Group::Group(std::span<const detail::AnyProduct> products, const Options& options, bool in_place) {
   if (options.c0.data != nullptr) throw Error("in a group β multiplies C, not C0");
@@ -102,6 +234,8 @@ void Group::add(const detail::AnyProduct& product, const Options& options, bool 
     if (entry.has(input) && overlap(entry.array(input), c)) throw Error(std::string("C overlaps ") + input);
   entries_.push_back(std::move(entry));
 }
+
+}  // namespace
 
 void compute_on_cpu(std::span<const Arguments> entries, int threads) {
   std::atomic<std::size_t> next = 0;
@@ -263,8 +397,6 @@ GroupOutcome detail::multiply_group(std::span<const AnyProduct> products, const 
 
 namespace {
 
-using matmul::the_product;
-
 // Who computes a group where it lies.
 struct GroupPlan {
   std::vector<Arguments> entries;  // those with elements
@@ -274,7 +406,7 @@ struct GroupPlan {
 };
 
 GroupPlan plan_of(std::span<const detail::AnyProduct> products, const Options& options) {
-  if (options.check) throw Error("what is enqueued cannot be checked: nobody waits for it");
+  matmul::check_enqueued(options);
   GroupPlan out;
   const Group group(products, options, true);
   for (const Arguments& entry : group.entries())
