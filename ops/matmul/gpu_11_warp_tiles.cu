@@ -8,7 +8,7 @@
 // is then a multiply-add, and what limits the rung is their rate, and power.
 #include <typeinfo>
 #include "ops/matmul/kernels/pack_operands.cuh"
-#include "ops/matmul/kernels/simt/warp_launch.cuh"
+#include "ops/matmul/kernels/simt/warp_kernel.cuh"
 #include "ops/matmul/problem/operands.hpp"
 #include "tessera/kernel.hpp"
 

@@ -217,13 +217,7 @@ struct Product {
   cudaDataType_t scale = CUDA_R_32F;
   Factor alpha, beta;
 
-  Activation activation = Activation::none;
-  const void* bias = nullptr;
-  Element bias_element = Element::f32;
-  std::int64_t bias_row = 0, bias_col = 0;
-  const float *scale_a = nullptr, *scale_b = nullptr;
-  std::int64_t scale_a_step = 0, scale_b_step = 0;
-  bool fast = false;
+  MixedProblem after;  // of this what follows the sum, and `fast`
 
   // So many of them, each so many elements from the one before.
   bool batched = false;
@@ -232,7 +226,9 @@ struct Product {
   std::int64_t m() const { return c.rows(); }
   std::int64_t n() const { return c.cols(); }
   std::int64_t k() const { return a.cols(); }
-  bool has_addresses() const { return bias != nullptr || scale_a != nullptr || scale_b != nullptr; }
+  bool has_addresses() const {
+    return after.bias != nullptr || after.scale_a != nullptr || after.scale_b != nullptr;
+  }
 
   Product transposed() const {
     Product out = *this;
@@ -241,9 +237,7 @@ struct Product {
     out.c = c.transposed();
     out.c0 = c0.transposed();
     std::swap(out.a_step, out.b_step);
-    std::swap(out.bias_row, out.bias_col);
-    std::swap(out.scale_a, out.scale_b);
-    std::swap(out.scale_a_step, out.scale_b_step);
+    out.after = after.transposed();
     return out;
   }
   // The library writes columns. Where C has rows, its transpose has columns: Cᵀ = Bᵀ·Aᵀ.
@@ -287,16 +281,7 @@ inline Product mixed_product(const MixedProblem& p) {
     out.alpha.set(p.alpha);
     out.beta.set(p.beta);
   }
-  out.activation = p.activation;
-  out.bias = p.bias;
-  out.bias_element = p.bias_element;
-  out.bias_row = p.bias_row;
-  out.bias_col = p.bias_col;
-  out.scale_a = p.scale_a;
-  out.scale_b = p.scale_b;
-  out.scale_a_step = p.scale_a_step;
-  out.scale_b_step = p.scale_b_step;
-  out.fast = p.fast;
+  out.after = p;
   return out;
 }
 
@@ -310,21 +295,23 @@ inline Product product_of(const Arguments& arguments) {
 
 // What the library's documentation rules out, in its terms: columns of D.
 inline Reason cannot_follow(const Product& p) {
-  if (p.activation == Activation::gelu)
+  if (p.after.activation == Activation::gelu)
     return "cuBLASLt's GELU is the approximation by tanh (--activation gelu-tanh)";
-  if (p.activation == Activation::silu) return "cuBLASLt has no SiLU";
-  if (p.bias != nullptr && ((p.c.rows() > 1 && p.bias_row != 1) || (p.c.cols() > 1 && p.bias_col != 0)))
+  if (p.after.activation == Activation::silu) return "cuBLASLt has no SiLU";
+  if (p.after.bias != nullptr &&
+      ((p.c.rows() > 1 && p.after.bias_row != 1) || (p.c.cols() > 1 && p.after.bias_col != 0)))
     return "cuBLASLt adds a bias only along what it writes in a piece: one number for each column of a "
            "row-major C";
-  const bool scaled = p.scale_a != nullptr || p.scale_b != nullptr;
+  const bool scaled = p.after.scale_a != nullptr || p.after.scale_b != nullptr;
   if (scaled && !is_fp8(p.a.element)) return "cuBLASLt scales 8-bit floats only";
   const auto bad_step = [](const float* scale, std::int64_t step, std::int64_t count) {
     return scale != nullptr && step > 1 && count > 1;
   };
-  if (bad_step(p.scale_a, p.scale_a_step, p.m()) || bad_step(p.scale_b, p.scale_b_step, p.n()))
+  if (bad_step(p.after.scale_a, p.after.scale_a_step, p.m()) ||
+      bad_step(p.after.scale_b, p.after.scale_b_step, p.n()))
     return "cuBLASLt wants scales next to each other";
-  if (scaled &&
-      (p.scale_a == nullptr || p.scale_b == nullptr || (p.scale_a_step == 0) != (p.scale_b_step == 0)))
+  if (scaled && (p.after.scale_a == nullptr || p.after.scale_b == nullptr ||
+                 (p.after.scale_a_step == 0) != (p.after.scale_b_step == 0)))
     return "cuBLASLt wants scales of both factors, of one kind";
   return std::nullopt;
 }
@@ -351,7 +338,7 @@ inline Reason refuses(const Product& given) {
   if (std::max({given.m(), given.n(), given.k()}) > most)
     return "cuBLASLt counts rows and columns in 32 bits";
   if (given.batch > most) return "cuBLASLt counts entries in 32 bits";
-  if (given.batched && (given.scale_a != nullptr || given.scale_b != nullptr))
+  if (given.batched && (given.after.scale_a != nullptr || given.after.scale_b != nullptr))
     return "cuBLASLt has no scales for each entry of a batch";
   const Product p = given.with_columns();
   const auto a = stored(p.a), b = stored(p.b), c = stored(p.c);
@@ -454,13 +441,13 @@ inline Shape shape_of(const Product& p, const Run& run) {
           alignment_of(p.b.data),
           alignment_of(p.c0.data),
           alignment_of(p.c.data),
-          of(p.bias_element),
-          p.bias != nullptr,
-          p.scale_a != nullptr,
-          p.scale_a_step != 0,
-          p.scale_b != nullptr,
-          p.fast,
-          static_cast<std::int64_t>(p.activation),
+          of(p.after.bias_element),
+          p.after.bias != nullptr,
+          p.after.scale_a != nullptr,
+          p.after.scale_a_step != 0,
+          p.after.scale_b != nullptr,
+          p.after.fast,
+          static_cast<std::int64_t>(p.after.activation),
           p.batch,
           p.a_step,
           p.b_step,
@@ -471,8 +458,8 @@ inline Shape shape_of(const Product& p, const Run& run) {
 }
 
 inline cublasLtEpilogue_t epilogue_of(const Product& p) {
-  const bool bias = p.bias != nullptr;
-  switch (p.activation) {
+  const bool bias = p.after.bias != nullptr;
+  switch (p.after.activation) {
     case Activation::relu:
       return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     case Activation::gelu_tanh:
@@ -489,17 +476,17 @@ inline Owned<cublasLtMatmulDesc_t> describe(const Product& p) {
     check(library().set_desc(out.get(), attribute, &value, sizeof value));
   };
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
-  if (is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.fast));
-  if (p.bias != nullptr) {
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
-    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(type_of(p.bias_element)));
+  if (is_fp8(p.a.element)) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.after.fast));
+  if (p.after.bias != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.after.bias);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<std::int32_t>(type_of(p.after.bias_element)));
     if (p.batch > 1) set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, p.bias_step);
   }
-  if (p.scale_a != nullptr) {
-    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.scale_a);
-    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.scale_b);
+  if (p.after.scale_a != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.after.scale_a);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.after.scale_b);
   }
-  if (p.scale_a == nullptr || p.scale_a_step == 0) return out;
+  if (p.after.scale_a == nullptr || p.after.scale_a_step == 0) return out;
 #if CUBLAS_VERSION >= 120900
   const auto each = static_cast<std::int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
   set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, each);
@@ -681,7 +668,7 @@ struct Baseline {
     if (is_empty(given)) return std::nullopt;
     if (Reason reason = lt::refuses(given)) return reason;
     const bool classical = (given.a.element == Element::f64 || given.a.element == Element::f32) &&
-                           !given.has_addresses() && given.activation == Activation::none;
+                           !given.has_addresses() && given.after.activation == Activation::none;
     return classical && given.batch == 1 ? std::nullopt : not_proposed(given.with_columns(), device);
   }
 
