@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include "multiply.hpp"
+#include "multiply_batch.hpp"
 #include "ops/matmul/problem/drawn_testing.hpp"
 #include "ops/matmul/problem/multiply.hpp"
 #include "tests/complaint.hpp"

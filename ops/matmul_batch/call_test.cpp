@@ -6,7 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <set>
-#include "multiply.hpp"
+#include "multiply_batch.hpp"
 #include "ops/matmul/problem/drawn_testing.hpp"
 #include "tessera/core/random.hpp"
 #include "tests/complaint.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches and groups put into a stream: the bits of the calls on host memory, also within graphs; nothing
 // waits and nothing is allocated again.
-#include "multiply.hpp"
+#include "multiply_batch.hpp"
 #include "ops/matmul/problem/enqueue_testing.cuh"
 
 namespace tessera::matmul_batch {

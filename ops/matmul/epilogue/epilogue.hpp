@@ -115,6 +115,14 @@ class Epilogue {
   MixedProblem p_;
 };
 
+// What follows a product of f32, f64 or i32 that is in memory already, for rungs whose own last step knows α
+// and β alone:
+//
+//   C = activation(α·s_a[i]·s_b[j]·sum + β·C0 + bias)    where there are scales, which f32 alone takes;
+//   C = activation(C + bias)                             else: α and β·C0 are in what the rung stored.
+//
+// One pass over C, after the rung's own work. f32 in the order and with the roundings of Epilogue.
+
 Activation activation_of(const std::string& word);
 
 struct Steps {

@@ -87,6 +87,11 @@ Division divide(const Arguments& arguments) {
 
 [[maybe_unused]] const bool division_registered = (register_division("matmul", divide), true);
 
+// Among ranks: panels of k are added to a block of C as the rungs of one process add them, so that the bits
+// are theirs. What `simd` computes follows it: the panels are its blocks along k. The others, which one
+// process leaves to `naive`, are summed in the order of k like there, but by rows, in vectors and on all
+// threads.
+
 template <class T>
 Matrix<const T> matrix_of(const ArrayView& view) {
   return {static_cast<const T*>(view.data),

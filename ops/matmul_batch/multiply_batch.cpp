@@ -7,7 +7,7 @@
 #include "ops/matmul/problem/call_arguments.hpp"
 #include "tessera/core/zeroed_front.hpp"
 #include "tessera/run/overlap.hpp"
-#include "multiply.hpp"
+#include "multiply_batch.hpp"
 #include "matmul_batch.hpp"
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products in one call for programs, of matrices in host memory (multiply_batch) or in a GPU's memory,
-// in stream order (enqueue): each C[e] as matmul::multiply has it. Installed: for programs.
+// in stream order (enqueue): each C[e] as matmul::multiply has it. Then groups: products of unequal sizes, or
+// whose matrices lie anywhere. Installed: for programs.
 #pragma once
 #include <span>
 #include <type_traits>
@@ -80,7 +81,8 @@ std::size_t workspace_bytes(ConstBatchView<T> a, ConstBatchView<TB> b, BatchView
   return detail::workspace_bytes(detail::any(a), detail::any(b), detail::any(c), options);
 }
 
-// As matmul::multiply has it.
+// One product of a group, as matmul::multiply has it. The list of them, and the addresses in it, are the
+// host's and need not stay.
 template <class T, class Out = T, class TB = T>
 struct Product {
   ConstMatrixView<T> a;
