@@ -2,7 +2,7 @@
 // The epilogue of the wgmma kernels: from a warpgroup's sums to C. By the TMA where nothing but a factor
 // follows the sums (store_plain); else through shared memory, so that neighbouring lanes store neighbouring
 // elements of a row (store_rows).
-// Split-K: partial sums of several units of work are added in their order before, in memory by whoever comes
+// Split-K: partial sums of several units of work are added first, in their order, in memory by whoever comes
 // last (reduce_splits) or within a cluster (reduce_cluster_splits).
 #pragma once
 #include <cuda_bf16.h>

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wgmma kernels and their mainloop: stages of tiles are copied into shared memory, shared within a
-// cluster, multiplied and summed by warps with roles.
+// The wgmma kernels: multiply_tiles, persistent and warp-specialized (rungs 14 to 16), and multiply_alone,
+// with one warpgroup that does everything (rung 13).
+//
+// In multiply_tiles one warpgroup copies (produce) and the others multiply (consume), with a ring of stages
+// in shared memory between them. Blocks take tile after tile, so the next tile's stages arrive while the last
+// one's results are written. The blocks of a cluster copy each other what they share of A or B.
+//
+// First the mainloop; then the overlapped epilogue: a tile's sums, rounded to 16 bits, take half of their
+// registers, so the next tile's products begin before they are stored.
 #pragma once
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
