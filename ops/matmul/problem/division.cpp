@@ -11,7 +11,6 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/cpu/serial_loops.hpp"
 #include "ops/matmul/kernels/cpu/simd.hpp"
-#include "tessera/core/contraction.hpp"
 #include "tessera/core/parallel.hpp"
 
 namespace tessera::matmul {

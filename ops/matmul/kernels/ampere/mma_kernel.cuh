@@ -12,8 +12,7 @@
 #include "ops/matmul/matmul.hpp"
 #include "ops/matmul/problem/mixed_problem.hpp"
 #include "tessera/cuda/ptx/cp_async.cuh"
-#include "tessera/cuda/ptx/mma_f64.cuh"
-#include "tessera/cuda/ptx/mma_half.cuh"
+#include "tessera/cuda/ptx/mma.cuh"
 
 namespace tessera::matmul {
 

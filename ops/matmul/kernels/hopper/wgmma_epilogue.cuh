@@ -11,7 +11,7 @@
 #include "ops/matmul/epilogue/epilogue.hpp"
 #include "ops/matmul/kernels/hopper/wgmma_args.cuh"
 #include "tessera/cuda/ptx/cluster.cuh"
-#include "tessera/cuda/ptx/matrix_store.cuh"
+#include "tessera/cuda/ptx/wgmma.cuh"
 #include "tessera/cuda/ptx/tma.cuh"
 
 namespace tessera::matmul {
