@@ -4,7 +4,6 @@
 // For each of its samples every tap asks where its sample lies, the border included: what anyone would write
 // first. The questions cost more than the sums; the next rung asks them once for a row.
 #include "filter.hpp"
-#include "tessera/core/interrupt.hpp"
 #include "tessera/rung.hpp"
 
 namespace tessera::filter {
@@ -14,7 +13,6 @@ template <class T>
 void run_naive(const Problem<T>& p, const Tuning&, Run&) {
   for (std::int64_t n = 0; n < p.images(); ++n)
     for (int y = 0; y < p.rows(); ++y) {
-      leave_if_interrupted();
       for (int x = 0; x < p.cols(); ++x)
         for (int c = 0; c < p.channels(); ++c) p.compute(n, y, x, c);
     }

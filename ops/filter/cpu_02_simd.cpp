@@ -18,7 +18,6 @@
 #include <vector>
 #include "filter.hpp"
 #include "tessera/core/fused-inl.h"
-#include "tessera/core/interrupt.hpp"
 
 #ifndef TESSERA_FILTER_PIECE
 #define TESSERA_FILTER_PIECE
@@ -374,7 +373,6 @@ class Strip {
     const int above = p_.roi_y - taps.above;
     for (int i = 0; i + 1 < taps.rows; ++i) take(n, begin + above + i, begin + i);
     for (int y = begin; y < end; ++y) {
-      leave_if_interrupted();
       take(n, y + above + taps.rows - 1, y + taps.rows - 1);
       taps_.clear();
       for (int i = 0; i < taps.rows; ++i) add_row(taps, i, kept(y + i));

@@ -87,8 +87,8 @@ void declare(OptionParser& words, DeviceFlags& flags, bool in_parts, const std::
   words.value("--split", flags.split,
               in_parts ? "of the result's rows, or of files, over several devices: auto (by measured speed), "
                          "dynamic (each takes the next part when it is done) or shares [auto]"
-                       : "of several files over several devices: dynamic (each takes the next), auto (by "
-                         "measured speed) or shares [dynamic]",
+                       : "of several files over several devices: dynamic (each takes the next), auto "
+                         "(likewise) or shares [dynamic]",
               "auto|dynamic|A:B:…");
   if (!in_parts) return;
   words.value("--repeat", flags.repeat, "so often, one after another; the median counts [1]", "N");
@@ -208,14 +208,12 @@ void print(std::FILE* to, const Operation& operation, const Arguments& arguments
 
 Json to_json(const std::vector<TimelineSpan>& spans) {
   Json out = Json::array();
-  for (const TimelineSpan& span : spans) {
-    Json& one = out.emplace_back(Json{{"device", span.device},
-                                      {"deed", name_of(span.activity)},
-                                      {"part", span.tile},
-                                      {"first", span.first},
-                                      {"last", span.last}});
-    if (span.panel != 0) one["panel"] = span.panel;
-  }
+  for (const TimelineSpan& span : spans)
+    out.push_back({{"device", span.device},
+                   {"deed", name_of(span.activity)},
+                   {"part", span.tile},
+                   {"first", span.first},
+                   {"last", span.last}});
   return out;
 }
 
@@ -243,11 +241,35 @@ Json json_of(const Command& command, const Operation& operation, const Arguments
   return out;
 }
 
+std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vector<std::string>& devices) {
+  constexpr Activity all[] = {Activity::copy_in, Activity::message, Activity::compute, Activity::copy_out};
+  constexpr double microseconds = 1e6;
+  Json events = Json::array();
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    events.push_back({{"ph", "M"}, {"name", "process_name"}, {"pid", d}, {"args", {{"name", devices[d]}}}});
+    for (const Activity activity : all)
+      events.push_back({{"ph", "M"},
+                        {"name", "thread_name"},
+                        {"pid", d},
+                        {"tid", static_cast<int>(activity)},
+                        {"args", {{"name", name_of(activity)}}}});
+  }
+  for (const TimelineSpan& span : spans) {
+    events.push_back({{"ph", "X"},
+                      {"name", fmt::format("{} {}", name_of(span.activity), span.tile)},
+                      {"pid", span.device},
+                      {"tid", static_cast<int>(span.activity)},
+                      {"ts", span.first * microseconds},
+                      {"dur", (span.last - span.first) * microseconds}});
+  }
+  return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
+}
+
 void write_timeline(const std::string& path, const MultiDeviceOutcome& outcome) {
   if (path.empty()) return;
   std::vector<std::string> names;
   for (const DeviceReport& device : outcome.devices) names.push_back(bench::label_of(device.plan.device));
-  write_text(path, chrome_trace(outcome.timeline, names));
+  write_text(path, chrome_trace(outcome.timeline.spans, names));
 }
 
 }  // namespace tessera::cli

@@ -43,6 +43,8 @@ nlohmann::ordered_json json_of(const Command& command, const Operation& operatio
 nlohmann::ordered_json json_of(const Command& command, const Operation& operation,
                                const MultiDeviceOutcome& outcome);
 nlohmann::ordered_json to_json(const std::vector<TimelineSpan>& spans);
+// For a browser's tracing page: a process for each device, a row for each activity.
+std::string chrome_trace(const std::vector<TimelineSpan>& spans, const std::vector<std::string>& devices);
 void write_timeline(const std::string& path, const MultiDeviceOutcome& outcome);
 
 }  // namespace tessera::cli

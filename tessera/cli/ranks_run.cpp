@@ -88,60 +88,37 @@ ordered_json json_of_ranks(const DistributedOutcome& outcome) {
   return out;
 }
 
-// What the ranks did when, as on several devices: a rank stands where a device does otherwise; one of several
-// devices has a place for each of these, and one for its messages.
-struct RankTimeline {
-  struct Place {
-    std::string label, failed;
-    std::size_t parts = 0;
-    double share = 0;
-    bool messages = false;
-  };
-  std::vector<Place> places;
-  Timeline timeline;  // whose devices are the places
+// What the ranks did when: a rank stands where a device does otherwise.
+std::vector<TimelineSpan> timeline_of(const DistributedOutcome& outcome) {
+  std::vector<TimelineSpan> out;
+  for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank)
+    for (TimelineSpan span : outcome.ranks[rank].spans) {
+      span.device = rank;
+      out.push_back(span);
+    }
+  return out;
+}
 
-  explicit RankTimeline(const DistributedOutcome& outcome) {
-    double all = 0;
-    for (const RankReport& rank : outcome.ranks) all += block_of(rank);
-    for (std::size_t number = 0; number < outcome.ranks.size(); ++number)
-      add(outcome, number, all > 0 ? block_of(outcome.ranks[number]) / all : 0);
-  }
+std::vector<std::string> labels_of(const DistributedOutcome& outcome) {
+  std::vector<std::string> out;
+  for (const RankReport& rank : outcome.ranks)
+    out.push_back(fmt::format("rank {}: {}", out.size(), rank.device));
+  return out;
+}
 
- private:
-  static double block_of(const RankReport& rank) {
+void add_timeline(ordered_json& out, const DistributedOutcome& outcome) {
+  const auto block_of = [](const RankReport& rank) {
     return static_cast<double>(rank.rows.size()) * static_cast<double>(rank.cols.size());
-  }
-
-  void add(const DistributedOutcome& outcome, std::size_t number, double share) {
-    const RankReport& rank = outcome.ranks[number];
-    const std::string name = fmt::format("rank {}: ", number);
-    const auto panels =
-        outcome.grid.has(static_cast<int>(number)) ? static_cast<std::size_t>(outcome.panels) : 0;
-    const bool travel =
-        std::ranges::any_of(rank.spans, [](const TimelineSpan& span) { return span.device == 0; });
-    std::vector<std::size_t> at{places.size()};  // of the rank itself, then of its devices
-    if (rank.devices.empty()) places.push_back({name + rank.device, "", panels, share});
-    else if (travel) places.push_back({name + "messages", "", panels, 0, true});
-    for (const RankDevice& device : rank.devices) {
-      at.push_back(places.size());
-      places.push_back({name + device.label, device.failed, device.parts, share * device.share});
-    }
-    for (TimelineSpan span : rank.spans) {
-      span.device = at.at(span.device);
-      timeline.spans.push_back(span);
-    }
-  }
-};
-
-void add_timeline(ordered_json& out, const RankTimeline& all) {
+  };
+  double all = 0;
+  for (const RankReport& rank : outcome.ranks) all += block_of(rank);
   auto& parts = out["parts"] = ordered_json::array();
-  for (const RankTimeline::Place& place : all.places) {
-    ordered_json& part = parts.emplace_back(
-        ordered_json{{"device", {{"label", place.label}}}, {"parts", place.parts}, {"share", place.share}});
-    if (!place.failed.empty()) part["lost"] = place.failed;
-    if (place.messages) part["messages"] = true;
-  }
-  out["timeline"] = to_json(all.timeline.spans);
+  const std::vector<std::string> labels = labels_of(outcome);
+  for (std::size_t rank = 0; rank < labels.size(); ++rank)
+    parts.push_back({{"device", {{"label", labels[rank]}}},
+                     {"parts", outcome.grid.has(static_cast<int>(rank)) ? outcome.panels : 0},
+                     {"share", all > 0 ? block_of(outcome.ranks[rank]) / all : 0}});
+  out["timeline"] = to_json(timeline_of(outcome));
 }
 
 // That of one process, with the ranks beside it.
@@ -159,7 +136,7 @@ ordered_json json_of(const Command& command, const Operation& operation, const A
                         {"depth", outcome.depth},
                         {"predicted_bytes", outcome.predicted_bytes},
                         {"ranks", json_of_ranks(outcome)}};
-  add_timeline(out, RankTimeline(outcome));
+  add_timeline(out, outcome);
   return out;
 }
 
@@ -183,12 +160,8 @@ int operate_on_ranks(const Operation& operation, const Arguments& arguments, con
   if (Ranks::here().speaks()) {
     std::FILE* const to = words.json == "-" ? stderr : stdout;
     print(to, operation, arguments, words, outcome);
-    if (!words.timeline.empty()) {
-      const RankTimeline all(outcome);
-      std::vector<std::string> names;
-      for (const RankTimeline::Place& place : all.places) names.push_back(place.label);
-      write_text(words.timeline, chrome_trace(all.timeline, names));
-    }
+    if (!words.timeline.empty())
+      write_text(words.timeline, chrome_trace(timeline_of(outcome), labels_of(outcome)));
     write_json(words.json, json_of(command, operation, arguments, outcome));
   }
   return outcome.passed ? exit_code::passed : exit_code::wrong;

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <thread>
 #include <vector>
-#include "tessera/core/interrupt.hpp"
 
 namespace tessera {
 namespace {
@@ -48,7 +47,6 @@ class Pool {
     const std::lock_guard turn(turn_);
     start_workers(static_cast<std::size_t>(parts - 1));
     failure_ = nullptr;
-    interrupts_ = Interruptible::flag();
     pending_.store(static_cast<std::uint32_t>(parts - 1), std::memory_order_relaxed);
     for (int part = 0; part < parts - 1; ++part) workers_[static_cast<std::size_t>(part)]->call(&work, part);
     run_part(work, parts - 1);
@@ -97,7 +95,6 @@ class Pool {
 
   void run_part(const std::function<void(int)>& work, int part) noexcept {
     inside = true;
-    const Interruptible like_the_caller(interrupts_);
     try {
       work(part);
     } catch (...) {
@@ -111,7 +108,6 @@ class Pool {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<std::uint32_t> pending_{0};
   std::exception_ptr failure_;
-  const std::atomic<bool>* interrupts_ = nullptr;
   std::atomic<bool> stopping_{false};
 };
 

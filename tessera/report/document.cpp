@@ -147,8 +147,7 @@ SharedDevice shared_device(const std::string& file, const Fields& part) {
   const Json* const about = part.object("device");
   if (about == nullptr) part.fail("device", "is missing");
   const Fields device(file, part.place("device"), *about);
-  return {device.needed_text("label"), part.text("lost"),     part.number("parts"),
-          part.number("share"),        part.flag("messages"), {}};
+  return {device.needed_text("label"), part.text("lost"), part.number("parts"), part.number("share"), {}};
 }
 
 Activity activity_of(const Fields& fields) {
@@ -156,9 +155,7 @@ Activity activity_of(const Fields& fields) {
   if (!first || !(*first >= 0)) fields.fail("first", "is no time");
   if (!last || !(*last >= *first)) fields.fail("last", "is no time after the first");
   const auto whole = [](const Number& n) { return std::to_string(static_cast<long long>(*n)); };
-  std::string name = part ? whole(part) : "";
-  if (const Number panel = fields.number("panel")) name += " of panel " + whole(panel);
-  return {fields.needed_text("deed"), std::move(name), *first, *last};
+  return {fields.needed_text("deed"), part ? whole(part) : "", *first, *last};
 }
 
 }  // namespace

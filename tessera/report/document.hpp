@@ -91,7 +91,6 @@ struct Activity {
 struct SharedDevice {
   std::string label, lost;  // lost: why it was given up
   Number parts, share;
-  bool messages = false;  // it is no device, but what came to a rank; that nothing comes is no waiting
   std::vector<Activity> activities;  // in the order of their beginnings
 
   double end() const;                          // of the last

@@ -150,26 +150,6 @@ TEST(Drawing, ATimelineHasASpanForEachDeedAndForAllWaiting) {
   EXPECT_NE(html.find("cpu was given up: it fell off the bus."), std::string::npos);
 }
 
-// Of a rank with two devices: what came to it is drawn, and no waiting of its own.
-TEST(Drawing, MessagesOfARankAreNoDevice) {
-  const Document document =
-      parse_document("ranks.json", R"({"schema": 1, "kind": "run", "operation": "product",
-  "parts": [{"device": {"label": "rank 0: messages"}, "parts": 2, "share": 0, "messages": true},
-            {"device": {"label": "rank 0: cpu"}, "parts": 1, "share": 0.5},
-            {"device": {"label": "rank 0: simt"}, "parts": 1, "share": 0.5}],
-  "timeline": [{"device": 0, "deed": "copy from a peer", "part": 0, "first": 0, "last": 0.001},
-               {"device": 1, "deed": "compute", "part": 0, "first": 0.001, "last": 0.004, "panel": 2},
-               {"device": 2, "deed": "compute", "part": 1, "first": 0.002, "last": 0.003, "panel": 2}]})");
-  const std::string text = drawing(document, "timeline", wide);
-  static const std::regex span(R"re(<title>([^\n<]*)\n([\d.]+) to ([\d.]+) ms)re");
-  std::multiset<std::string> drawn;
-  for (const auto& found : all_of(text, span)) drawn.insert(found[1]);
-  const std::multiset<std::string> wanted{
-      "copy from a peer 0", "compute 0 of panel 2", "compute 1 of panel 2", "wait", "wait", "wait"};
-  EXPECT_EQ(drawn, wanted) << text;
-  EXPECT_NE(page({document}).find("rank 0: simt (device 1) waited longest: 75.0 %"), std::string::npos);
-}
-
 TEST(Drawing, ADamagedTimelineIsAnErrorThatNamesThePlace) {
   for (const auto& [right, wrong, place] :
        {std::tuple{R"("device": 1,)", R"("device": 2,)", "timeline[1].device"},

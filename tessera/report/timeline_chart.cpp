@@ -29,7 +29,6 @@ double end_of(const std::vector<SharedDevice>& devices) {
 // When a device did nothing, until the last of all was done.
 std::vector<Activity> waiting(const SharedDevice& device, double end) {
   std::vector<Activity> out;
-  if (device.messages) return out;
   double upto = 0;
   for (const Activity& activity : device.activities) {
     if (activity.first > upto) out.push_back({wait, "", upto, activity.first});
@@ -56,7 +55,7 @@ std::vector<Lane> lanes_of(const std::vector<SharedDevice>& devices) {
       if (lane != out.end()) lane->spans.push_back(activity);
       else out.push_back({"", activity.deed, {activity}});
     }
-    if (!device.messages) out.push_back({"", wait, waiting(device, end)});
+    out.push_back({"", wait, waiting(device, end)});
     if (out.size() > first) out[first].device = device.label;
   }
   return out;
@@ -135,8 +134,7 @@ std::string timeline_sentence(const Document& document) {
   const double end = end_of(document.shared);
   if (document.shared.empty() || !(end > 0)) return {};
   std::vector<const SharedDevice*> devices;
-  for (const SharedDevice& device : document.shared)
-    if (!device.messages) devices.push_back(&device);
+  for (const SharedDevice& device : document.shared) devices.push_back(&device);
   if (devices.empty()) return {};
   const auto longest =
       std::ranges::max_element(devices, {}, [&](const SharedDevice* device) { return waited(*device, end); });
@@ -165,10 +163,9 @@ Chart timeline_chart(const Document& document) {
   for (const SharedDevice& device : document.shared)
     out.table.lines.push_back(
         {{Cell(device.label), Cell(device.parts ? count(*device.parts) : "", device.parts),
-          device.messages ? Cell("") : percent_cell(device.share),
-          device.messages ? Cell("") : seconds_cell(device.busy(compute)),
-          seconds_cell(device.busy("") - device.busy(compute)),
-          device.messages ? Cell("") : seconds_cell(waited(device, end)), seconds_cell(device.end())},
+          percent_cell(device.share), seconds_cell(device.busy(compute)),
+          seconds_cell(device.busy("") - device.busy(compute)), seconds_cell(waited(device, end)),
+          seconds_cell(device.end())},
          ""});
   out.table_open = true;
   out.draw = [lanes = lanes_of(document.shared), end](const Chart& chart, double width,
