@@ -471,9 +471,9 @@ class Service {
 
 }  // namespace
 
-void serve_worker(int channel) {
-  const auto send = [channel](const Json& answer) {
-    return send_message(channel, answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+void serve_worker() {
+  const auto send = [](const Json& answer) {
+    return send_message(channel_file, answer.dump(-1, ' ', false, Json::error_handler_t::replace));
   };
   std::string message;
   std::vector<int> files;
@@ -492,10 +492,10 @@ void serve_worker(int channel) {
   for (;;) {
     Json answer;
     try {
-      if (service && !service->idle() && !(service->can_begin() && message_waits(channel, soon))) {
+      if (service && !service->idle() && !(service->can_begin() && message_waits(channel_file, soon))) {
         answer = service->finish();
       } else {
-        if (!receive_message(channel, message, files)) return;
+        if (!receive_message(channel_file, message, files)) return;
         const Json words = Json::parse(message);
         if (!words.is_object()) {
           service->begin(words);

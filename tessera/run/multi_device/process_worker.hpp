@@ -104,8 +104,7 @@ class ProcessWorker final : public DeviceWorker {
 // Throws Error where there is none.
 std::string worker_program();
 
-// All that the program does, one call after another; `channel` is its end. Returns when the other end is
-// closed.
-void serve_worker(int channel);
+// All that the program does, one call after another. Returns when the other end of its channel is closed.
+void serve_worker();
 
 }  // namespace tessera
