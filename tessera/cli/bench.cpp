@@ -6,7 +6,7 @@
 #include <optional>
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
@@ -70,7 +70,6 @@ class Bench {
       for (const std::string& sentence : bench::summary_of(rows)) fmt::print(to_, "{}\n", sentence);
     std::fflush(to_);
     warn(bench::warnings(rows));
-    warn(bench::ceiling_doubts(rows));
     session_.rows.insert(session_.rows.end(), rows.begin(), rows.end());
     if (options_->json != "-") write_json(options_->json, json());
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/bench_options.hpp"
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

@@ -22,7 +22,7 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study_tables.hpp"
 #include "tessera/cli/option_parser.hpp"
-#include "tessera/core/contraction.hpp"
+#include "tessera/core/division.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture_grid.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"

@@ -8,7 +8,6 @@
 #include "tessera/cli/positionals.hpp"
 #include "tessera/cli/select.hpp"
 #include "tessera/cli/study_tables.hpp"
-#include "tessera/core/contraction.hpp"
 #include "tessera/core/division.hpp"
 
 namespace tessera::cli {

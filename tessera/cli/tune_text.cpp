@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include "tessera/bench/compare.hpp"
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/bench_tables.hpp"
 
 namespace tessera::cli {

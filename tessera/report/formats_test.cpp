@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/report/bench_tables.hpp"
 #include "tessera/report/exports.hpp"
 
