@@ -24,7 +24,7 @@
 #include "tessera/cli/option_parser.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/io/atomic_file.hpp"
-#include "tessera/io/picture_grid.hpp"
+#include "tessera/io/picture.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
 #include "tessera/run/run.hpp"
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include "tessera/run/mpi/device_sum.hpp"
 #include "tessera/io/atomic_file.hpp"
-#include "tessera/io/npy_header.hpp"
+#include "tessera/io/npy.hpp"
 
 namespace tessera {
 namespace {
