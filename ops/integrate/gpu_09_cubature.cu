@@ -10,7 +10,6 @@
 #include <optional>
 #include "ops/integrate/kernels/region_run.hpp"
 #include "ops/integrate/kernels/regions_source.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 
 namespace tessera::integration {

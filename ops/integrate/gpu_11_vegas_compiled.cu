@@ -7,7 +7,6 @@
 // iteration.
 #include <memory>
 #include "tessera/cuda/gpus.hpp"
-#include "tessera/cuda/nvrtc.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "ops/integrate/kernels/vegas_run.hpp"
 #include "ops/integrate/kernels/vegas_source.hpp"

@@ -10,7 +10,7 @@
 #include <set>
 #include "integrate_batch.hpp"
 #include "tessera/core/operation.hpp"
-#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::integrate_batch {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/sizes.hpp"
@@ -39,7 +39,6 @@ int bench(const Operation& operation, const BenchOptions& options, const Command
     for (const std::string& sentence : bench::summary_of(rows)) fmt::print(to, "{}\n", sentence);
     std::fflush(to);
     warn(bench::warnings(rows));
-    warn(bench::ceiling_doubts(rows));
     results.add(rows);
   }
   // A mean over sizes is one over one element's sizes.

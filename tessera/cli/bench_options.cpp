@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/cli/bench_options.hpp"
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include "tessera/bench/machine.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 #include "tessera/bench/measure.hpp"
-#include "tessera/bench/record.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/bench/trace.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/option_parser.hpp"

@@ -16,7 +16,6 @@
 #include "tessera/cli/output.hpp"
 #include "tessera/cli/ranks.hpp"
 #include "tessera/cli/select.hpp"
-#include "tessera/core/contraction.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/io/atomic_file.hpp"
 #include "tessera/io/picture_grid.hpp"

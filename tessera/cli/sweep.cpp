@@ -7,7 +7,6 @@
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/bench/summary.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
@@ -345,7 +344,6 @@ class Sweep {
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(bench::warnings(rows));
-    warn(bench::ceiling_doubts(rows));
   }
 
   // What the processors took for the same problem, for whoever reads another device's table.

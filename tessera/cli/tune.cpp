@@ -7,8 +7,8 @@
 #include "tessera/bench/ceilings.hpp"
 #include "tessera/bench/compare.hpp"
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/statistics.hpp"
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/sample.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/cli/bench_options.hpp"
 #include "tessera/cli/command.hpp"
 #include "tessera/cli/output.hpp"
@@ -290,14 +290,13 @@ class Tune {
     fmt::print(to_, "\n");
     std::fflush(to_);
     warn(bench::warnings(outcome.finals));
-    warn(bench::ceiling_doubts(outcome.finals));
     Json decision{{"title", title}, {"search", options_->search}};
     decision.update(json_of(outcome, space, counted));
     decisions_.push_back(std::move(decision));
     for (const auto* trials : {&outcome.trials, &outcome.left})
       // Also those that an earlier call kept without what the device can do.
       for (tune::Trial trial : *trials) {
-        if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates();
+        if (const auto known = bench::known_ceilings(trial.row.device)) trial.row.ceilings = known->rates;
         session_.rows.push_back(trial.row);
         rows_.push_back(json_of(trial));
       }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include "tessera/bench/statistics.hpp"
+#include "tessera/bench/sample.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {

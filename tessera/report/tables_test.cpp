@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include "tessera/bench/summary.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/bench/trace.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/report/bench_tables.hpp"

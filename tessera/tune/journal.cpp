@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/tune/journal.hpp"
+#include "tessera/tune/tuner.hpp"
 #include <nlohmann/json.hpp>
 #include "tessera/bench/machine.hpp"
-#include "tessera/bench/record.hpp"
+#include "tessera/bench/result.hpp"
 #include "tessera/io/line_file.hpp"
 
 namespace tessera::tune {

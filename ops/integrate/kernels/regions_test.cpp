@@ -5,7 +5,7 @@
 #include <cmath>
 #include "ops/integrate/kernels/regions_source.hpp"
 #include "tessera/core/operation.hpp"
-#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/run/run.hpp"
 
 namespace tessera::integration {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include "ops/integrate/quadrature/formula_integrand.hpp"
-#include "tessera/cuda/nvrtc.hpp"
+#include "tessera/cuda/runtime_kernel.hpp"
 #include "ops/integrate/kernels/vegas_run.hpp"
 
 namespace tessera::integration {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of 16-bit floats and ldmatrix, with operands where PTX's manual has them.
+// mma.sync of 16-bit floats and of doubles, and ldmatrix, with operands where PTX's manual has them.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cmath>
 #include <cstring>
 #include "cuda.hpp"
 
@@ -49,6 +50,23 @@ void load_pieces(std::uint32_t (&to)[4], const void* row) {
       both[e] = from[turned ? group : pair + e];
     }
     std::memcpy(&to[matrix], both, sizeof both);
+  }
+  __syncwarp();
+}
+
+inline void mma_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
+  struct Operands {
+    double a[8], b[4];
+  };
+  const int lane = Thread{}.lane();
+  auto& all = emulated::shown<Operands>();
+  std::memcpy(all[lane].a, a, sizeof a);
+  std::memcpy(all[lane].b, b, sizeof b);
+  __syncwarp();
+  for (int i = 0; i < 4; ++i) {
+    const int group = lane / 4, col = lane % 4 * 2 + i % 2;
+    for (int k = 0; k < 16; ++k)
+      d[i] = std::fma(all[group * 4 + k % 4].a[k / 4 * 2 + i / 2], all[col * 4 + k % 4].b[k / 4], d[i]);
   }
   __syncwarp();
 }

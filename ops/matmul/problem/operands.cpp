@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/matmul/problem/elements.hpp"
+#include "ops/matmul/problem/operands.hpp"
 #include <algorithm>
-#include "ops/matmul/problem/matmul_operation.hpp"
-#include "ops/matmul/problem/mixed_problem.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -100,11 +98,6 @@ bool is_plain(const Arguments& arguments) {
 bool is_mixed(const Arguments& arguments) {
   return has_mixed_problem(arguments.element()) &&
          (!is_plain(arguments) || arguments.text("compute") == "tf32");
-}
-
-bool sampled_only(const Arguments& arguments) {
-  if (!is_mixed(arguments)) return !is_plain(arguments);
-  return arguments.text("activation") != "none" || arguments.array("C").element == Element::i8;
 }
 
 }  // namespace tessera::matmul

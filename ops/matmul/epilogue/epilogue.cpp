@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/matmul/epilogue/epilogue_problem.hpp"
+#include "ops/matmul/epilogue/epilogue.hpp"
 #include <array>
 #include <map>
 #include <utility>
