@@ -223,7 +223,7 @@ void print_ladder(std::FILE* to, const Operation& operation, bool verbose) {
 }
 
 // A rung, and on each place where it is registered whether it runs; "reason" where it does not.
-Json json_of(const Operation& operation, const Listed& rung) {
+Json json_of(const Listed& rung) {
   Json out{{"ladder", rung.ladder},
            {"place", rung.place},
            {"variant", rung.name},
@@ -254,7 +254,7 @@ Json json_of(const Command& command, const std::vector<const Operation*>& shown,
     Json one{{"operation", operation->name}, {"summary", operation->summary}, {"variants", rungs.size()}};
     if (ladders) {
       one["usage"] = operation->name + " " + operation->signature.usage();
-      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(*operation, rung));
+      for (const Listed& rung : rungs) one["ladder"].push_back(json_of(rung));
     }
     all.push_back(std::move(one));
   }
