@@ -11,7 +11,7 @@
 #include "tessera/core/suggest.hpp"
 #include "tessera/io/file_kind.hpp"
 #include "tessera/io/npy.hpp"
-#include "tessera/io/picture_grid.hpp"
+#include "tessera/io/picture.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -258,8 +258,6 @@ Array Files::without_alpha(const Parameter& p, const picture::Picture& picture) 
 
 picture::Picture Files::noted(const std::string& name, picture::Picture picture) {
   if (picture.first_of_several) notes_.push_back(name + ": has several pictures; the first is read");
-  if (picture.bytes_behind) notes_.push_back(name + ": goes on behind its picture; that is not read");
-  if (picture.profile_lost) notes_.push_back(name + ": its colour profile is damaged and is left out");
   return picture;
 }
 

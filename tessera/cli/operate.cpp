@@ -18,7 +18,7 @@
 #include "tessera/cli/select.hpp"
 #include "tessera/core/division.hpp"
 #include "tessera/io/atomic_file.hpp"
-#include "tessera/io/picture_grid.hpp"
+#include "tessera/io/picture.hpp"
 #include "tessera/run/multi_device/dispatch.hpp"
 #include "tessera/run/study.hpp"
 

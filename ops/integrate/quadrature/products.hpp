@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rules that are products of rules of one variable, for two or three variables: tanh-sinh on each axis, and
+// adaptive cubature with Gauss-Kronrod pairs.
+#pragma once
+#include "box.hpp"
+#include "ops/integrate/quadrature/adaptive_cubature.hpp"
+
+namespace tessera::quadrature {
+
+// The double exponential (tanh-sinh) rule on each of two or three axes: many digits where f is analytic
+// inside the box, however singular on its faces, edges and corners.
+
+inline constexpr int most_product_dimensions = 3;
+
+class TanhSinhProduct {
+ public:
+  // Throws Error for other than 2 or 3 variables.
+  TanhSinhProduct(Cube& cube, const Tolerance& tolerance, int threads);
+
+  // Halves the step as often as so many evaluations allow. Reason::evaluations: more of them would help.
+  Answer advance(std::int64_t evaluations);
+
+ private:
+  double truncation_estimate() const;
+
+  Cube& cube_;
+  Tolerance tolerance_;
+  int threads_;
+  double step_ = 0.25;
+  double pace_ = 0;  // seconds for each point so far: what takes too long is not begun
+  Answer last_;
+  std::vector<double> values_, moved_;  // at each step so far
+};
+
+Answer tanh_sinh_product(Cube& cube, const Tolerance& tolerance, int threads = 0);
+
 // Adaptive cubature with the product of Gauss-Kronrod pairs of 7 and 15 points on each of two or three axes.
 // A region takes 225 or 3375 points (Genz and Malik's rule 21 or 39), and is exact up to degree 23 of each
 // variable: where f is smooth and many digits are asked for, far fewer regions do. Regions are chosen and
 // halved as for Genz and Malik's rule.
-#pragma once
-#include "ops/integrate/quadrature/adaptive_cubature.hpp"
-
-namespace tessera::quadrature {
 
 inline constexpr int most_kronrod_dimensions = 3;
 inline constexpr double kronrod_relative = 1e-8;  // from here on `auto` takes it in place of Genz and Malik's

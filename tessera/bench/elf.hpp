@@ -1,14 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/io/elf.hpp"
+// Reads the sections and symbols of a 64-bit little-endian ELF file, the form of programs and of GPU code.
+#pragma once
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+#include "tessera/core/error.hpp"
 
 namespace tessera::elf {
-namespace {
+
+// A number at a place of untrusted bytes. Throws Error where it would lie beyond their end.
+template <class T>
+T at(std::string_view bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) throw Error("is cut short or damaged");
+  T out;
+  std::memcpy(&out, bytes.data() + offset, sizeof out);
+  return out;
+}
+
+// A part of untrusted bytes. Throws Error where they do not hold it.
+inline std::string_view part(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
+  if (offset > bytes.size() || bytes.size() - offset < size) throw Error("is cut short or damaged");
+  return bytes.substr(offset, size);
+}
+
+struct Section {
+  std::string_view name;
+  std::uint32_t type = 0;
+  std::uint64_t size = 0;  // also of a section that takes no room in the file
+  std::string_view bytes;  // within the file
+};
+
+struct Symbol {
+  std::string_view name;
+  unsigned type = 0;  // 2: a function
+  std::uint32_t section = 0;
+};
+
+constexpr unsigned function = 2;
+
+// Views into the bytes that it was read from.
+struct File {
+  unsigned machine = 0, abi_version = 0;
+  std::uint32_t flags = 0;
+  std::vector<Section> sections;
+  std::vector<Symbol> symbols;
+
+  const Section* find(std::string_view name) const;
+};
+
+constexpr unsigned machine_cuda = 190;
 
 constexpr std::uint32_t type_symbols = 2, type_no_bits = 8;
 constexpr std::uint64_t section_bytes = 64, symbol_bytes = 24;
 
-std::string_view name_at(std::string_view names, std::uint64_t offset) {
+inline std::string_view name_at(std::string_view names, std::uint64_t offset) {
   if (offset > names.size()) throw Error("is cut short or damaged");
   const std::string_view rest = names.substr(offset);
   const std::size_t end = rest.find('\0');
@@ -16,7 +64,7 @@ std::string_view name_at(std::string_view names, std::uint64_t offset) {
   return rest.substr(0, end);
 }
 
-std::vector<Symbol> symbols_of(std::string_view table, std::string_view names) {
+inline std::vector<Symbol> symbols_of(std::string_view table, std::string_view names) {
   std::vector<Symbol> out;
   for (std::uint64_t o = 0; o + symbol_bytes <= table.size(); o += symbol_bytes) {
     const auto name = at<std::uint32_t>(table, o);
@@ -26,25 +74,19 @@ std::vector<Symbol> symbols_of(std::string_view table, std::string_view names) {
   return out;
 }
 
-}  // namespace
-
-std::string_view part(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
-  if (offset > bytes.size() || bytes.size() - offset < size) throw Error("is cut short or damaged");
-  return bytes.substr(offset, size);
-}
-
-bool is_elf(std::string_view bytes) {
+inline bool is_elf(std::string_view bytes) {
   return bytes.starts_with(
       "\x7f"
       "ELF");
 }
 
-const Section* File::find(std::string_view name) const {
+inline const Section* File::find(std::string_view name) const {
   const auto found = std::ranges::find(sections, name, &Section::name);
   return found == sections.end() ? nullptr : &*found;
 }
 
-File parse(std::string_view bytes) {
+// Throws Error with a reason and no name: "is cut short or damaged".
+inline File parse(std::string_view bytes) {
   if (!is_elf(bytes)) throw Error("is no ELF file");
   constexpr std::uint8_t wide = 2, little = 1;
   if (at<std::uint8_t>(bytes, 4) != wide || at<std::uint8_t>(bytes, 5) != little)
