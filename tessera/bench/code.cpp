@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include "tessera/io/elf.hpp"
+#include "tessera/bench/elf.hpp"
 #if defined(TESSERA_HAS_ZSTD)
 #include <zstd.h>
 #endif

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 #include "tessera/bench/code.hpp"
-#include "tessera/io/elf.hpp"
+#include "tessera/bench/elf.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include "tessera/bench/machine.hpp"
 #include "tessera/bench/result.hpp"
-#include "tessera/io/line_file.hpp"
+#include "tessera/io/atomic_file.hpp"
 
 namespace tessera::tune {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
-#include "tessera/io/line_file.hpp"
+#include "tessera/io/atomic_file.hpp"
 #include "tessera/run/inputs.hpp"
 #include "tessera/tune/tuner.hpp"
 #include "tests/made_up.hpp"

@@ -9,7 +9,7 @@
 #include "tessera/cuda/gpus.hpp"
 #include "tessera/cuda/runtime_kernel.hpp"
 #include "tessera/rung.hpp"
-#include "ops/integrate/sum/warp_sums.hpp"
+#include "ops/integrate/sum/partials.hpp"
 
 namespace tessera::integration {
 

@@ -7,7 +7,6 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 #include "ops/matmul/epilogue/epilogue.hpp"
-#include "ops/matmul/kernels/ampere/mma_job.hpp"
 #include "ops/matmul/kernels/ampere/mma_plan.hpp"
 #include "ops/matmul/kernels/copy_part.cuh"
 #include "ops/matmul/matmul.hpp"
