@@ -24,6 +24,17 @@ def ranks(count, *words, **more):
     return mpi_case.ranks(LAUNCHER, count, *words, **more)
 
 
+ROUNDING = 1e-2  # microseconds: a span's end is the sum of two numbers in the file
+
+
+def spans_of(path):
+    """The rows of a timeline, and its spans: row, name, first and last microsecond."""
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    return ([event["args"]["name"] for event in events if event["name"] == "process_name"],
+            [(event["pid"], event["name"], event["ts"], event["ts"] + event["dur"]) for event in events if event["ph"] == "X"])
+
+
 @unittest.skipUnless(LAUNCHER, "there is no MPI")
 class Ranks(cli_case.Case):
     @classmethod
@@ -104,24 +115,18 @@ class Ranks(cli_case.Case):
         self.shared(4, "matmul", "la.npy", "lb.npy", "-o", "ld.npy", "--timeline", "trace.json", "--json", "line.json")
         np.testing.assert_allclose(np.load("ld.npy"), left @ right, rtol=0, atol=1e-10)
         with open("line.json", encoding="utf-8") as file:
-            told = json.load(file)
-        panels = told["distributed"]["panels"]
+            panels = json.load(file)["distributed"]["panels"]
         self.assertGreater(panels, 8)
+        _, events = spans_of("trace.json")
         for rank in range(4):
-            spans = {(span["deed"], span["part"]): (span["first"], span["last"])
-                     for span in told["timeline"] if span["device"] == rank}
+            spans = {(name.split()[0], int(name.split()[1])): (first, last) for place, name, first, last in events if place == rank}
             self.assertEqual(len(spans), 2 * panels)
             for panel in range(1, panels):
                 way, before = spans["message", panel], spans["compute", panel - 1]
                 # It sets out before the one before it is added, and has come before it is added itself.
-                self.assertLessEqual(way[0], before[0])
-                self.assertLessEqual(way[1], spans["compute", panel][0])
-        with open("trace.json", encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
-        self.assertEqual(sum(event["ph"] == "X" for event in events), 4 * 2 * panels)
-        self.passes("report", "line.json", "-o", "line.html")
-        with open("line.html", encoding="utf-8") as file:
-            self.assertIn("rank 3: cpu", file.read())
+                self.assertLessEqual(way[0], before[0] + ROUNDING)
+                self.assertLessEqual(way[1], spans["compute", panel][0] + ROUNDING)
+        self.assertEqual(len(events), 4 * 2 * panels)
 
     def several(self, count, *words, **environment):
         return self.shared(count, "matmul", *words, "-o", "several.npy", "--check", "--json", "several.json", **environment).stdout
