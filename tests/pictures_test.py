@@ -124,15 +124,15 @@ class Pictures(cli_case.Case):
         self.assertEqual([row(f"narrow/{name}.pgm") for name in "abc"], [[30, 40]] * 3)
         with open("pairs", "w", encoding="utf-8") as file:
             file.write("by_order/y.pgm\nby_order/x.pgm\n")
-        self.fails(2, "means 2 files for 3 files to be read, none called alike", "seamcarve", "rows/*.pgm", "--protect", "@pairs", "--width", "2",
+        self.fails(2, "means 2 files for 3 files to be read", "seamcarve", "rows/*.pgm", "--protect", "@pairs", "--width", "2",
                    "-o", "narrow/{name}.pgm")
         self.fails(2, "--protect marks/a.pgm is what -o names", "seamcarve", "rows/*.pgm", "--protect", "marks/*.pgm", "--width", "2",
                    "-o", "marks/{name}.pgm")
         self.fails(2, "means 3 files for 1 file", "seamcarve", "rows/a.pgm", "--protect", "by_order/*.pgm", "--width", "2", "-o", "narrow/a.pgm")
-        self.passes("seamcarve", "rows/b.pgm", "--remove", "marks/*.pgm", "-o", "narrow/b.pgm")
+        self.passes("seamcarve", "rows/b.pgm", "--remove", "marks/{name}.pgm", "-o", "narrow/b.pgm")
         self.assertEqual(row("narrow/b.pgm"), [10, 20])
         os.remove("marks/c.pgm")
-        self.fails(2, "none of its 2 files is called as rows/c.pgm is", "seamcarve", "rows/*.pgm", "--protect", "marks/*.pgm", "--width", "2",
+        self.fails(2, "means 2 files for 3 files to be read", "seamcarve", "rows/*.pgm", "--protect", "marks/*.pgm", "--width", "2",
                    "-o", "narrow/{name}.pgm")
         self.assertFalse(os.path.exists("marks/c.pgm"))
 

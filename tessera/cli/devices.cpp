@@ -100,8 +100,7 @@ std::string table_of(const std::vector<Found>& all) {
 }
 
 Json json_of(const Command& command, const std::vector<Found>& all) {
-  Json out{{"schema", 1}, {"kind", "devices"}};
-  out.update(bench::provenance(command.argv, bench::now_utc()));
+  Json out = json_head(command, "devices");
   out["rows"] = Json::array();
   for (const auto& [device, measured, ceilings] : all) {
     out["rows"].push_back(bench::to_json(device));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Heat maps of what was swept: rungs against sizes, and the choices of one rung.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include "tessera/report/chart.hpp"
 #include "tessera/report/charts.hpp"
 #include "tessera/report/style.hpp"
-#include "tessera/report/svg.hpp"
 #include "tessera/report/table.hpp"
 
 namespace tessera::report {
@@ -50,9 +49,9 @@ class Shades {
 
 struct Place {
   Place(const HeatMap& map, double across) : small(is_narrow(across)) {
-    std::size_t longest = display(map.down), widest = 0;
-    for (const auto& name : map.lines) longest = std::max(longest, display(name));
-    for (const auto& column : map.columns) widest = std::max(widest, display(column));
+    std::size_t longest = display_width(map.down), widest = 0;
+    for (const auto& name : map.lines) longest = std::max(longest, display_width(name));
+    for (const auto& column : map.columns) widest = std::max(widest, display_width(column));
     left = std::clamp(6.7 * static_cast<double>(longest) + 14, 44.0, small ? 118.0 : 250.0);
     const auto columns = static_cast<double>(map.columns.size());
     const double least = std::max(small ? 44.0 : 52.0, 6.6 * static_cast<double>(widest) + 6);
@@ -60,9 +59,6 @@ struct Place {
     line = small ? 32 : 34;
     width = std::max(left + columns * cell + 4, 330.0);
     bottom = top + line * static_cast<double>(map.lines.size());
-  }
-  static std::size_t display(const std::string& text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
   }
   double x(std::size_t c) const { return left + cell * static_cast<double>(c); }
   double y(std::size_t l) const { return top + line * static_cast<double>(l); }
@@ -120,6 +116,8 @@ Svg draw_heat_map(const HeatMap& map, double width, const std::string& id, const
   return svg;
 }
 
+namespace {
+
 DataTable heat_table(const HeatMap& map, const std::string& caption) {
   DataTable out;
   out.caption = caption + ", in " + map.unit;
@@ -134,9 +132,7 @@ DataTable heat_table(const HeatMap& map, const std::string& caption) {
   return out;
 }
 
-// Heat maps of what was swept: problems, and the choices of one rung.
-namespace {
-
+// What was swept: problems, and the choices of one rung.
 constexpr std::size_t most_lines = 32;
 
 HeatCell cell_of(const Entry* row, const Metric& metric) {
@@ -354,144 +350,6 @@ std::vector<Chart> tuning_charts(const Group& group, const Dims& problem) {
     const auto axes = axes_of(choices);
     if (!axes.empty() && choices.size() > 2) out.push_back(one_tuning_chart(group, choices, axes, problem));
   }
-  return out;
-}
-
-// A tuning run as it went: each trial's time in the order of trying, and the best so far.
-namespace {
-
-using Anchor = Svg::Anchor;
-
-struct Trial {
-  const Entry* row = nullptr;
-  Number value;
-};
-
-Svg draw_search(const std::vector<Trial>& trials, const Metric& metric, double width, const std::string& id,
-                const Chart& chart) {
-  const bool small = is_narrow(width);
-  const double left = small ? 46 : 64, right = width - 12, top = 28, bottom = small ? 250 : 300;
-  double least = 0, most = 0;
-  for (const Trial& trial : trials)
-    if (trial.value) {
-      least = least > 0 ? std::min(least, *trial.value) : *trial.value;
-      most = std::max(most, *trial.value);
-    }
-  const Scale x(Scale::Kind::linear, 0, static_cast<double>(trials.size()) + 1, left, right);
-  const Scale y = Scale::around(kind_for(least, most), least, most, bottom, top);
-  Svg svg(width, bottom + 46, id, chart.title, chart.description);
-  for (const Tick& tick : y.ticks(6)) {
-    svg.line({left, y.at(tick.value)}, {right, y.at(tick.value)}, "grid");
-    svg.text({left - 8, y.at(tick.value) + 4}, tick.label, "small muted", Anchor::end);
-  }
-  for (const Tick& tick : x.ticks(small ? 4 : 8))
-    if (tick.value >= 1) svg.text({x.at(tick.value), bottom + 18}, tick.label, "small muted", Anchor::middle);
-  svg.line({left, bottom}, {right, bottom}, "axis");
-  svg.text({2, 14}, metric.unit, "small muted");
-  svg.text({right, bottom + 36}, "trial", "small muted", Anchor::end);
-  std::vector<Svg::Point> steps;
-  Number best;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const double at = x.at(static_cast<double>(i) + 1);
-    const Number value = trials[i].value;
-    const bool better = value && (!best || (metric.more_is_better ? *value > *best : *value < *best));
-    if (better && best) steps.emplace_back(at, y.at(*best));
-    if (better) best = value;
-    if (best) steps.emplace_back(at, y.at(*best));
-    if (value)
-      svg.circle({at, y.at(*value)}, 4, better ? "point best" : "point", tip_of(*trials[i].row, metric));
-    else svg.rect(at - 2.5, bottom - 6, 5, 5, "failed", tip_of(*trials[i].row, metric));
-  }
-  if (best) {
-    steps.emplace_back(right, y.at(*best));
-    svg.path(steps, "steps");
-  }
-  return svg;
-}
-
-}  // namespace
-
-Chart search_chart(const Group& group, const Dims& problem) {
-  const Entries rows = at_problem(group.rows, problem);
-  const Metric metric = metric_for(rows);
-  std::vector<Trial> trials;
-  for (const Entry* row : rows) trials.push_back({row, metric.of(*row)});
-  Chart out;
-  out.name = "search";
-  out.title = fmt::format("The search at {}", to_string(problem));
-  out.description = fmt::format("{} of each trial in the order of trying, {}; the line is the best so far.",
-                                metric.unit, where(group));
-  const auto failed = std::ranges::count_if(trials, [](const Trial& t) { return !t.value; });
-  if (failed > 0) out.note = fmt::format("Squares on the axis: {} trials without a valid time.", failed);
-  if (best_of(rows, metric) == nullptr) out.missing = "no trial has a time";
-  out.table.caption = out.title;
-  out.table.columns = {{"trial"}, {"rung", true}, {"tuning", true},       {metric.unit},
-                       {"time"},  {"±"},          {"why not", true, true}};
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const Entry& row = *trials[i].row;
-    out.table.lines.push_back(
-        {{Cell(std::to_string(i + 1), static_cast<double>(i + 1)), Cell(row.rung()),
-          Cell(tessera::to_string(row.tuning), {}, "code"), number_cell(trials[i].value),
-          seconds_cell(row.median), percent_cell(row.spread()),
-          Cell(row.wrong() ? "wrong result" : row.reason, {}, "words")},
-         row.wrong()                     ? "wrong"
-         : &row == best_of(rows, metric) ? "best"
-                                         : ""});
-  }
-  out.draw = [trials, metric](const Chart& chart, double width, const std::string& id) {
-    return draw_search(trials, metric, width, id, chart);
-  };
-  return out;
-}
-
-// Rows that several devices shared: who did how much, and who was waited for.
-namespace {
-
-Chart split_chart(const Entry& row) {
-  Chart out;
-  out.name = "split-" + row.variant;
-  out.title = fmt::format("How {} was split at {}", row.variant, to_string(row.dims));
-  out.description = "The time that each device was busy: the work ends with the slowest of them.";
-  double longest = 0;
-  for (const Part& part : row.split) longest = std::max(longest, part.seconds.value_or(0));
-  const bool milli = longest < 1;
-  const double factor = milli ? 1e3 : 1;
-  Bars bars{milli ? "ms" : "s", {}, {}, {}};
-  out.table.caption = out.title;
-  out.table.columns = {
-      {"device", true}, {"share of the work"}, {"busy"}, {"GFLOP/s", false, true}, {"waited", false, true}};
-  for (const Part& part : row.split) {
-    Bar bar;
-    bar.label = part.device;
-    if (part.share) bar.detail = fmt::format("{:.1f} % of the work", 100 * *part.share);
-    bar.tip = part.device + "\n" + bar.detail;
-    if (part.seconds && *part.seconds > 0) {
-      bar.value = *part.seconds * factor;
-      bar.value_text = figure(*bar.value);
-      bar.classes = *part.seconds == longest ? "best" : "";
-    } else {
-      bar.missing = "no time given";
-    }
-    bars.bars.push_back(bar);
-    out.table.lines.push_back(
-        {{Cell(part.device), percent_cell(part.share), seconds_cell(part.seconds), number_cell(part.gflops),
-          percent_cell(part.seconds && longest > 0 ? Number(1 - *part.seconds / longest) : Number())},
-         ""});
-  }
-  if (!(longest > 0)) out.missing = "no device has a time";
-  out.table_open = true;
-  out.draw = [bars](const Chart& chart, double width, const std::string& id) {
-    return draw_bars(bars, width, id, chart);
-  };
-  return out;
-}
-
-}  // namespace
-
-std::vector<Chart> split_charts(const Group& group) {
-  std::vector<Chart> out;
-  for (const Entry* row : group.rows)
-    if (!row->split.empty()) out.push_back(split_chart(*row));
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/report/chart.hpp"
+#include "tessera/report/charts.hpp"
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
