@@ -139,6 +139,8 @@ void BlockTrace::resume(int rank, const Stack& stack) {
   LaneLog& lane = lanes_[static_cast<std::size_t>(rank)];
   lane.stack_low = number(stack.low);
   lane.stack_bytes = stack.bytes;
+  stacks_low_ = std::min(stacks_low_, lane.stack_low);
+  stacks_high_ = std::max(stacks_high_, lane.stack_low + stack.bytes);
   recording = &lane;
 }
 
@@ -379,7 +381,10 @@ void BlockTrace::request_by_lane(std::size_t warp, Site& site, const LaneAddress
   for (std::uint32_t left = active; left != 0; left &= left - 1) {
     const std::size_t lane = first_lane(left);
     const Region region = region_of(address[lane], site);
-    if (region.bytes == 0) continue;
+    if (region.bytes == 0) {
+      if (!site.foreign && tracer_.is_host_memory) check_foreign(site, warp, lane, address[lane]);
+      continue;
+    }
     if (address[lane] < region.first || address[lane] + width > region.first + region.bytes) {
       find(Finding::Kind::out_of_bounds, site, warp, lane, address[lane]);
       continue;
@@ -492,6 +497,22 @@ void BlockTrace::check(std::size_t warp, Site& site, Space space, const LaneAddr
   }
 }
 
+// Once for each place: what it touches there once it touches again.
+void BlockTrace::check_foreign(Site& site, std::size_t warp, std::size_t lane, std::uint64_t address) {
+  if (address >= stacks_low_ && address < stacks_high_) return;
+  site.foreign = true;
+  if (!tracer_.is_host_memory(address)) return;
+  Finding finding;
+  finding.kind = Finding::Kind::host_pointer;
+  finding.site = site.key;
+  finding.block = block_;
+  finding.thread = static_cast<std::int64_t>(warp * 32 + lane);
+  finding.text = who(task_.launch, block_, warp * 32 + lane) + deed(site.key) +
+                 " of host memory; a kernel may use memory of cudaMalloc and its like only";
+  const std::lock_guard lock(tracer_.mutex);
+  tracer_.add(finding);
+}
+
 // Bytes are marked by several OS threads at once, each with the same value.
 void BlockTrace::check_written(Site& site, std::size_t warp, std::uint32_t lanes,
                                const LaneAddresses& address) {
@@ -562,8 +583,10 @@ void BlockTrace::fault(int rank, std::uint64_t address) {
   finding.site.bits = log.diverged ? (*log.own_site)[row][lane] : log.site[row];
   finding.block = block_;
   finding.thread = rank;
-  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) +
-                 " at address " + std::to_string(address) + ", where nothing is";
+  const std::string beside =
+      tracer_.place_of_fault ? tracer_.place_of_fault(address, finding.site.width()) : "";
+  finding.text = who(task_.launch, block_, static_cast<std::size_t>(rank)) + deed(finding.site) + " at " +
+                 (beside.empty() ? "address " + std::to_string(address) + ", where nothing is" : beside);
   const std::lock_guard lock(tracer_.mutex);
   tracer_.explained = true;
   tracer_.add(finding);

@@ -78,7 +78,8 @@ struct Finding {
     misaligned,
     writes_input,
     barrier,
-    stopped
+    stopped,
+    host_pointer
   };
   Kind kind = Kind::race;
   SiteKey site, other;     // where; a race has two places …
@@ -120,6 +121,12 @@ struct Tracer {
   std::vector<Here> without;  // barriers that are left out, to see whether they are needed
   // The variable that holds a byte of shared memory. Not given: all of it is one.
   std::function<std::optional<SharedVariable>(std::size_t offset)> shared_variable_at;
+  // Of an address in no array and on no GPU thread's stack: whether it is the host's. Not given: nobody
+  // minds.
+  std::function<bool(std::uint64_t address)> is_host_memory;
+  // What a faulting address is beside, such as "element 70000 of d_A, which has 100". Not given or "": not
+  // known.
+  std::function<std::string(std::uint64_t address, unsigned width)> place_of_fault;
 
   // Found, over all launches
   std::vector<SiteCounts> sites;
