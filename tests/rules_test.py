@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE = {".cpp", ".hpp", ".cu", ".cuh", ".h"}
-LAYERS = ["core", "formula", "io", "simt", "cuda", "run", "bench", "tune", "report", "cli"]
+LAYERS = ["core", "formula", "io", "simt", "cuda", "run", "bench", "tune", "report", "frontend", "cli"]
 
 
 def sources(*folders):
