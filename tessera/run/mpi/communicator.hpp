@@ -38,7 +38,7 @@ class Communicator {
   virtual int size() const = 0;
   virtual std::string name() const = 0;  // of what connects them: "Open MPI 4.1.4"
   virtual std::string host() const = 0;  // where this rank is
-  virtual HostPlace on_host() = 0;       // all ranks call it
+  virtual HostPlace on_host() const = 0;
   // Whether a thread other than the one that started something may ask whether it is done.
   virtual bool any_thread() const = 0;
 

@@ -27,7 +27,7 @@ using Environment = std::function<const char*(const char*)>;  // as std::getenv
 std::optional<Launcher> find_launcher(const Environment& environment);
 
 // Of what library and program hand to each other; to be raised whenever Communicator or Pending change.
-inline constexpr int mpi_interface = 4;
+inline constexpr int mpi_interface = 5;
 
 // All ranks that a launcher has started; without one, or with one that started only this, a single rank. Once
 // in a process. Throws Error of kind no_device where there is no such library, or it is not one of the

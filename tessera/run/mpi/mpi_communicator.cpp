@@ -49,6 +49,7 @@ class MpiCommunicator : public Communicator {
       : comm_(comm), any_thread_(any_thread), world_(world) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
+    if (world_) find_on_host();
   }
   ~MpiCommunicator() override {
     MPI_Comm_free(&comm_);
@@ -61,15 +62,7 @@ class MpiCommunicator : public Communicator {
   std::string host() const override { return host_name(); }
   bool any_thread() const override { return any_thread_; }
 
-  HostPlace on_host() override {
-    MPI_Comm here = MPI_COMM_NULL;
-    MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    HostPlace place;
-    MPI_Comm_rank(here, &place.rank);
-    MPI_Comm_size(here, &place.ranks);
-    MPI_Comm_free(&here);
-    return place;
-  }
+  HostPlace on_host() const override { return on_host_; }
 
   std::unique_ptr<Communicator> split(int colour) override {
     MPI_Comm some = MPI_COMM_NULL;
@@ -116,9 +109,19 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
+  // All ranks take part in it: before any of them can have failed and calls something else.
+  void find_on_host() {
+    MPI_Comm here = MPI_COMM_NULL;
+    MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_rank(here, &on_host_.rank);
+    MPI_Comm_size(here, &on_host_.ranks);
+    MPI_Comm_free(&here);
+  }
+
   MPI_Comm comm_;
   bool any_thread_, world_;
   int rank_ = 0, size_ = 1;
+  HostPlace on_host_;
 };
 
 }  // namespace
