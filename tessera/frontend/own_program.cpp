@@ -222,7 +222,8 @@ class Build {
     if (source.traced) {
       auto [to_preprocess, to_compile] = traced_flags(here_);
       preprocess_ = to_preprocess;
-      compile_.insert(compile_.end(), to_compile.begin(), to_compile.end());
+      append(compile_, to_compile);
+      compile_.emplace_back("-fno-tree-sra");  // a float4 stays one access
     } else {
       compile_.emplace_back("-O1");
     }

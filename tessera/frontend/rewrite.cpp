@@ -409,6 +409,9 @@ class Rewriter {
       if (!is_name(t[i])) continue;
       refuse_what_is_not_supported(i);
       rewrite_built_in(i);
+      // No macro: the C++ library writes __attribute__((__noinline__)).
+      if (t[i].is("__noinline__") && (i == 0 || !t[i - 1].is("(")))
+        writer_.replace(i, "__attribute__((noinline))");
       rewrite_specifier(i);
       rewrite_handle(i);
       replace_constant(i);

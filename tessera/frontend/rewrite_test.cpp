@@ -75,6 +75,11 @@ TEST(Rewrite, Kernels) {
             "extern \"C\" void k(); template void t<int>(int);");
 }
 
+TEST(Rewrite, Noinline) {
+  EXPECT_EQ(rewritten("__noinline__ __device__ int f() { return 1; } __attribute__((__noinline__)) int g();"),
+            "__attribute__((noinline)) int f() { return 1; } __attribute__((__noinline__)) int g();");
+}
+
 TEST(Rewrite, OverloadedKernelsHaveNoEntry) {
   const std::string out =
       rewritten("__global__ void k(int) { } __global__ void k(float) { } __global__ void only() { }");
